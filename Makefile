@@ -1,0 +1,149 @@
+# Everything one does with this project; `make` alone lists it. Set-up happens by itself and is done once.
+SHELL := /bin/bash
+.SHELLFLAGS := -eu -o pipefail -c
+.NOTPARALLEL:
+.DEFAULT_GOAL := help
+
+PORT ?= 4566
+SEARCH ?=
+ARGS ?=
+WORKERS ?= auto
+STAGES := lint type imports unit infra contract e2e
+
+BIN := .venv/bin
+PYTHON := $(BIN)/python
+UV := $(BIN)/uv
+DONE := .venv/.done
+INSTALL := $(UV) pip install --quiet --python $(PYTHON) --require-hashes --only-binary :all:
+COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --only-binary :all: --generate-hashes \
+	--no-annotate --no-header --no-emit-index-url --no-emit-find-links $(ARGS)
+export UV_NO_PROGRESS := 1
+export UV_PYTHON_DOWNLOADS := never
+
+help: ## Show this list
+	@awk 'BEGIN {FS = ":.*## "} /^## / {print "\n" substr($$0, 4)} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+## Run it here
+start: $(DONE)/infra ## Start the whole service on this machine, or update it in place (PORT=4566, SEARCH=opensearch)
+	@$(PYTHON) -m infra.local start --port $(PORT) --search '$(SEARCH)'
+
+stop: $(DONE)/infra ## Stop it; what it stores is kept
+	@$(PYTHON) -m infra.local stop
+
+reset: $(DONE)/infra ## Stop it and forget what it stores
+	@$(PYTHON) -m infra.local reset
+
+logs: $(DONE)/infra ## Follow the functions' logs
+	@$(PYTHON) -m infra.local logs
+
+demo: setup ## Watch a conversation overflow its window, be summarized and be unfolded again
+	@$(PYTHON) -m benchmarks.demo
+
+## Check it
+setup: $(DONE)/infra $(DONE)/dev $(DONE)/ranks ## Set up everything that development needs
+	@$(PYTHON) -m tests.engines.npm
+
+test: ## The whole gate, stage by stage: what CI runs
+	@times=; begun=$$SECONDS; status=0; \
+	for stage in setup $(STAGES); do \
+		printf '\n== %s\n' $$stage; since=$$SECONDS; \
+		$(MAKE) --no-print-directory $$stage || status=$$?; \
+		times+="$$stage $$((SECONDS - since))s, "; \
+		[ $$status -eq 0 ] || { times+="failed there, "; break; }; \
+	done; \
+	printf '\n%sall %ss\n' "$$times" $$((SECONDS - begun)); exit $$status
+
+lint: setup ## ruff: rules and format
+	@$(BIN)/ruff check --quiet
+	@$(BIN)/ruff format --quiet --check
+
+type: setup ## mypy --strict
+	@$(BIN)/mypy
+
+imports: setup ## Who may import whom
+	@$(BIN)/lint-imports --no-logo
+
+unit: setup ## Rules and use cases, properties included
+	@$(BIN)/pytest tests/unit -n $(WORKERS) $(ARGS)
+
+infra: setup ## The synthesized template
+	@$(BIN)/pytest tests/infra --timeout 180 $(ARGS)
+
+contract: setup ## Every adapter of a port against its one suite
+	@$(BIN)/pytest tests/contract $(ARGS)
+
+e2e: setup ## Through the front door of a local stack that it starts itself
+	@$(BIN)/pytest tests/e2e --timeout 300 $(ARGS)
+
+test-deep: setup ## Properties searched far deeper than in the gate
+	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)
+
+bench: setup ## Measure cost, growth, cold start and sizes
+	@$(PYTHON) -m benchmarks $(ARGS)
+
+format: setup ## Let ruff repair what it can
+	@$(BIN)/ruff check --quiet --fix-only
+	@$(BIN)/ruff format --quiet
+
+## Deploy and operate it
+synth: $(DONE)/infra ## Synthesize the CloudFormation template, offline
+	@$(PYTHON) -m infra.app
+
+api-key: $(DONE)/infra ## Create, list or revoke API keys (ARGS="create --tenant acme")
+	@$(PYTHON) -m infra.api_keys $(ARGS)
+
+key: $(DONE)/infra ## Store the OpenAI key that the workers read
+	@$(PYTHON) -m infra.openai_key $(ARGS)
+
+redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
+	@$(PYTHON) -m infra.redrive $(ARGS)
+
+## Keep it
+lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for newer versions)
+	@$(COMPILE) --group installer -o requirements-installer.txt
+	@$(COMPILE) --group runtime -o layers/runtime/requirements.txt
+	@$(COMPILE) --group models -c layers/runtime/requirements.txt -o layers/models/requirements.txt
+	@$(COMPILE) --group embedder -c layers/models/requirements.txt -c layers/runtime/requirements.txt \
+		-o layers/local/requirements.txt
+	@$(COMPILE) --group dev -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
+		-c layers/local/requirements.txt -o requirements-dev.txt
+	@$(COMPILE) --group infra -c requirements-dev.txt -o requirements-infra.txt
+	@$(COMPILE) --group local -o requirements-local.txt
+	@for python in 3.11 3.13; do for machine in x86_64 aarch64; do \
+		$(UV) pip install --quiet --dry-run --target .build/lock --require-hashes --only-binary :all: \
+			--python-version $$python --python-platform $$machine-manylinux_2_28 \
+			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/local/requirements.txt; \
+	done; done
+
+clean: ## Remove what was built; what the local service stores is kept
+	@[ ! -x $(PYTHON) ] || $(PYTHON) -m infra.local stop || true
+	rm -rf .build .venv .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
+
+# Each stamp stands in the environment it speaks of, and goes with it.
+$(DONE)/venv: requirements-installer.txt
+	@python=$$(for each in python3.13 python3 python3.12 python3.11 python3.14; do \
+		$$each -c 'import sys, ensurepip; sys.exit(sys.version_info < (3, 11))' 2>/dev/null && echo $$each && break; done) \
+		|| { echo 'Python 3.11 or newer with venv and pip is needed; none of python3.13, python3, python3.12 … is one.' >&2; exit 1; }; \
+	echo "Setting up .venv with $$($$python --version)"; \
+	$(PYTHON) -c '' 2>/dev/null || $$python -m venv --clear .venv
+	@$(PYTHON) -m pip install --quiet --disable-pip-version-check --no-input --require-hashes --only-binary :all: -r $<
+	@mkdir -p $(@D) && touch $@
+
+$(DONE)/infra: requirements-infra.txt $(DONE)/venv
+	@echo 'Installing what synthesis and the local stack need'
+	@$(INSTALL) -r $<
+	@touch $@
+
+$(DONE)/dev: requirements-dev.txt pyproject.toml $(DONE)/venv
+	@echo 'Installing the tools of development, and the library in place'
+	@$(INSTALL) -r $<
+	@$(UV) pip install --quiet --python $(PYTHON) --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
+	@echo 'Installing the token tables'
+	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+	@touch $@
+
+.PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e test-deep bench format \
+	synth api-key key redrive lock clean
