@@ -1,0 +1,42 @@
+"""DynamoDB's errors in the product's words, decided by their codes alone."""
+
+from __future__ import annotations
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from palimpsest.errors import CommitLost, PalimpsestError, Unavailable
+
+ENGINE_ERRORS = (ClientError, BotoCoreError)
+_LOST_REASONS = frozenset({"ConditionalCheckFailed", "TransactionConflict", "DuplicateItem"})
+_BUSY_REASONS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
+
+
+class Refused(PalimpsestError):
+    """The engine calls the request itself invalid: an item is over its limit, or the adapter is wrong."""
+
+
+class Busy(Unavailable):
+    """Nothing was written, and botocore has not tried again: the same request may work in a moment."""
+
+
+def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
+    """The error to raise from `error`.
+
+    `CommitLost` if a condition failed, or a transaction met another one; `Busy` if a single write met one, or a
+    transaction was throttled; `Refused` if the request is invalid; otherwise `Unavailable`: throttled, timed out, no
+    connection, internal, no permission yet.
+    """
+    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+    reasons = _cancellation_reasons(error)
+    if code == "ConditionalCheckFailedException" or reasons & _LOST_REASONS:
+        return CommitLost("Another writer was first.")
+    if code == "TransactionConflictException" or reasons & _BUSY_REASONS:
+        return Busy("The store is busy; try again.")
+    if code == "ValidationException" or reasons == {"ValidationError"}:
+        return Refused("The store refused the request.")
+    return Unavailable("The store did not answer; try again.")
+
+
+def _cancellation_reasons(error: Exception) -> set[str]:
+    """Why a transaction was cancelled: one code for each of its actions that was a reason (pynamodb keeps them)."""
+    return {reason.code for reason in getattr(error, "cancellation_reasons", ()) if reason is not None}

@@ -1,0 +1,42 @@
+"""A secret in SSM's parameter store."""
+
+from __future__ import annotations
+
+import threading
+import time
+
+from palimpsest.errors import Unavailable
+
+KEPT_SECONDS = 300.0
+
+
+class Parameter:
+    """One SecureString, read when first asked for and kept 5 minutes; None where there is no such parameter."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._value: str | None = None
+        self._stale_at = 0.0
+        self._lock = threading.Lock()
+
+    def value(self) -> str | None:
+        """Raises `Unavailable` if it can't be read."""
+        with self._lock:
+            if time.monotonic() >= self._stale_at:
+                self._value = self._read()
+                self._stale_at = time.monotonic() + KEPT_SECONDS
+            return self._value
+
+    def _read(self) -> str | None:
+        import boto3
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        try:
+            answer = boto3.client("ssm").get_parameter(Name=self._name, WithDecryption=True)
+        except ClientError as error:
+            if error.response.get("Error", {}).get("Code") == "ParameterNotFound":
+                return None
+            raise Unavailable("The parameter store did not answer; try again.") from error
+        except BotoCoreError as error:
+            raise Unavailable("The parameter store did not answer; try again.") from error
+        return answer["Parameter"].get("Value")

@@ -1,0 +1,141 @@
+"""The call that is being answered: its caller, what the function can do, and how long it may still take."""
+
+from __future__ import annotations
+
+import time
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Protocol, cast
+
+from palimpsest.api.caller import Caller
+from palimpsest.domain.scope import SessionScope, UserScope
+from palimpsest.ports.tenants import Tenants
+from palimpsest.usecases.read_job import ReadJob
+
+if TYPE_CHECKING:  # a function loads what its own routes need
+    from palimpsest.ports.memories import Memories
+    from palimpsest.usecases.append import Append
+    from palimpsest.usecases.context import ReadContext
+    from palimpsest.usecases.extract_report import ReportExtraction
+    from palimpsest.usecases.extract_request import RequestExtraction
+    from palimpsest.usecases.find_sessions import FindSessions
+    from palimpsest.usecases.forget import Forget
+    from palimpsest.usecases.history import History
+    from palimpsest.usecases.ingest import Ingest
+    from palimpsest.usecases.list_jobs import ListJobs
+    from palimpsest.usecases.manage_memories import ManageMemories
+    from palimpsest.usecases.manage_sessions import ManageSessions
+    from palimpsest.usecases.prune import Prune
+    from palimpsest.usecases.recall import Recall
+    from palimpsest.usecases.remember import Remember
+    from palimpsest.usecases.retry_job import RetryJob
+    from palimpsest.usecases.search_memories import SearchMemories
+    from palimpsest.usecases.search_tool import SearchTool
+    from palimpsest.usecases.show_memories import ShowMemories
+    from palimpsest.usecases.static_facts import ManageStaticFacts
+
+LONGEST = 27.0  # seconds: the gateway answers for us after 30
+
+
+class Common(Protocol):
+    """What the routes of every function can do."""
+
+    @property
+    def read_job(self) -> ReadJob: ...
+    @property
+    def report(self) -> ReportExtraction | None: ...
+    @property
+    def tenants(self) -> Tenants: ...
+
+
+class Windows(Protocol):
+    """What routes of every function do with a session's window."""
+
+    @property
+    def context(self) -> ReadContext: ...
+    @property
+    def prune(self) -> Prune: ...
+    @property
+    def manage(self) -> ManageSessions: ...
+
+
+class UseCases(Common, Windows, Protocol):
+    """What the routes of conversations can do. `extract` is None where there is no long-term memory."""
+
+    @property
+    def list_jobs(self) -> ListJobs: ...
+    @property
+    def retry_job(self) -> RetryJob: ...
+    @property
+    def extract(self) -> RequestExtraction | None: ...
+
+    @property
+    def append(self) -> Append: ...
+    @property
+    def history(self) -> History: ...
+
+
+class MemoryUseCases(Common, Windows, Protocol):
+    """What the routes of long-term memory can do."""
+
+    @property
+    def memories(self) -> Memories: ...
+    @property
+    def remember(self) -> Remember: ...
+    @property
+    def manage_memories(self) -> ManageMemories: ...
+    @property
+    def forget(self) -> Forget: ...
+    @property
+    def show(self) -> ShowMemories: ...
+    @property
+    def ingest(self) -> Ingest: ...
+    @property
+    def facts(self) -> ManageStaticFacts: ...
+    @property
+    def recall(self) -> Recall: ...
+    @property
+    def search(self) -> SearchMemories: ...
+    @property
+    def search_tool(self) -> SearchTool: ...
+    @property
+    def find_sessions(self) -> FindSessions: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """`wired` is what the function can do; its routes are those that ask for no more."""
+
+    caller: Caller
+    wired: UseCases | MemoryUseCases
+    begun: float = field(default_factory=time.monotonic)
+
+    @property
+    def windows(self) -> Windows:
+        return self.wired
+
+    @property
+    def use(self) -> UseCases:
+        return cast("UseCases", self.wired)
+
+    @property
+    def memory(self) -> MemoryUseCases:
+        return cast("MemoryUseCases", self.wired)
+
+    def user(self, user_id: str) -> UserScope:
+        return self.caller.tenant.user(user_id)
+
+    def session(self, session_id: str) -> SessionScope:
+        return self.caller.tenant.session(session_id)
+
+    def patience(self, wait: float) -> float:
+        """`wait` seconds, or what is left of the time in which an answer still arrives."""
+        return max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
+
+
+CURRENT: ContextVar[Call] = ContextVar("CURRENT")
+
+
+def call() -> Call:
+    """The call that this route answers."""
+    return CURRENT.get()

@@ -1,0 +1,63 @@
+"""Who calls, and what they may do: the one place that reads tenant and scopes, and fails closed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.domain.scope import Scope
+from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A tenant's credential. `key_id` names the API key for the logs; it is no secret."""
+
+    tenant: Scope
+    scopes: frozenset[str]
+    key_id: str | None = None
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> Caller:
+        """The caller that the authorizer vouches for: a key's context or a token's claims, nothing that was sent.
+
+        Raises `Unauthenticated` unless there is a tenant.
+        """
+        authorizer = event.get("requestContext", {}).get("authorizer") or {}
+        known = authorizer.get("lambda")
+        if known is not None:
+            return cls._checked(known.get("tenant"), known.get("scopes"), known.get("key_id"))
+        claims = (authorizer.get("jwt") or {}).get("claims") or {}
+        return cls._checked(claims.get("tenant"), claims.get("scope"), None)
+
+    @classmethod
+    def _checked(cls, tenant: object, scopes: object, key_id: object) -> Caller:
+        if not isinstance(tenant, str):
+            raise Unauthenticated("The call carries no tenant.")
+        try:
+            scope = Scope(tenant)
+        except BadRequest as error:
+            raise Unauthenticated("The call carries no tenant.") from error
+        granted = frozenset(scopes.split()) if isinstance(scopes, str) else frozenset[str]()
+        return cls(scope, granted, key_id if isinstance(key_id, str) else None)
+
+    def require(self, *scopes: str) -> None:
+        """Raise `Forbidden` unless the credential has every one of these scopes."""
+        missing = [scope for scope in scopes if scope not in self.scopes]
+        if missing:
+            raise Forbidden(f"The credential lacks the scope {missing[0]}.", code="missing_scope")
+
+
+def scopes_of(method: str, path: str) -> tuple[str, ...]:
+    """The scopes that a call needs: `admin` for what the tenant states, `read` to look, `write` for the rest."""
+    match method, path.split("/")[2:]:
+        case (_, ["settings"]) | ("PUT" | "DELETE", ["static-facts", *_]):
+            return ("admin",)
+        case ("GET" | "HEAD", _) | ("POST", ["sessions", _, "context"]):
+            return ("read",)
+        case "POST", ["users", _, "recall"] | ["users", _, "memories", "search"] | ["users", _, "tools", _]:
+            return ("read",)
+        case "POST", ["sessions", _, "prune"]:
+            return ("read", "write")  # its answer is the context
+    return ("write",)

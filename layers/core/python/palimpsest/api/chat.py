@@ -1,0 +1,219 @@
+"""Chat messages as the chat API has them, checked by role, split into what a context carries and what is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Discriminator,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Tag,
+    model_validator,
+)
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+
+from palimpsest.api.problems import INVALID_ID
+from palimpsest.domain.messages import CHAT_FIELDS, MAX_TOOL_CALLS, Chat, Draft
+from palimpsest.domain.scope import ID_PATTERN, checked_id
+from palimpsest.errors import BadRequest
+
+OWN_FIELDS = ("id", "timestamp", "metadata")
+"""What we know of a message beside what the chat API does."""
+CALL_FIELDS = {"function": ("name", "arguments"), "custom": ("name", "input")}
+Build = Callable[[Any, Callable[[Any], Any]], Any]
+
+
+def _id(value: str) -> str:
+    try:
+        return checked_id(value, field="id")
+    except BadRequest as error:
+        raise PydanticCustomError(INVALID_ID, "{wrong}", {"wrong": error.errors[0].message}) from error
+
+
+def _rfc3339(value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(value)
+    except ValueError:
+        moment = None
+    if moment is None or moment.tzinfo is None or len(value) < len("2026-01-01T00:00Z"):
+        raise ValueError("must be a time with its offset, as in RFC 3339")
+    return value
+
+
+Id = Annotated[str, AfterValidator(_id), Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"})]
+Timestamp = Annotated[str, AfterValidator(_rfc3339), Field(json_schema_extra={"format": "date-time"})]
+Metadata = Annotated[dict[str, Any], Field(max_length=64)]
+Name = Annotated[str, Field(min_length=1, max_length=128)]
+CallId = Annotated[str, Field(min_length=1, max_length=256)]
+
+
+class Part(BaseModel):
+    """One part of a content: text, an image, a file or what else the chat API takes, as it has it."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    type: Annotated[str, Field(min_length=1, max_length=64)]
+    text: str | None = None
+
+    @model_validator(mode="after")
+    def _has_text(self) -> Part:
+        if self.type == "text" and self.text is None:
+            raise ValueError("a text part needs text")
+        return self
+
+
+def _kind_of_content(value: object) -> str:
+    return "<text>" if isinstance(value, str) else "<parts>"
+
+
+Content = Annotated[
+    Annotated[str, Tag("<text>")] | Annotated[list[Part], Field(min_length=1), Tag("<parts>")],
+    Discriminator(_kind_of_content),
+]
+
+
+class FunctionOfCall(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    name: Name
+    arguments: Annotated[str, Field(description="JSON, as text: as the model wrote it")]
+
+
+class CustomOfCall(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    name: Name
+    input: str
+
+
+class FunctionCall(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: CallId
+    type: Literal["function"]
+    function: FunctionOfCall
+
+
+class CustomCall(BaseModel):
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: CallId
+    type: Literal["custom"]
+    custom: CustomOfCall
+
+
+ToolCall = Annotated[FunctionCall | CustomCall, Field(discriminator="type")]
+
+
+class _Message(BaseModel):
+    """What every message may have. Unknown fields are kept and come back in the history."""
+
+    model_config = ConfigDict(extra="allow", strict=True)
+
+    id: Annotated[
+        Id | None, Field(description="The caller's own id; ids on all messages make an append repeatable")
+    ] = None
+    timestamp: Annotated[Timestamp | None, Field(description="When it was said, by the caller's clock")] = None
+    metadata: Metadata | None = None
+
+
+class SystemMessage(_Message):
+    role: Literal["system", "developer"]
+    content: Content
+    name: Name | None = None
+
+
+class UserMessage(_Message):
+    role: Literal["user"]
+    content: Content
+    name: Name | None = None
+
+
+class AssistantMessage(_Message):
+    role: Literal["assistant"]
+    content: Content | None = None
+    refusal: str | None = None
+    tool_calls: Annotated[list[ToolCall] | None, Field(max_length=MAX_TOOL_CALLS)] = None
+    name: Name | None = None
+
+    @model_validator(mode="after")
+    def _says_something(self) -> AssistantMessage:
+        if self.content is None and self.refusal is None and not self.tool_calls:
+            raise ValueError("an assistant message needs content, tool_calls or refusal")
+        ids = [call.id for call in self.tool_calls or ()]
+        if len(set(ids)) < len(ids):
+            raise ValueError("two tool_calls have the same id")
+        return self
+
+
+class ToolMessage(_Message):
+    role: Literal["tool"]
+    content: Content
+    tool_call_id: CallId
+
+
+class _Read:
+    """A type that is checked as `kind` and read as what `build` makes of the caller's own words."""
+
+    def __init__(self, kind: Any, build: Build, *, or_text: bool = False) -> None:
+        self.kind, self.build, self.or_text = kind, build, or_text
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_wrap_validator_function(self.build, handler.generate_schema(self.kind))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        described = handler(schema)
+        return {"anyOf": [{"type": "string"}, described]} if self.or_text else described
+
+
+def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
+    if not isinstance(raw, dict):
+        check(raw)
+    said = {name: value for name, value in raw.items() if value is not None and (name, value) != ("tool_calls", [])}
+    check(said)
+    carried = CHAT_FIELDS[said["role"]]
+    chat = {name: said[name] for name in carried if name in said}
+    extra = {name: value for name, value in said.items() if name not in carried and name not in OWN_FIELDS}
+    if "tool_calls" in chat:
+        chat["tool_calls"] = [_call(call) for call in said["tool_calls"]]
+        if chat["tool_calls"] != said["tool_calls"]:
+            extra["tool_calls"] = said["tool_calls"]
+    if isinstance(chat.get("content"), list):
+        chat["content"] = [{key: value for key, value in part.items() if value is not None} for part in said["content"]]
+    return Draft(
+        chat=chat,
+        extra=extra,
+        client_id=said.get("id"),
+        timestamp=said.get("timestamp"),
+        metadata=said.get("metadata") or {},
+    )
+
+
+def _call(call: Mapping[str, Any]) -> dict[str, Any]:
+    """A tool call as the chat API takes it, without what a provider or a stream added."""
+    kind = call["type"]
+    said = {name: call[kind][name] for name in CALL_FIELDS[kind]}
+    return {"id": call["id"], "type": kind, kind: said}
+
+
+def _spoken(role: str) -> Build:
+    def build(raw: Any, check: Callable[[Any], Any]) -> Chat:
+        return _draft({"role": role, "content": raw} if isinstance(raw, str) else raw, check).chat
+
+    return build
+
+
+ChatMessage = Annotated[
+    Draft,
+    _Read(Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")], _draft),
+]
+Given = Annotated[Chat, _Read(UserMessage, _spoken("user"), or_text=True)]
+System = Annotated[Chat, _Read(SystemMessage, _spoken("system"), or_text=True)]

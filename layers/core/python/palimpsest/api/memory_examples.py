@@ -1,0 +1,124 @@
+"""An example of every request to long-term memory and of every answer, for the API's description."""
+
+from __future__ import annotations
+
+from typing import Any
+
+Json = dict[str, Any]
+
+MEMORY: Json = {
+    "id": "mem_2f0c7c1e9ad84b6f8a3d5e7092c1b4aa",
+    "type": "fact",
+    "content": "Sarah works in Marketing.",
+    "subject": "Sarah",
+    "topic_key": "department",
+    "keywords": ["marketing", "department"],
+    "queries": ["Which department is Sarah in?"],
+    "importance": 0.8,
+    "confidence": 1.0,
+    "status": "current",
+    "version": 2,
+    "valid_from": "2026-01-05T09:00:00.000Z",
+    "valid_to": None,
+    "created_at": "2026-01-05T09:00:06.000Z",
+    "supersedes": "mem_9d1b0f5c3a7e4d2286c4f1a0b3e5d7c9",
+    "superseded_by": None,
+    "source": {
+        "session_id": "onboarding-7",
+        "message_ids": ["5d6caf4c1aec7bdf1e11b71aa81a87f7"],
+        "seqs": [1],
+        "quote": "I moved to Marketing last week.",
+    },
+    "agent_id": "hr-assistant",
+    "metadata": {"channel": "chat"},
+    "method": "model",
+    "expires_at": "2027-01-05T09:00:06.000Z",
+}
+SUPERSEDED: Json = {
+    **MEMORY,
+    "id": MEMORY["supersedes"],
+    "content": "Sarah works in Sales.",
+    "status": "superseded",
+    "version": 1,
+    "valid_from": "2025-03-01T08:00:00.000Z",
+    "valid_to": MEMORY["valid_from"],
+    "supersedes": None,
+    "superseded_by": MEMORY["id"],
+}
+COUNTS: Json = {"fact": 7, "event": 3, "instruction": 2, "task": 0, "total": 12}
+
+FOUND: Json = {
+    **{name: MEMORY[name] for name in (
+        "id", "type", "content", "source", "valid_from", "subject", "topic_key", "importance", "agent_id", "metadata",
+    )},
+    "score": 0.91,
+    "found_by": ["keyword", "vector"],
+    "role": None,
+    "outdated_by": None,
+}  # fmt: skip
+FACT: Json = {
+    "id": "remote-work",
+    "content": "Employees may work from home two days a week.",
+    "agent_id": None,
+    "updated_at": "2026-01-05T09:00:00.000Z",
+}
+
+ANSWERS: dict[str, Json] = {
+    "Memory": MEMORY,
+    "SavedMemories": {"memories": [{**MEMORY, "outcome": "superseded"}]},
+    "MemoryPage": {"memories": [MEMORY], "next_cursor": None},
+    "MemoryVersions": {"versions": [MEMORY, SUPERSEDED], "next_cursor": None},
+    "Deleted": {"id": MEMORY["id"], "deleted": True},
+    "FoundMemories": {"memories": [FOUND]},
+    "Recalled": {
+        "answer": "Sarah works in Marketing.",
+        "citations": [MEMORY["id"]],
+        "method": "model",
+        "memories": [FOUND],
+        "degraded": [],
+        "usage": {"model_calls": 1, "tokens_in": 312, "tokens_out": 24},
+    },
+    "Tools": {
+        "tools": [
+            {
+                "type": "function",
+                "function": {
+                    "name": "search_memory_tool",
+                    "description": "Search and recall relevant memories about the user.",
+                    "parameters": {"type": "object", "properties": {"query": {"type": "string"}}},
+                },
+            }
+        ]
+    },
+    "ToolMessage": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
+    "StaticFact": FACT,
+    "StaticFacts": {"static_facts": [FACT]},
+    "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
+    "User": {"user_id": "sarah", "memories": COUNTS},
+    "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},
+}
+REQUESTS: dict[str, Json] = {
+    "NewMemories": {
+        "memories": [
+            {
+                "type": "fact",
+                "content": "Sarah works in Marketing.",
+                "subject": "Sarah",
+                "topic_key": "department",
+                "importance": 0.8,
+                "metadata": {"channel": "chat"},
+            }
+        ]
+    },
+    "ForgetRequest": {"filter": {"types": ["event"], "created_before": "2025-12-31T23:59:59Z"}, "wait": 20},
+    "IngestRequest": {
+        "session_id": "onboarding-7",
+        "messages": [{"role": "user", "content": "I moved to Marketing last week."}],
+        "wait": 20,
+    },
+    "RecallBody": {"query": "Which department is Sarah in?", "filter": {"types": ["fact"]}, "answer": True},
+    "SearchBody": {"query": "marketing", "mode": "keyword", "k": 10},
+    "ToolCallBody": {"arguments": '{"query": "department"}', "tool_call_id": "call_1"},
+    "StaticFactBody": {"content": FACT["content"]},
+    "MemoryChange": {"content": "Sarah works in Product Marketing."},
+}

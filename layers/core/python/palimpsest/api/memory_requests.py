@@ -1,0 +1,192 @@
+"""What callers may say of memories: statements, changes and filters, each within its limits."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from datetime import datetime
+from math import isfinite
+from typing import Annotated, Any
+
+from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
+
+from palimpsest.api.chat import Id, Timestamp
+from palimpsest.api.requests import Closed, WaitSeconds
+from palimpsest.domain.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source
+from palimpsest.domain.remembering import Statement
+from palimpsest.domain.times import milliseconds
+from palimpsest.usecases.manage_memories import Change, Where
+from palimpsest.usecases.remember import MAX_STATEMENTS
+
+MAX_TOPIC_KEY = 80
+MAX_TERM = 256  # characters of a metadata value
+Scalar = str | int | float | bool
+
+
+def says_something(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must say something")
+    return text
+
+
+def _topic(text: str) -> str:
+    """A key of at most 80 characters once it is folded into words joined by `_`."""
+    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
+    if not "_".join(words).strip("_"):
+        raise ValueError("must hold a letter or digit")
+    if len("_".join(words)) > MAX_TOPIC_KEY:
+        message = f"must have at most {MAX_TOPIC_KEY} characters as words joined by _"
+        raise ValueError(message)
+    return text
+
+
+def _scalar(value: Any) -> Scalar:
+    if not isinstance(value, Scalar) or (isinstance(value, float) and not isfinite(value)):
+        raise ValueError("must be a text, a number, true or false")
+    if isinstance(value, str) and len(value) > MAX_TERM:
+        message = f"must have at most {MAX_TERM} characters"
+        raise ValueError(message)
+    return value
+
+
+Content = Annotated[str, Field(max_length=MAX_CONTENT), AfterValidator(says_something)]
+TopicKey = Annotated[str, Field(max_length=1_000), AfterValidator(_topic)]
+Subject = Annotated[str, Field(max_length=200), AfterValidator(says_something)]
+Share = Annotated[float, Field(ge=0, le=1)]
+Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]
+Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
+TermName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^=]*$")]
+Term = Annotated[
+    Any,
+    AfterValidator(_scalar),
+    WithJsonSchema({"anyOf": [{"type": kind} for kind in ("string", "number", "boolean")]}),
+]
+Terms = Annotated[
+    dict[TermName, Term], Field(max_length=MAX_METADATA_TERMS, description="Terms that filters match: no nested values")
+]
+
+
+class GivenSource(Closed):
+    """What a memory rests on. Deleting the session deletes the memory, unless it is told to keep it."""
+
+    session_id: Id | None = None
+    message_ids: Annotated[list[Id], Field(max_length=50, default_factory=list)]
+    seqs: Annotated[list[Annotated[int, Field(ge=1, lt=10**12)]], Field(max_length=50, default_factory=list)]
+    quote: Annotated[str | None, Field(max_length=1_000)] = None
+
+    def read(self) -> Source:
+        return Source(self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote)
+
+
+class NewMemory(Closed):
+    type: RecordType
+    content: Content
+    topic_key: Annotated[
+        TopicKey | None,
+        Field(description="What a fact or instruction is about, such as `employer`: a newer one takes its place"),
+    ] = None
+    subject: Annotated[Subject | None, Field(description="Whom or what it is about")] = None
+    keywords: Annotated[Keywords, Field(default_factory=list)]
+    queries: Annotated[Queries, Field(default_factory=list, description="Questions that it answers")]
+    importance: Share = 0.5
+    confidence: Share = 1.0
+    valid_from: Annotated[
+        Timestamp | None,
+        Field(description="When it was said or began to hold, never later than now. With it an event can be repeated"),
+    ] = None
+    agent_id: Id | None = None
+    source: GivenSource | None = None
+    metadata: Annotated[Terms, Field(default_factory=dict)]
+
+
+class NewMemories(Closed):
+    memories: Annotated[list[NewMemory], Field(min_length=1, max_length=MAX_STATEMENTS)]
+
+
+class MemoryChange(Closed):
+    """What is said changes, the rest stays. New content makes a new version of the memory, under another id."""
+
+    content: Content | None = None
+    importance: Share | None = None
+    subject: Subject | None = None
+    keywords: Keywords | None = None
+    metadata: Annotated[Terms | None, Field(description="Replaced as a whole")] = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> MemoryChange:
+        if not self.model_fields_set:
+            raise ValueError("must change something")
+        if missing := [name for name in sorted(self.model_fields_set) if getattr(self, name) is None]:
+            message = f"{missing[0]} can't be null"
+            raise ValueError(message)
+        return self
+
+
+class Filter(Closed):
+    """What is said limits, all of it at once; values match exactly, limits are inclusive."""
+
+    types: Annotated[list[RecordType], Field(max_length=4, default_factory=list)]
+    min_importance: Share | None = None
+    created_after: Timestamp | None = None
+    created_before: Timestamp | None = None
+    subject: Subject | None = None
+    session_id: Annotated[Id | None, Field(description="The session that it comes from")] = None
+    agent_id: Id | None = None
+    metadata: Annotated[Terms, Field(default_factory=dict)]
+
+    def read(self) -> Where:
+        return Where(
+            types=frozenset(self.types),
+            min_importance=self.min_importance,
+            created_after=instant(self.created_after),
+            created_before=instant(self.created_before),
+            subject=self.subject,
+            session=self.session_id,
+            agent=self.agent_id,
+            metadata=self.metadata or None,
+        )
+
+
+class ForgetRequest(Closed):
+    filter: Annotated[Filter, Field(description="At least one limit: who wants to forget everything deletes the user")]
+    dry_run: Annotated[bool, Field(description="Only say what would be forgotten")] = False
+    wait: WaitSeconds = 0
+
+    @field_validator("filter")
+    @classmethod
+    def _is_one(cls, value: Filter) -> Filter:
+        if value.read() == Where():
+            raise ValueError("must hold at least one limit")
+        return value
+
+
+def statement(told: NewMemory) -> Statement:
+    return Statement(
+        type=told.type,
+        content=told.content,
+        topic=told.topic_key,
+        subject=told.subject,
+        keywords=tuple(told.keywords),
+        queries=tuple(told.queries),
+        importance=told.importance,
+        confidence=told.confidence,
+        source=Source() if told.source is None else told.source.read(),
+        agent=told.agent_id,
+        metadata=told.metadata,
+        valid_from=instant(told.valid_from),
+    )
+
+
+def change(told: MemoryChange) -> Change:
+    return Change(
+        content=told.content,
+        importance=told.importance,
+        subject=told.subject,
+        metadata=told.metadata,
+        keywords=None if told.keywords is None else tuple(told.keywords),
+    )
+
+
+def instant(told: str | None) -> int | None:
+    """Epoch milliseconds of an RFC 3339 time."""
+    return None if told is None else milliseconds(datetime.fromisoformat(told))

@@ -1,0 +1,187 @@
+"""Memories: save, list, read, change, revert and delete what is remembered of a user."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+
+from palimpsest.api import cursors, memory_answers
+from palimpsest.api.call import call
+from palimpsest.api.chat import Timestamp
+from palimpsest.api.memory_requests import MemoryChange, NewMemories, change, instant, statement
+from palimpsest.api.memory_terms import read_terms
+from palimpsest.api.outgoing import answered, fitting, paged
+from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, UserId, new_router
+from palimpsest.domain.records import Record, RecordType
+from palimpsest.domain.scope import UserScope, checked_id
+from palimpsest.usecases.manage_memories import Where
+
+router = new_router()
+TAGS = ["memories"]
+MemoryId = Annotated[str, Path(description="Id of the memory")]
+
+
+@router.post(
+    "/v1/users/<user_id>/memories",
+    summary="Save memories",
+    description=(
+        "Save 1 to 30 memories, with an outcome for each: `created`, `unchanged` (said already) or `superseded` (it "
+        "took the place of another under its topic key). The same request again leaves them unchanged, an event with "
+        "its `valid_from` too. Whose they are says the path alone."
+    ),
+    operation_id="save_memories",
+    status_code=HTTPStatus.CREATED,
+    tags=TAGS,
+)
+def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
+    scope = call().user(user_id)
+    made = call().memory.remember(scope, [statement(told) for told in body.memories])
+    shown = call().memory.show(scope, [one.record for one in made])
+    rows = [
+        {**memory_answers.memory(version), "outcome": one.outcome} for version, one in zip(shown, made, strict=True)
+    ]
+    return answered({"memories": rows}, status=HTTPStatus.CREATED)
+
+
+@router.get(
+    "/v1/users/<user_id>/memories",
+    summary="List memories",
+    description=(
+        "Current memories by creation. A page may be short, or empty, although there are more: `next_cursor` alone "
+        "says where the end is."
+    ),
+    operation_id="list_memories",
+    tags=TAGS,
+)
+def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
+    user_id: UserId,
+    types: Annotated[list[RecordType] | None, Query(description="Only these types")] = None,
+    min_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")] = None,
+    created_after: Annotated[Timestamp | None, Query(description="Only what was saved then or later")] = None,
+    created_before: Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")] = None,
+    subject: Annotated[str | None, Query(max_length=200, description="Only what is about this, exactly")] = None,
+    session_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
+    agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
+    metadata: Annotated[
+        list[str] | None,
+        Query(description="Only what has all these terms, as `name=value`; a number, true or false counts as one"),
+    ] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "desc",
+) -> Response[str]:
+    for field, value in (("session_id", session_id), ("agent_id", agent_id)):
+        if value is not None:
+            checked_id(value, field=field)
+    where = Where(
+        types=frozenset(types or ()),
+        min_importance=min_importance,
+        created_after=instant(created_after),
+        created_before=instant(created_before),
+        subject=subject,
+        session=session_id,
+        agent=agent_id,
+        metadata=read_terms(metadata or ()),
+    )
+    scope = call().user(user_id)
+    listed = (scope.partition, "memories", *_said(where), order)
+    after = cursors.after(cursor, *listed)
+
+    def page(most: int) -> dict[str, Any]:
+        found, following = call().memory.show.listed(
+            scope, where=where, limit=most, after=after, newest_first=order == "desc"
+        )
+        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
+        return {"memories": list(map(memory_answers.memory, found)), "next_cursor": next_cursor}
+
+    return fitting(page, limit=limit)
+
+
+def _said(where: Where) -> tuple[object, ...]:
+    """The filter, so that a cursor is good for no other."""
+    told = {**asdict(where), "types": sorted(where.types), "metadata": sorted((where.metadata or {}).items(), key=str)}
+    return tuple(told.values())
+
+
+@router.get(
+    "/v1/users/<user_id>/memories/<memory_id>",
+    summary="Read a memory",
+    description="A memory by its id, also one that has been superseded: its `status` says so, and what came after it.",
+    operation_id="read_memory",
+    tags=TAGS,
+)
+def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+    return answered(memory_answers.memory(call().memory.manage_memories.read(call().user(user_id), memory_id)))
+
+
+@router.patch(
+    "/v1/users/<user_id>/memories/<memory_id>",
+    summary="Change a memory",
+    description=(
+        "New content makes a new current version under another id, which is answered; other fields change in place. "
+        "Only the current version can be changed."
+    ),
+    operation_id="change_memory",
+    tags=TAGS,
+)
+def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Response[str]:
+    scope = call().user(user_id)
+    return _shown(scope, call().memory.manage_memories.patch(scope, memory_id, change(body)))
+
+
+@router.delete(
+    "/v1/users/<user_id>/memories/<memory_id>",
+    summary="Delete a memory",
+    description=(
+        "Remove one version of a memory for good. Without its current version a topic has none: no older one comes "
+        "back. What was deleted is not extracted again from the same messages."
+    ),
+    operation_id="delete_memory",
+    tags=TAGS,
+)
+def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+    call().memory.manage_memories.delete(call().user(user_id), memory_id)
+    return answered({"id": memory_id, "deleted": True})
+
+
+@router.get(
+    "/v1/users/<user_id>/memories/<memory_id>/history",
+    summary="Read a memory's history",
+    description="Every version of what a memory is about, also those before and after it.",
+    operation_id="read_memory_history",
+    tags=TAGS,
+)
+def read_memory_history(
+    user_id: UserId, memory_id: MemoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "desc"
+) -> Response[str]:
+    scope = call().user(user_id)
+    listed = (scope.partition, "history", memory_id, order)
+    place = cursors.after_number(cursor, *listed)
+    chain = call().memory.manage_memories.history(scope, memory_id)
+    in_order = chain if order == "desc" else tuple(reversed(chain))
+    begin = next((at for at, version in enumerate(in_order, 1) if version.number == place), 0)
+    page = in_order[begin : begin + limit]
+    rows = ((memory_answers.memory(version), version.number) for version in page)
+    after = page[-1].number if begin + limit < len(chain) else None
+    return paged("versions", rows, after=after, cursor=lambda last: cursors.cursor(*listed, after=last))
+
+
+@router.post(
+    "/v1/users/<user_id>/memories/<memory_id>/revert",
+    summary="Revert to a version",
+    description="What this version says becomes current again, as a new version.",
+    operation_id="revert_memory",
+    tags=TAGS,
+)
+def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+    scope = call().user(user_id)
+    return _shown(scope, call().memory.manage_memories.revert(scope, memory_id))
+
+
+def _shown(scope: UserScope, record: Record) -> Response[str]:
+    (version,) = call().memory.show(scope, [record])
+    return answered(memory_answers.memory(version))

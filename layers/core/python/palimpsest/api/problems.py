@@ -1,0 +1,155 @@
+"""What goes wrong, as RFC 9457 problems: one table from errors to statuses, in a shape that holds no stored text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from typing import Any
+
+from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
+from pydantic import ValidationError
+
+from palimpsest.domain.blocks import PRIORITY
+from palimpsest.domain.messages import CHAT_FIELDS
+from palimpsest.errors import (
+    BadRequest,
+    BudgetTooSmall,
+    CommitLost,
+    Conflict,
+    FieldError,
+    Forbidden,
+    ModelFailed,
+    NotFound,
+    PalimpsestError,
+    ReadOnlyBlock,
+    TooLarge,
+    Unauthenticated,
+    Unavailable,
+    Unprocessable,
+)
+
+CONTENT_TYPE = "application/problem+json"
+STATUS: dict[type[PalimpsestError], HTTPStatus] = {
+    BadRequest: HTTPStatus.BAD_REQUEST,
+    Unprocessable: HTTPStatus.UNPROCESSABLE_ENTITY,
+    Unauthenticated: HTTPStatus.UNAUTHORIZED,
+    Forbidden: HTTPStatus.FORBIDDEN,
+    NotFound: HTTPStatus.NOT_FOUND,
+    ReadOnlyBlock: HTTPStatus.METHOD_NOT_ALLOWED,
+    Conflict: HTTPStatus.CONFLICT,
+    TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
+    CommitLost: HTTPStatus.SERVICE_UNAVAILABLE,
+    ModelFailed: HTTPStatus.SERVICE_UNAVAILABLE,
+}
+RETRY_AFTER = "1"  # seconds, with every answer that may be tried again
+INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
+MAX_ERRORS = 20
+MAX_FIELD = 200  # characters of a field's path: its end is the caller's own text
+TAGS = frozenset({*CHAT_FIELDS, "function", "custom", *PRIORITY})
+"""What pydantic puts into a path to say which kind of message, call or block it took something for."""
+
+SAID = {
+    "missing": "is required",
+    "extra_forbidden": "is not known",
+    "model_type": "must be an object",
+    "model_attributes_type": "must be an object",
+    "dict_type": "must be an object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A failure as it is answered. `more` are members of its own, such as the minimum of a budget."""
+
+    status: HTTPStatus
+    code: str
+    detail: str
+    retryable: bool = False
+    errors: Sequence[FieldError] = ()
+    headers: Mapping[str, str] = field(default_factory=dict)
+    more: Mapping[str, Any] = field(default_factory=dict)
+
+    def body(self, request_id: str) -> str:
+        said = {
+            "type": f"urn:palimpsest:problem:{self.code}",
+            "title": self.status.phrase,
+            "status": self.status.value,
+            "detail": self.detail,
+            "code": self.code,
+            "request_id": request_id,
+            "retryable": self.retryable,
+            "errors": [{"field": error.field, "message": error.message} for error in self.errors],
+        }
+        return json.dumps({**said, **self.more}, separators=(",", ":"))
+
+
+def problem(error: Exception) -> Problem:
+    """The problem that an error is. What nobody expected says nothing of itself."""
+    if isinstance(error, RequestValidationError):
+        return _refused(error.errors())
+    if not isinstance(error, PalimpsestError):
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Something went wrong on our side.")
+    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
+    return Problem(
+        status,
+        error.code,
+        error.detail,
+        retryable=error.retryable,
+        errors=error.errors,
+        headers={"Retry-After": RETRY_AFTER} if error.retryable else {},
+        more={"minimum": error.minimum} if isinstance(error, BudgetTooSmall) else {},
+    )
+
+
+@contextmanager
+def naming(name: str) -> Iterator[None]:
+    """Turn what pydantic refuses within a field that is only read later into an error of that field."""
+    try:
+        yield
+    except ValidationError as error:
+        errors = fields({**fault, "loc": ("body", name, *fault["loc"][1:])} for fault in error.errors())
+        raise Unprocessable(_detail(errors), errors=errors) from error
+
+
+def fields(faults: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
+    """Pydantic's errors as paths and messages in the request's own words. No value that was sent is repeated."""
+    return tuple(_field_error(fault) for _, fault in zip(range(MAX_ERRORS), faults, strict=False))
+
+
+def _field_error(fault: Mapping[str, Any]) -> FieldError:
+    kind, path, context = fault["type"], _path(fault["loc"]), fault.get("ctx") or {}
+    if kind in ("union_tag_invalid", "union_tag_not_found"):
+        path.append(str(context["discriminator"]).strip("'"))
+        message = f"must be one of {context['expected_tags']}" if "expected_tags" in context else SAID["missing"]
+    else:
+        message = str(context["error"]) if kind == "value_error" else SAID.get(kind, str(fault["msg"]))
+    return FieldError(".".join(path)[:MAX_FIELD] or "body", message)
+
+
+def _path(location: Sequence[int | str]) -> list[str]:
+    """The path without where it stood (body, query) and without the tags of unions."""
+    steps = list(location[1:])
+    kept = []
+    for number, step in enumerate(steps):
+        before = steps[number - 1] if number else None
+        is_tag = step in TAGS and (isinstance(before, int) or before in ("message", "system"))
+        if not is_tag and not (isinstance(step, str) and step.startswith("<")):
+            kept.append(str(step))
+    return kept
+
+
+def _refused(faults: Sequence[Mapping[str, Any]]) -> Problem:
+    """422 for what breaks the schema; 400 where an id is none, because nothing can be named by it."""
+    errors = fields(faults)
+    if any(fault["type"] == INVALID_ID for fault in faults):
+        return Problem(HTTPStatus.BAD_REQUEST, INVALID_ID, _detail(errors), errors=errors)
+    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, Unprocessable.code, _detail(errors), errors=errors)
+
+
+def _detail(errors: Sequence[FieldError]) -> str:
+    first = errors[0]
+    return f"The request breaks the schema: {first.field}: {first.message}"

@@ -1,0 +1,93 @@
+"""Pages without a key: health, the description of the API, and a page that shows it, all self-contained."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import importlib.util
+import json
+from collections.abc import Mapping
+from functools import cache
+from http import HTTPStatus
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+HTML = "text/html; charset=utf-8"
+JSON = "application/json"
+PROBLEM = "application/problem+json"
+CONTENT_SECURITY = (
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'"
+)
+
+
+def page(event: Mapping[str, Any], *, stage: str, request_id: str) -> dict[str, Any]:
+    """The answer to an HTTP API event; any path but three is a 404 problem."""
+    match "/" + str(event["rawPath"]).rsplit("/", 1)[-1]:
+        case "/health":
+            return _answer(JSON, json.dumps({"status": "ok", "stage": stage}))
+        case "/openapi.json":
+            return _packed(JSON, description(), event)
+        case "/docs":
+            return _packed(HTML, documentation(), event)
+    problem = {
+        "type": "urn:palimpsest:problem:route_not_found",
+        "title": HTTPStatus.NOT_FOUND.phrase,
+        "status": HTTPStatus.NOT_FOUND.value,
+        "detail": "There is no such route.",
+        "code": "route_not_found",
+        "request_id": request_id,
+        "retryable": False,
+        "errors": [],
+    }
+    return _answer(PROBLEM, json.dumps(problem), status=HTTPStatus.NOT_FOUND)
+
+
+@cache
+def description() -> str:
+    """OpenAPI, as it was generated from the routes."""
+    return resources.files("palimpsest.api").joinpath("openapi.json").read_text()
+
+
+@cache
+def documentation() -> str:
+    """Swagger UI with everything in the page. The files are those that Powertools ships; its code is not loaded."""
+    found = importlib.util.find_spec("aws_lambda_powertools")
+    if found is None or found.origin is None:
+        raise ModuleNotFoundError("aws_lambda_powertools")
+    files = Path(found.origin).parent / "event_handler" / "openapi" / "swagger_ui"
+    script = (files / "swagger-ui-bundle.min.js").read_text()
+    style = (files / "swagger-ui.min.css").read_text()
+    spec = description().replace("<", "\\u003c")
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Palimpsest</title>'
+        f'<style>{style}</style></head><body><div id="ui"></div><script>{script}</script><script>'
+        f"const spec = {spec}; spec.servers = [{{url: location.pathname.replace(/\\/v1\\/docs$/, '') || '/'}}];"
+        'SwaggerUIBundle({dom_id: "#ui", spec, deepLinking: true, docExpansion: "list", validatorUrl: null});'
+        "</script></body></html>"
+    )
+
+
+def _packed(content_type: str, text: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    if "gzip" not in headers.get("accept-encoding", ""):
+        return _answer(content_type, text)
+    packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
+    return _answer(content_type, packed, is_base64=True, headers={"Content-Encoding": "gzip"})
+
+
+def _answer(
+    content_type: str,
+    body: str,
+    *,
+    status: HTTPStatus = HTTPStatus.OK,
+    is_base64: bool = False,
+    headers: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    security = {"Content-Security-Policy": CONTENT_SECURITY} if content_type == HTML else {}
+    return {
+        "statusCode": status.value,
+        "headers": {"Content-Type": content_type, "X-Content-Type-Options": "nosniff", **security, **(headers or {})},
+        "body": body,
+        "isBase64Encoded": is_base64,
+    }

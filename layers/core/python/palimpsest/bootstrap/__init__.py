@@ -1,0 +1,81 @@
+"""The composition root: turns settings into wired use cases. Each function loads the part that it asks for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from palimpsest import settings
+
+if TYPE_CHECKING:
+    from palimpsest.bootstrap.conversations import SessionsApp, sessions_app, wire_sessions
+    from palimpsest.bootstrap.door import authorizer
+    from palimpsest.bootstrap.engines import embedder, search_index
+    from palimpsest.bootstrap.indexing import EmbedWorker, embed_worker
+    from palimpsest.bootstrap.long_term import MemoriesApp, memories_app, wire_memories
+    from palimpsest.bootstrap.work import (
+        Worker,
+        dispatcher,
+        extract_worker,
+        remove_worker,
+        summarize_worker,
+        sweeper,
+        wire_summarize,
+        wire_sweep,
+    )
+
+__all__ = [
+    "EmbedWorker",
+    "MemoriesApp",
+    "SessionsApp",
+    "Worker",
+    "authorizer",
+    "dispatcher",
+    "embed_worker",
+    "embedder",
+    "extract_worker",
+    "memories_app",
+    "remove_worker",
+    "search_index",
+    "sessions_app",
+    "summarize_worker",
+    "sweeper",
+    "warm",
+    "wire_memories",
+    "wire_sessions",
+    "wire_summarize",
+    "wire_sweep",
+]
+_PARTS = {
+    "conversations": ("SessionsApp", "sessions_app", "wire_sessions"),
+    "door": ("authorizer",),
+    "engines": ("embedder", "search_index"),
+    "indexing": ("EmbedWorker", "embed_worker"),
+    "long_term": ("MemoriesApp", "memories_app", "wire_memories"),
+    "work": (
+        "Worker",
+        "dispatcher",
+        "extract_worker",
+        "remove_worker",
+        "summarize_worker",
+        "sweeper",
+        "wire_summarize",
+        "wire_sweep",
+    ),
+}
+_PART_OF = {name: part for part, names in _PARTS.items() for name in names}
+
+
+def warm(build: Callable[[], object]) -> None:
+    """Build at init what the first request would wait for, in Lambda only: there init has a whole CPU."""
+    if settings.runs_in_lambda():
+        build()
+
+
+def __getattr__(name: str) -> Any:
+    """What a part holds, loaded when it is first asked for."""
+    if name not in _PART_OF:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_PART_OF[name]}"), name)

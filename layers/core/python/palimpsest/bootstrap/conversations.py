@@ -1,0 +1,119 @@
+"""The use cases of conversations, and the function `sessions` that has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.blocks.board import Blocks
+from palimpsest.blocks.extractive import ExtractiveMemory
+from palimpsest.blocks.static import StaticMemory
+from palimpsest.bootstrap.engines import session_store, system_clock, tenant_store, token_counter
+from palimpsest.domain.jobs import Job, JobKind
+from palimpsest.domain.scope import Scope
+from palimpsest.domain.times import seconds
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.sessions import Jobs, Sessions
+from palimpsest.ports.static_facts import StaticFacts
+from palimpsest.ports.tenants import Tenants
+from palimpsest.ports.tokens import TokenCounter
+from palimpsest.usecases.append import Append
+from palimpsest.usecases.arm import Arm
+from palimpsest.usecases.context import ReadContext
+from palimpsest.usecases.extract_failed import RetryExtraction
+from palimpsest.usecases.extract_report import ReportExtraction
+from palimpsest.usecases.extract_request import RequestExtraction
+from palimpsest.usecases.extraction_steps import Steps
+from palimpsest.usecases.history import History
+from palimpsest.usecases.list_jobs import ListJobs
+from palimpsest.usecases.long_term import LongTerm
+from palimpsest.usecases.manage_sessions import ManageSessions
+from palimpsest.usecases.mend_user_jobs import MendUserJob
+from palimpsest.usecases.prune import Prune
+from palimpsest.usecases.read_job import ReadJob
+from palimpsest.usecases.remove import begin_again
+from palimpsest.usecases.retry_job import Again, RetryJob
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsApp:
+    """What the `sessions` function can do. `extract` and `report` are None where there is no long-term memory."""
+
+    append: Append
+    context: ReadContext
+    prune: Prune
+    manage: ManageSessions
+    history: History
+    read_job: ReadJob
+    list_jobs: ListJobs
+    retry_job: RetryJob
+    tenants: Tenants
+    extract: RequestExtraction | None
+    report: ReportExtraction | None
+
+
+def wire_sessions(
+    *,
+    sessions: Sessions,
+    jobs: Jobs,
+    tenants: Tenants,
+    tokens: TokenCounter,
+    clock: Clock,
+    memories: Memories | None = None,
+    facts: StaticFacts | None = None,
+) -> SessionsApp:
+    """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
+    long_term = None if memories is None else LongTerm(memories, jobs)
+    blocks = Blocks(
+        static=None if facts is None else StaticMemory(facts),
+        extractive=None if memories is None else ExtractiveMemory(memories, clock),
+    )
+    return SessionsApp(
+        append=Append(sessions, tenants, tokens, clock, long_term),
+        context=ReadContext(sessions, tokens, clock, blocks),
+        prune=Prune(sessions, jobs, clock),
+        manage=ManageSessions(sessions, tenants, tokens, clock, memories is not None, long_term),
+        history=History(sessions, clock),
+        read_job=ReadJob(jobs, clock),
+        list_jobs=ListJobs(sessions, jobs),
+        retry_job=RetryJob(jobs, ways_to_retry(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
+        tenants=tenants,
+        extract=None if long_term is None else RequestExtraction(sessions, long_term, clock),
+        report=None if memories is None else ReportExtraction(memories),
+    )
+
+
+def ways_to_retry(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[JobKind, Again]:
+    """How a failed job of each kind is begun again."""
+    arm, on_user = Arm(sessions, clock), MendUserJob(jobs, clock)
+
+    def overflow(job: Job) -> str | None:
+        return arm(Scope(job.tenant).session(job.session), at_once=True)
+
+    def removal(job: Job) -> str:
+        return begin_again(sessions, jobs, job, now=seconds(clock.now()))
+
+    ways: dict[JobKind, Again] = {
+        **dict.fromkeys(("summarize", "flush"), overflow),
+        **dict.fromkeys(("delete", "withdraw"), removal),
+        **dict.fromkeys(("forget", "erase"), on_user),
+    }
+    if memories is not None:
+        ways["extract"] = RetryExtraction(Steps(sessions, jobs, memories, clock))
+    return ways
+
+
+@cache
+def sessions_app() -> SessionsApp:
+    """Without long-term memory until the workers that extract and flush are deployed beside it."""
+    told = settings.SessionsSettings.read()
+    sessions, jobs = session_store(told.sessions_table)
+    return wire_sessions(
+        sessions=sessions,
+        jobs=jobs,
+        tenants=tenant_store(told.tenants_table),
+        tokens=token_counter(),
+        clock=system_clock(),
+    )

@@ -1,0 +1,141 @@
+"""The engines behind the ports, from a function's settings; each is made once. What is heavy is imported here, late."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from palimpsest import settings
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.embedder import Embedder, Space
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.search_index import SearchIndex
+from palimpsest.ports.secrets import Secret
+from palimpsest.ports.sessions import Jobs
+from palimpsest.ports.static_facts import StaticFacts
+from palimpsest.ports.tenants import Tenants
+from palimpsest.ports.tokens import TokenCounter
+
+if TYPE_CHECKING:
+    from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+    from palimpsest.adapters.openai_models import OpenAIChatModel
+
+SEARCH_FAMILY = "palimpsest"
+
+
+@cache
+def tenant_store(table: str) -> Tenants:
+    from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+
+    tenants = DynamoDbTenants(table)
+    tenants.warm()
+    return tenants
+
+
+@cache
+def fact_store(tenants_table: str) -> StaticFacts:
+    from palimpsest.adapters.dynamodb.static_facts import DynamoDbStaticFacts
+
+    return DynamoDbStaticFacts(tenants_table)
+
+
+@cache
+def session_store(table: str) -> tuple[DynamoDbSessions, Jobs]:
+    from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
+    from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+
+    sessions = DynamoDbSessions(table)
+    sessions.warm()
+    return sessions, DynamoDbJobs(table)
+
+
+@cache
+def memory_store(table: str, jobs_table: str) -> Memories:
+    from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
+
+    memories = DynamoDbMemories(table, jobs_table)
+    memories.warm()
+    return memories
+
+
+@cache
+def model_key(parameter: str) -> Secret:
+    """The key of the models' server; while there is none, what can do without a model does."""
+    from palimpsest.adapters.ssm import Parameter
+
+    return Parameter(parameter)
+
+
+@cache
+def chat_model(told: settings.ChatSettings) -> OpenAIChatModel:
+    from palimpsest.adapters.openai_models import OpenAIChatModel
+
+    key = model_key(told.openai_key_parameter)
+    return OpenAIChatModel(key=key, base_url=told.openai_base_url, model=told.chat_model)
+
+
+@cache
+def embedder(told: settings.EmbeddingSettings) -> Embedder:
+    """The model of the settings: the one on this machine by its name, any other from the server."""
+    if embeds_here(told):
+        from palimpsest.adapters.minilm import MiniLM
+
+        return MiniLM(_folder_of("minilm"))
+    from palimpsest.adapters.openai_embedder import OpenAIEmbedder
+
+    space = Space(told.embedding_model, told.embedding_dimension)
+    return OpenAIEmbedder(key=model_key(told.openai_key_parameter), space=space, base_url=told.openai_base_url)
+
+
+def embeds_here(told: settings.EmbeddingSettings) -> bool:
+    """Whether the model is the one on this machine, which needs no key."""
+    from palimpsest.adapters.minilm import SPACE
+
+    return told.embedding_model == SPACE.model
+
+
+@cache
+def search_index(told: settings.SearchSettings) -> SearchIndex:
+    """The index of the settings; one that answers nothing where the stage has none."""
+    if not told.search_url:
+        from palimpsest.adapters.absent_index import AbsentIndex
+
+        return AbsentIndex()
+    space = Space(told.embedding_model, told.embedding_dimension)
+    if told.search_url.startswith("file:"):
+        from palimpsest.adapters.embedded_index import EmbeddedIndex
+
+        return EmbeddedIndex(Path(urlsplit(told.search_url).path), space=space)
+    import boto3
+
+    from palimpsest.adapters.opensearch import OpenSearchIndex
+    from palimpsest.adapters.opensearch.client import connected
+
+    region = boto3.Session().region_name if told.search_url.startswith("https:") else None
+    return OpenSearchIndex(connected(told.search_url, region=region), family=SEARCH_FAMILY, space=space)
+
+
+def _folder_of(package: str) -> Path:
+    """Where the layer puts a package that is only data; a place that isn't there, where it does not."""
+    found = find_spec(package)
+    places = list(found.submodule_search_locations or ()) if found else []
+    return Path(places[0]) if places else Path(package)
+
+
+@cache
+def token_counter() -> TokenCounter:
+    from palimpsest.adapters.tiktoken_counter import TiktokenCounter
+
+    counter = TiktokenCounter()
+    counter.warm()
+    return counter
+
+
+@cache
+def system_clock() -> Clock:
+    from palimpsest.adapters.system_clock import SystemClock
+
+    return SystemClock()

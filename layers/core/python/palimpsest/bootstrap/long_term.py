@@ -1,0 +1,211 @@
+"""The use cases of long-term memory, and the function `memories` that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.blocks.board import Blocks
+from palimpsest.blocks.extractive import ExtractiveMemory
+from palimpsest.blocks.static import StaticMemory
+from palimpsest.blocks.vector import VectorMemory
+from palimpsest.bootstrap.engines import (
+    chat_model,
+    embedder,
+    embeds_here,
+    fact_store,
+    memory_store,
+    model_key,
+    search_index,
+    session_store,
+    system_clock,
+    tenant_store,
+    token_counter,
+)
+from palimpsest.domain.recollection import Item
+from palimpsest.domain.scope import UserScope
+from palimpsest.errors import Unavailable
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.embedder import Embedder
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.models import ChatModel, JsonModel
+from palimpsest.ports.search_index import SearchIndex
+from palimpsest.ports.sessions import Jobs, Sessions
+from palimpsest.ports.static_facts import StaticFacts
+from palimpsest.ports.tenants import Tenants
+from palimpsest.ports.tokens import TokenCounter
+from palimpsest.usecases.append import Append
+from palimpsest.usecases.context import ReadContext
+from palimpsest.usecases.extract_report import ReportExtraction
+from palimpsest.usecases.extract_request import RequestExtraction
+from palimpsest.usecases.find_sessions import FindSessions
+from palimpsest.usecases.forget import Forget
+from palimpsest.usecases.ingest import Ingest
+from palimpsest.usecases.long_term import LongTerm
+from palimpsest.usecases.manage_memories import ManageMemories
+from palimpsest.usecases.manage_sessions import ManageSessions
+from palimpsest.usecases.prune import Prune
+from palimpsest.usecases.read_job import ReadJob
+from palimpsest.usecases.recall import Recall
+from palimpsest.usecases.remember import Remember
+from palimpsest.usecases.resembling import FindResembling
+from palimpsest.usecases.search_memories import SearchMemories
+from palimpsest.usecases.search_tool import SearchTool
+from palimpsest.usecases.show_memories import ShowMemories
+from palimpsest.usecases.static_facts import ManageStaticFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where things are kept."""
+
+    sessions: Sessions
+    jobs: Jobs
+    memories: Memories
+    tenants: Tenants
+    facts: StaticFacts
+    index: SearchIndex
+
+
+def _none() -> None:
+    """There is no such model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that there are, asked anew for every call: a key may be stored, or taken away, at any time."""
+
+    embedder: Callable[[], Embedder | None] = _none
+    answerer: Callable[[], JsonModel | None] = _none
+    picker: ChatModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesApp:
+    """What the `memories` function can do."""
+
+    stores: Stores
+    models: Models
+    tokens: TokenCounter
+    clock: Clock
+    remember: Remember
+    manage_memories: ManageMemories
+    forget: Forget
+    show: ShowMemories
+    ingest: Ingest
+    facts: ManageStaticFacts
+    context: ReadContext
+    prune: Prune
+    manage: ManageSessions
+    read_job: ReadJob
+    report: ReportExtraction
+
+    @property
+    def memories(self) -> Memories:
+        return self.stores.memories
+
+    @property
+    def tenants(self) -> Tenants:
+        return self.stores.tenants
+
+    @property
+    def recall(self) -> Recall:
+        stores, models = self.stores, self.models
+        return Recall(
+            memories=stores.memories,
+            sessions=stores.sessions,
+            index=stores.index,
+            embedder=models.embedder(),
+            tokens=self.tokens,
+            clock=self.clock,
+            model=models.answerer(),
+        )
+
+    @property
+    def search(self) -> SearchMemories:
+        return searching(self.stores, self.models, self.clock)
+
+    @property
+    def search_tool(self) -> SearchTool:
+        return SearchTool(self.recall)
+
+    @property
+    def find_sessions(self) -> FindSessions:
+        return FindSessions(self.search)
+
+
+def searching(stores: Stores, models: Models, clock: Clock) -> SearchMemories:
+    return SearchMemories(stores.memories, stores.sessions, stores.index, models.embedder(), clock)
+
+
+def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
+    """The use cases of long-term memory over any adapters."""
+    sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
+    manage_memories = ManageMemories(memories, tenants, clock)
+    long_term = LongTerm(memories, jobs)
+    append = Append(sessions, tenants, tokens, clock, long_term)
+    request = RequestExtraction(sessions, long_term, clock)
+
+    def resembling(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        return FindResembling(searching(stores, models, clock))(owner, text, k=k)
+
+    blocks = Blocks(
+        static=StaticMemory(stores.facts),
+        extractive=ExtractiveMemory(memories, clock, chat=models.picker),
+        vector=VectorMemory(resembling),
+    )
+    return MemoriesApp(
+        stores=stores,
+        models=models,
+        tokens=tokens,
+        clock=clock,
+        remember=Remember(memories, tenants, clock),
+        manage_memories=manage_memories,
+        forget=Forget(memories, jobs, clock),
+        show=ShowMemories(memories, manage_memories),
+        ingest=Ingest(sessions, memories, append, request, clock),
+        facts=ManageStaticFacts(stores.facts, clock),
+        context=ReadContext(sessions, tokens, clock, blocks),
+        prune=Prune(sessions, jobs, clock),
+        manage=ManageSessions(sessions, tenants, tokens, clock, has_memories=True, long_term=long_term),
+        read_job=ReadJob(jobs, clock),
+        report=ReportExtraction(memories),
+    )
+
+
+@cache
+def memories_app() -> MemoriesApp:
+    told = settings.MemoriesSettings.read()
+    sessions, jobs = session_store(told.sessions_table)
+    stores = Stores(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memory_store(told.memories_table, told.sessions_table),
+        tenants=tenant_store(told.tenants_table),
+        facts=fact_store(told.tenants_table),
+        index=search_index(told),
+    )
+    models = Models(
+        embedder=lambda: _vectors(told) if embeds_here(told) or _has_key(told) else None,
+        answerer=lambda: chat_model(told) if _has_key(told) else None,
+        picker=chat_model(told),
+    )
+    return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
+
+
+@cache
+def _vectors(told: settings.EmbeddingSettings) -> Embedder:
+    """What was asked before is not embedded again."""
+    from palimpsest.adapters.caching_embedder import CachingEmbedder
+
+    return CachingEmbedder(embedder(told))
+
+
+def _has_key(told: settings.ModelSettings) -> bool:
+    """Whether there is a key for the models' server; one that can't be had now counts as none."""
+    try:
+        return bool((model_key(told.openai_key_parameter).value() or "").strip())
+    except Unavailable:
+        return False

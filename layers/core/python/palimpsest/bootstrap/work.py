@@ -1,0 +1,150 @@
+"""What works behind the streams and the queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.adapters.patterns import PatternExtractor
+from palimpsest.bootstrap.engines import (
+    chat_model,
+    memory_store,
+    model_key,
+    session_store,
+    system_clock,
+    tenant_store,
+    token_counter,
+)
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.domain.jobs import JobKind
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.models import Summarizer
+from palimpsest.ports.queues import JobNotice
+from palimpsest.ports.sessions import Jobs, Sessions
+from palimpsest.ports.tokens import TokenCounter
+from palimpsest.usecases.by_kind import ByKind, GivesUp
+from palimpsest.usecases.dispatch import Dispatch
+from palimpsest.usecases.extract_failed import GiveUpExtraction, MendExtraction, RetryExtraction
+from palimpsest.usecases.extraction_steps import Steps
+from palimpsest.usecases.forget import ForgetPages
+from palimpsest.usecases.mend_user_jobs import GiveUpUserJob, MendUserJob
+from palimpsest.usecases.remove import Remove
+from palimpsest.usecases.summarize import GiveUp, SummarizeOverflow
+from palimpsest.usecases.sweep import Sweep
+
+SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "erase")
+"""Kinds of jobs that the function `sweep` does."""
+EXTRACTED: tuple[JobKind, ...] = ("extract", "flush")
+"""Kinds of jobs that the function `extract` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a queue function does with a message: the step, and what happens when it fails."""
+
+    step: Callable[[JobNotice], None]
+    give_up: GivesUp
+    hide: Callable[..., None]
+
+
+def wire_sweep(*, sessions: Sessions, jobs: Jobs, memories: Memories, clock: Clock) -> tuple[ByKind, Sweep]:
+    """What the sweep queue is worked off by, and the scheduled round."""
+    remove, give_up = Remove(sessions, jobs, clock), GiveUp(sessions, jobs, clock)
+    mend, give_up_on_user = MendUserJob(jobs, clock), GiveUpUserJob(jobs, clock)
+    work = ByKind(
+        {"delete": remove, "withdraw": remove, "forget": ForgetPages(memories, jobs, mend, clock)},
+        {"delete": give_up, "withdraw": give_up, "forget": give_up_on_user},
+    )
+    steps = Steps(sessions, jobs, memories, clock)
+    retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much
+    return work, Sweep(sessions, jobs, clock, {"forget": mend, "extract": MendExtraction(steps, retry, parking)})
+
+
+def wire_summarize(
+    *, sessions: Sessions, jobs: Jobs, summarizer: Summarizer, tokens: TokenCounter, clock: Clock
+) -> tuple[SummarizeOverflow, GiveUp]:
+    return SummarizeOverflow(sessions, jobs, summarizer, tokens, clock), GiveUp(sessions, jobs, clock)
+
+
+def queue_urls(told: settings.DispatchSettings) -> dict[JobKind, str]:
+    """The queue of each kind of job."""
+    urls: dict[JobKind, str] = {"summarize": told.summarize_queue_url}
+    return urls | dict.fromkeys(EXTRACTED, told.extract_queue_url) | dict.fromkeys(SWEPT, told.sweep_queue_url)
+
+
+@cache
+def dispatcher() -> Dispatch:
+    told = settings.DispatchSettings.read()
+    from palimpsest.adapters.sqs import SqsQueues
+
+    parked = told.parked_queue_url
+    return Dispatch(SqsQueues(queue_urls(told), changes_url=told.embed_queue_url or parked, parked_url=parked))
+
+
+@cache
+def summarize_worker() -> Worker:
+    told = settings.SummarizeSettings.read()
+    from palimpsest.adapters.offline_models import ExtractiveSummarizer
+    from palimpsest.adapters.summaries import Summaries
+    from palimpsest.usecases.summarizer import ModelSummarizer
+
+    tokens = token_counter()
+    summarizer = Summaries(
+        key=model_key(told.openai_key_parameter),
+        model=ModelSummarizer(chat_model(told), tokens),
+        offline=ExtractiveSummarizer(tokens),
+    )
+    sessions, jobs = session_store(told.sessions_table)
+    step, give_up = wire_summarize(
+        sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=tokens, clock=system_clock()
+    )
+    return _worker(step, give_up, told.summarize_queue_url)
+
+
+@cache
+def extract_worker() -> Worker:
+    told = settings.ExtractSettings.read()
+    from palimpsest.adapters.extractors import Extractors
+    from palimpsest.usecases.extractor import ModelExtractor
+
+    model = ModelExtractor(chat_model(told), token_counter())
+    key = model_key(told.openai_key_parameter)
+    sessions, jobs = session_store(told.sessions_table)
+    work = wire_extraction(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memory_store(told.memories_table, told.sessions_table),
+        tenants=tenant_store(told.tenants_table),
+        extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
+        clock=system_clock(),
+    )
+    by_kind = ByKind({"extract": work.step}, {"extract": work.give_up})
+    return _worker(by_kind.step, by_kind.give_up, told.extract_queue_url)
+
+
+@cache
+def remove_worker() -> Worker:
+    work, _ = _sweep()
+    return _worker(work.step, work.give_up, settings.SweepSettings.read().sweep_queue_url)
+
+
+@cache
+def sweeper() -> Sweep:
+    return _sweep()[1]
+
+
+@cache
+def _sweep() -> tuple[ByKind, Sweep]:
+    told = settings.SweepSettings.read()
+    sessions, jobs = session_store(told.sessions_table)
+    memories = memory_store(told.memories_table, told.sessions_table)
+    return wire_sweep(sessions=sessions, jobs=jobs, memories=memories, clock=system_clock())
+
+
+def _worker(step: Callable[[JobNotice], None], give_up: GivesUp, queue_url: str) -> Worker:
+    from palimpsest.adapters.sqs import SqsVisibility
+
+    return Worker(step, give_up, SqsVisibility(queue_url).hide)

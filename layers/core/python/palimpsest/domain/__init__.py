@@ -1,0 +1,1 @@
+"""The rules of conversation memory as pure functions over plain data: no engine, no clock, no environment."""

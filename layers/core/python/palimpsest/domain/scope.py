@@ -1,0 +1,78 @@
+"""Who a thing belongs to: the one place where ids are checked and partition keys are made."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from palimpsest.errors import BadRequest, FieldError
+
+ID_PATTERN = r"[A-Za-z0-9._:@+|=-]{1,128}"
+_ID = re.compile(ID_PATTERN)
+
+
+def checked_id(value: str, *, field: str) -> str:
+    """Return `value` if it is an id that no key or path can misread; raise `BadRequest` (`invalid_id`) otherwise."""
+    if not _ID.fullmatch(value) or not value.strip("."):
+        message = "1 to 128 of A-Z a-z 0-9 . _ : @ + | = - and not only dots"
+        raise BadRequest(f"{field} is not a valid id.", code="invalid_id", errors=(FieldError(field, message),))
+    return value
+
+
+@dataclass(frozen=True, slots=True)
+class Scope:
+    """A tenant, taken from a credential. Every key starts from one."""
+
+    tenant: str
+
+    def __post_init__(self) -> None:
+        checked_id(self.tenant, field="tenant")
+
+    def session(self, session_id: str) -> SessionScope:
+        return SessionScope(self.tenant, session_id)
+
+    def user(self, user_id: str) -> UserScope:
+        return UserScope(self.tenant, user_id)
+
+    def job_partition(self, job_id: str) -> str:
+        return f"{self.tenant}#job#{checked_id(job_id, field='job_id')}"
+
+
+@dataclass(frozen=True, slots=True)
+class UserScope:
+    """One user of one tenant: the owner of memories."""
+
+    tenant: str
+    user: str
+
+    def __post_init__(self) -> None:
+        checked_id(self.tenant, field="tenant")
+        checked_id(self.user, field="user_id")
+
+    @property
+    def partition(self) -> str:
+        return f"{self.tenant}#{self.user}"
+
+    @property
+    def owner(self) -> Scope:
+        return Scope(self.tenant)
+
+
+@dataclass(frozen=True, slots=True)
+class SessionScope:
+    """One session of one tenant."""
+
+    tenant: str
+    session: str
+
+    def __post_init__(self) -> None:
+        checked_id(self.tenant, field="tenant")
+        checked_id(self.session, field="session_id")
+
+    @property
+    def partition(self) -> str:
+        return f"{self.tenant}#{self.session}"
+
+    @property
+    def owner(self) -> Scope:
+        return Scope(self.tenant)

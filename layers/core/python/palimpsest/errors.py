@@ -1,0 +1,117 @@
+"""The one tree of errors: what can go wrong, said in the product's words; `api/problems.py` maps it to HTTP.
+
+PalimpsestError
+├── BadRequest            it can't be parsed or named
+├── Unprocessable         it breaks the schema or a rule
+│   └── BudgetTooSmall    not even the system message and 100 tokens more fit
+├── Unauthenticated       no tenant in the call
+├── Forbidden             the credential lacks the scope
+├── NotFound              unknown, deleted, expired or another tenant's: all answer alike
+├── ReadOnlyBlock         a conversation tries to change what only the tenant states
+├── Conflict              the state contradicts the call
+├── TooLarge              over a documented limit
+├── Unavailable           nothing was written, or a retry with the same key is safe: try again
+├── CommitLost            another writer was first: read again and decide anew (never leaves a use case)
+└── ModelFailed           a model call gave nothing usable
+    ├── ModelUnavailable  time-out, 429, 5xx, connection: the same call may work later
+    └── ModelOutputInvalid  an answer came, but not one that can be used
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class FieldError:
+    """One field that is wrong: `field` is a path such as `messages.0.role`."""
+
+    field: str
+    message: str
+
+
+class PalimpsestError(Exception):
+    """Base of all: `code` is stable and machine-readable, `detail` is for people and holds no stored text."""
+
+    code = "internal_error"
+    retryable = False
+
+    def __init__(self, detail: str, *, code: str | None = None, errors: tuple[FieldError, ...] = ()) -> None:
+        super().__init__(detail)
+        self.detail = detail
+        self.code = code or type(self).code
+        self.errors = errors
+
+
+class BadRequest(PalimpsestError):
+    code = "bad_request"
+
+
+class Unprocessable(PalimpsestError):
+    code = "invalid"
+
+
+class BudgetTooSmall(Unprocessable):
+    """`minimum` is the smallest budget, in tokens, that this session's context fits."""
+
+    code = "budget_too_small"
+
+    def __init__(self, *, minimum: int) -> None:
+        super().__init__(
+            f"The budget is too small: this session needs at least {minimum} tokens.",
+            errors=(FieldError("max_tokens", f"at least {minimum}"),),
+        )
+        self.minimum = minimum
+
+
+class Unauthenticated(PalimpsestError):
+    code = "unauthenticated"
+
+
+class Forbidden(PalimpsestError):
+    code = "forbidden"
+
+
+class NotFound(PalimpsestError):
+    code = "not_found"
+
+
+class ReadOnlyBlock(PalimpsestError):
+    code = "read_only_block"
+
+
+class Conflict(PalimpsestError):
+    code = "conflict"
+
+
+class TooLarge(PalimpsestError):
+    code = "too_large"
+
+
+class Unavailable(PalimpsestError):
+    code = "unavailable"
+    retryable = True
+
+
+class CommitLost(PalimpsestError):
+    code = "commit_lost"
+    retryable = True
+
+
+class ModelFailed(PalimpsestError):
+    code = "model_failed"
+    retryable = True
+
+
+class ModelUnavailable(ModelFailed):
+    """`retry_after` is what the provider asked for, in seconds, or None."""
+
+    code = "model_unavailable"
+
+    def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
+        super().__init__(detail)
+        self.retry_after = retry_after
+
+
+class ModelOutputInvalid(ModelFailed):
+    code = "model_output_invalid"

@@ -1,0 +1,18 @@
+"""The prompts, one file each; their hash is stored with what they made."""
+
+from __future__ import annotations
+
+import hashlib
+from functools import cache
+from pathlib import Path
+
+
+@cache
+def load(name: str) -> str:
+    """The text of the prompt in `<name>.md`."""
+    return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def hash_of(*texts: str) -> str:
+    """What names a prompt: the first twelve digits of its SHA-256; of several parts, joined by an empty line."""
+    return hashlib.sha256("\n\n".join(texts).encode()).hexdigest()[:12]

@@ -1,0 +1,138 @@
+"""Every environment variable that the functions read, one model a function; nobody else reads the environment."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Annotated, Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+
+Text = Annotated[str, Field(min_length=1)]
+
+
+class Settings(BaseModel):
+    """What every function is told. Fields are named as the variables, in lower case; a bad value stops the cold
+    start.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    stage: Text
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    powertools_service_name: Text
+
+    @classmethod
+    def read(cls, environment: Mapping[str, str] | None = None) -> Self:
+        """The settings in the environment. Raises `RuntimeError` that names each variable that is missing or wrong."""
+        source = os.environ if environment is None else environment
+        values = {name: source[name.upper()] for name in cls.model_fields if name.upper() in source}
+        try:
+            return cls.model_validate(values)
+        except ValidationError as error:
+            faults = "; ".join(f"{str(fault['loc'][0]).upper()}: {fault['msg']}" for fault in error.errors())
+            message = f"Bad settings: {faults}"
+            raise RuntimeError(message) from error
+
+
+class ModelSettings(Settings):
+    """Of who calls a server that speaks the OpenAI API; no address means OpenAI's own."""
+
+    openai_key_parameter: Text
+    openai_base_url: str = ""
+
+
+class ChatSettings(ModelSettings):
+    chat_model: Text
+
+
+class EmbeddingSettings(ModelSettings):
+    """The model that makes vectors, and how many numbers each has."""
+
+    embedding_model: Text
+    embedding_dimension: int = Field(gt=0)
+
+
+class SearchSettings(EmbeddingSettings):
+    """Where the search index is: `https://…` a domain, `file:///…` a file of this machine, nothing for none."""
+
+    search_url: str = Field(default="", pattern=r"^(?:|https?://.+|file:///.+)$")
+
+    @field_validator("search_url")
+    @classmethod
+    def _no_file_in_the_cloud(cls, value: str, info: ValidationInfo) -> str:
+        if value.startswith("file:") and info.data.get("stage") != "local":
+            raise ValueError("functions share no file outside the stage local")
+        return value
+
+
+class AuthorizeSettings(Settings):
+    tenants_table: Text
+
+
+class SessionsSettings(Settings):
+    tenants_table: Text
+    sessions_table: Text
+    memories_table: Text
+
+
+class MemoriesSettings(SearchSettings, ChatSettings):
+    tenants_table: Text
+    sessions_table: Text
+    memories_table: Text
+
+
+class DispatchSettings(Settings):
+    """No queue for changes where there is no search index to bring up to date."""
+
+    summarize_queue_url: Text
+    extract_queue_url: Text
+    embed_queue_url: str = ""
+    sweep_queue_url: Text
+    parked_queue_url: Text
+
+
+class SummarizeSettings(ChatSettings):
+    sessions_table: Text
+    summarize_queue_url: Text
+
+
+class ExtractSettings(ChatSettings):
+    tenants_table: Text
+    sessions_table: Text
+    memories_table: Text
+    extract_queue_url: Text
+
+
+class EmbedSettings(SearchSettings):
+    sessions_table: Text
+    memories_table: Text
+    embed_queue_url: Text
+
+
+class SweepSettings(Settings):
+    sessions_table: Text
+    memories_table: Text
+    sweep_queue_url: Text
+
+
+class SiteSettings(Settings):
+    pass
+
+
+BY_FUNCTION: dict[str, type[Settings]] = {
+    "authorize": AuthorizeSettings,
+    "sessions": SessionsSettings,
+    "memories": MemoriesSettings,
+    "dispatch": DispatchSettings,
+    "summarize": SummarizeSettings,
+    "extract": ExtractSettings,
+    "embed": EmbedSettings,
+    "sweep": SweepSettings,
+    "site": SiteSettings,
+}
+
+
+def runs_in_lambda() -> bool:
+    """Whether this process is a Lambda runtime (or its emulator)."""
+    return "AWS_LAMBDA_RUNTIME_API" in os.environ

@@ -1,0 +1,65 @@
+"""Ask for a session's extraction: what nobody extracts yet becomes a job, at once or when enough has been said."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from palimpsest.domain.extraction_jobs import buffered_turns
+from palimpsest.domain.scope import SessionScope
+from palimpsest.domain.session import Commit, Head
+from palimpsest.domain.times import seconds
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.sessions import Sessions
+from palimpsest.usecases.committing import until_committed
+from palimpsest.usecases.long_term import LongTerm
+from palimpsest.usecases.reading import live
+
+MAX_BUFFER_TURNS = 5
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """The job that extracts what was said last (None: nothing was ever to be extracted); `armed`: it is a new one."""
+
+    job_id: str | None
+    armed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RequestExtraction:
+    sessions: Sessions
+    long_term: LongTerm
+    clock: Clock
+
+    def __call__(
+        self, scope: SessionScope, *, if_needed: bool = False, max_buffer_turns: int | None = None
+    ) -> Requested:
+        """Arm a job over the messages after the last armed one, if there are any. With `if_needed` only if at least
+        `max_buffer_turns` whole turns wait (default: the session's own number).
+
+        Raises `NotFound`, `Unavailable`.
+        """
+
+        def attempt() -> Requested:
+            head, _ = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+            enough = max_buffer_turns or head.extract_turns or MAX_BUFFER_TURNS
+            return self._arm(scope, head, always=not if_needed or buffered_turns(head) >= enough)
+
+        return until_committed(attempt, clock=self.clock)
+
+    def due(self, scope: SessionScope) -> None:
+        """After a job's end: arm the next one if the session's rule asks for it."""
+
+        def attempt() -> None:
+            head = self.sessions.open(scope).head
+            if head is not None and not head.is_gone(seconds(self.clock.now())):
+                self._arm(scope, head, always=False)
+
+        until_committed(attempt, clock=self.clock)
+
+    def _arm(self, scope: SessionScope, head: Head, *, always: bool) -> Requested:
+        after, jobs = self.long_term.armed(head, scope, now=seconds(self.clock.now()), always=always)
+        if not jobs:
+            return Requested(head.extract_job, armed=False)
+        self.sessions.commit(scope, Commit(before=head, after=replace(after, version=head.version + 1), jobs=jobs))
+        return Requested(jobs[0].id, armed=True)

@@ -1,0 +1,168 @@
+"""Forget what matches a filter: a job removes each memory with all its versions, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from palimpsest.domain.forgetting import Limits
+from palimpsest.domain.jobs import Job
+from palimpsest.domain.records import Record
+from palimpsest.domain.scope import Scope, UserScope
+from palimpsest.domain.times import milliseconds, seconds
+from palimpsest.domain.user_jobs import ERASED, following, on_user, root_of
+from palimpsest.errors import CommitLost
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.memories import MOST_ACTIONS, Memories, MemoryCommit, Pointer
+from palimpsest.ports.queues import JobNotice
+from palimpsest.ports.sessions import Jobs
+from palimpsest.usecases.committing import until_committed
+from palimpsest.usecases.manage_memories import Where
+from palimpsest.usecases.mend_user_jobs import MendUserJob
+
+PAGE = 25
+EARLIER_AT_ONCE = 10
+STEP = timedelta(seconds=50)
+"""After this long a step hands over to the next: the function has 90 s."""
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    memories: Memories
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, scope: UserScope, where: Where) -> str:
+        """Begin to forget what matches now; the job's id. What is saved from now on stays. Raises `Unavailable`."""
+        now = self.clock.now()
+        at = milliseconds(now)
+        limits = Limits.of(
+            scope,
+            types=where.types,
+            min_importance=where.min_importance,
+            created_after=where.created_after,
+            created_before=at if where.created_before is None else min(at, where.created_before),
+            session=where.session,
+            agent=where.agent,
+            subject=where.subject,
+            metadata=where.metadata or {},
+        )
+        epoch = self.memories.user(scope).epoch
+        told = limits.told()
+        job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {told}", told=told, now=seconds(now))
+        with suppress(CommitLost):  # the same, asked for twice at once
+            self.jobs.put(job)
+        return job.id
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPages:
+    memories: Memories
+    jobs: Jobs
+    mend: MendUserJob
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. Safe to repeat. Raises `Unavailable`."""
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.state == "done":
+            return
+        if job.state == "failed":  # redriven
+            self.mend(job)
+            return
+        if self._is_handed_over(job):
+            self._rest(job)
+            return
+        self.jobs.start(job)
+        scope = Scope(job.tenant).user(job.user or "")
+        limits = Limits.read(scope, job.told)
+        forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
+        until = self.clock.now() + STEP
+        while self.clock.now() < until:
+            if self.memories.user(scope).epoch != job.epoch:
+                self._end(job, forgotten, error=ERASED)
+                return
+            page = self.memories.listed(scope, types=limits.types, limit=PAGE, after=after)
+            matching = [record.id for record in page.records if limits.matches(record)]
+            forgotten += self._forget(scope, job, matching)
+            after = page.after
+            if after is None:
+                self._end(job, forgotten)
+                return
+        self._go_on(job, {"after": after, "forgotten": forgotten})
+
+    def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
+        """Remove those of the memories that are still current; how many were."""
+        if not ids:
+            return 0
+        found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
+        if found is not None:
+            return found
+        half = len(ids) // 2
+        return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
+
+    def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
+        """Remove them in one transaction; None if they are too many for one. One topic alone may take several."""
+        if self.memories.user(scope).epoch != job.epoch:
+            return 0
+        records = self.memories.records(scope, ids)
+        topics = [record.topic_key for record in records if record.topic_key is not None]
+        pointers = self.memories.pointers(scope, topics) if topics else {}
+        current = [record for record in records if self._is_current(record, pointers.get(record.topic_key or ""))]
+        if not current:
+            return 0
+        topical = [pointers[record.topic_key] for record in current if record.topic_key is not None]
+        commit = MemoryCommit(
+            epoch=job.epoch,
+            removed=[said for record in current for said in self._said(scope, record)],
+            pointers=[replace(pointer, record=None) for pointer in topical],
+        )
+        if commit.actions > MOST_ACTIONS and len(ids) > 1:
+            return None
+        for part in _parts(commit, kept=current[0].id):
+            self.memories.commit(scope, part)
+        return len(current)
+
+    def _is_current(self, record: Record, pointer: Pointer | None) -> bool:
+        is_alive = record.expires_at is None or record.expires_at > seconds(self.clock.now())
+        return is_alive and (record.topic_key is None or (pointer is not None and pointer.record == record.id))
+
+    def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
+        """Everything that was said of the record's topic; a record without one was said once."""
+        return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
+
+    def _is_handed_over(self, job: Job) -> bool:
+        return self.jobs.get(Scope(job.tenant), following(job, told={}, now=0).id) is not None
+
+    def _go_on(self, job: Job, place: dict[str, object]) -> None:
+        with suppress(CommitLost):  # the other delivery of the same message was faster
+            self.jobs.put(following(job, told={**job.told, **place}, now=seconds(self.clock.now())))
+        self._rest(job)
+
+    def _rest(self, job: Job) -> None:
+        """The next step has the rest. The job that was asked for runs on until the last one ends it."""
+        with suppress(CommitLost):
+            self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
+
+    def _end(self, job: Job, forgotten: int, *, error: str | None = None) -> None:
+        """First the job that was asked for, then the step: a step that is left over finds that out and ends."""
+        root = job if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
+        for one in (root, job):
+            if one is not None:
+                done = replace(one, state="done", due_at=None, error=error, result={"forgotten": forgotten})
+                with suppress(CommitLost):  # the other delivery of the same message was faster
+                    self.jobs.finish(done)
+
+
+def _parts(commit: MemoryCommit, *, kept: str) -> Iterator[MemoryCommit]:
+    """The commit, in transactions that the store can hold: what one topic held before first, what is current last."""
+    if commit.actions <= MOST_ACTIONS:
+        yield commit
+        return
+    names = [name for name in dict.fromkeys(record.id for record in commit.removed) if name != kept]
+    while names:
+        batch, names = set(names[:EARLIER_AT_ONCE]), names[EARLIER_AT_ONCE:]
+        yield MemoryCommit(epoch=commit.epoch, removed=[record for record in commit.removed if record.id in batch])
+    yield replace(commit, removed=[record for record in commit.removed if record.id == kept])

@@ -1,0 +1,40 @@
+"""Past interactions that resemble a message: what was said in any session of the user, as far as it still holds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palimpsest.domain.recollection import Item
+from palimpsest.domain.scope import UserScope
+from palimpsest.usecases.recall_messages import with_outdated
+from palimpsest.usecases.recall_request import Recollection
+from palimpsest.usecases.search_memories import SearchMemories
+
+RECORDS_BESIDE = 2  # times k are searched: records tell which messages say what holds no more
+
+
+@dataclass(frozen=True, slots=True)
+class FindResembling:
+    """Implements `Resembling` by one search for meaning. A message that says an earlier value of something that is now
+    otherwise is left out.
+    """
+
+    search: SearchMemories
+
+    def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        found = self.search(owner, text, mode="vector", k=k * RECORDS_BESIDE)
+        marked = with_outdated(self.search.memories, owner, found)
+        return [_item(one) for one in marked if one.record is None and one.outdated_by is None][:k]
+
+
+def _item(one: Recollection) -> Item:
+    return Item(
+        id=one.id,
+        kind="message",
+        text=one.content,
+        score=round(one.score, 4),
+        said_at=one.valid_from,
+        source=one.source,
+        speaker=one.speaker,
+    )
