@@ -1,0 +1,18 @@
+"""Stream of the sessions table in, queue messages out."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from palimpsest import bootstrap
+from palimpsest.api.records import stream_batch
+from palimpsest.observability import logger
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    return stream_batch(event, context, handle=bootstrap.dispatcher())
+
+
+bootstrap.warm(bootstrap.dispatcher)

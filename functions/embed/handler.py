@@ -1,0 +1,19 @@
+"""The embed queue in: the search index brought up to date, a batch of changes at once."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from palimpsest import bootstrap
+from palimpsest.api.records import change_batch
+from palimpsest.observability import logger
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    worker = bootstrap.embed_worker()
+    return change_batch(event, embed=worker.embed, hide=worker.hide)
+
+
+bootstrap.warm(bootstrap.embed_worker)

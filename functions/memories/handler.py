@@ -1,0 +1,24 @@
+"""Long-term memory: what is remembered of users, saved, listed, changed, forgotten and recalled."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from palimpsest import bootstrap
+from palimpsest.api.app import HttpApp
+from palimpsest.api.memory_routes import ROUTERS
+
+
+def use_cases() -> bootstrap.MemoriesApp:
+    return bootstrap.memories_app()
+
+
+app = HttpApp(use_cases, ROUTERS)
+
+
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    return app(event, context)
+
+
+bootstrap.warm(app.warm)

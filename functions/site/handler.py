@@ -1,0 +1,18 @@
+"""What anybody may see: health, the API's description, and its documentation as a page."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from palimpsest.api.site import page
+from palimpsest.observability import logger
+from palimpsest.settings import SiteSettings
+
+
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    request_id = event["requestContext"]["requestId"]
+    answer = page(event, stage=SiteSettings.read().stage, request_id=request_id)
+    logger.set_correlation_id(request_id)
+    logger.info("request", extra={"status": answer["statusCode"], "bytes_out": len(answer["body"])})
+    return answer

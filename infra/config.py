@@ -1,0 +1,141 @@
+"""The stages as data: all that may differ between them stands here, and what a deployer chooses."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any, Literal, get_args
+
+from infra.layer_build import ON_AWS, Wheels, on_this_machine
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """`worker_concurrency`: how many messages of a queue are worked on at once; the rest limits the HTTP API."""
+
+    worker_concurrency: int
+    requests_per_second: int
+    burst: int
+
+
+SearchTier = Literal["none", "embedded", "opensearch"]
+"""`none` idles at zero; `embedded` is a file that the functions of one machine share; `opensearch` a managed domain."""
+
+
+@dataclass(frozen=True, slots=True)
+class DomainSize:
+    """Of a managed search domain, where the stage has one. Nodes stand in as many zones, up to three."""
+
+    instance: str
+    nodes: int
+    volume_gb: int
+
+
+@dataclass(frozen=True, slots=True)
+class Embedding:
+    """The model that makes vectors, and how many numbers each has."""
+
+    model: str
+    dimension: int
+
+
+ON_THIS_MACHINE = Embedding("all-minilm-l6-v2", 384)
+OPENAI = Embedding("text-embedding-3-small", 1_536)
+LOCAL = "local"
+
+
+@dataclass(frozen=True, slots=True)
+class Stage:
+    """One place that the stack runs in. No part asks for the name of its stage: it asks for one of these."""
+
+    name: str
+    wheels: Wheels
+    https_only: bool  # queues and topics refuse plain HTTP, the only thing that the local AWS speaks
+    sizes: Sizes
+    log_days: int
+    keeps_data: bool  # tables, keys and logs outlive the stack, and tables refuse to be deleted
+    customer_key: bool  # tables, queues, the topic and the domain are encrypted with a key of the account's own
+    search: SearchTier
+    domain: DomainSize
+    embedding: Embedding
+
+
+@dataclass(frozen=True, slots=True)
+class Choices:
+    """What a deployer chooses, as CDK context. With `jwt_issuer` tokens of that issuer take the place of API keys."""
+
+    openai_base_url: str = ""  # empty: OpenAI's own
+    chat_model: str = "gpt-4.1-nano"
+    jwt_issuer: str = ""
+    jwt_audience: tuple[str, ...] = ()
+    alarm_email: str = ""
+
+
+def _local() -> Stage:
+    return Stage(
+        name=LOCAL, wheels=on_this_machine(), https_only=False, sizes=Sizes(5, 2_000, 4_000), log_days=7,
+        keeps_data=False, customer_key=False, search="embedded", domain=DomainSize("t3.small.search", 1, 10),
+        embedding=ON_THIS_MACHINE,
+    )  # fmt: skip
+
+
+def _dev() -> Stage:
+    return Stage(
+        name="dev", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 50, 100), log_days=7,
+        keeps_data=False, customer_key=False, search="none", domain=DomainSize("t3.small.search", 1, 10),
+        embedding=OPENAI,
+    )  # fmt: skip
+
+
+def _prod() -> Stage:
+    return Stage(
+        name="prod", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 500, 1_000), log_days=90,
+        keeps_data=True, customer_key=True, search="opensearch", domain=DomainSize("t3.medium.search", 2, 20),
+        embedding=OPENAI,
+    )  # fmt: skip
+
+
+STAGES: dict[str, Callable[[], Stage]] = {"local": _local, "dev": _dev, "prod": _prod}
+
+
+def _nothing(_: str) -> None:
+    """A CDK context that says nothing."""
+
+
+def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
+    """The stage's data, with what the CDK context says of its search: `search`, `embedding_model` and its dimension."""
+    if name not in STAGES:
+        raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
+    stage = STAGES[name]()
+    stage = replace(stage, search=context("search") or stage.search, embedding=_embedding(context) or stage.embedding)
+    if stage.search not in get_args(SearchTier):
+        raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
+    if stage.name != LOCAL and (stage.search == "embedded" or stage.embedding.model == ON_THIS_MACHINE.model):
+        raise SystemExit("Functions in AWS share no disk and carry no model: both are for the stage `local` alone.")
+    return stage
+
+
+def _embedding(context: Callable[[str], Any]) -> Embedding | None:
+    model, dimension = context("embedding_model"), str(context("embedding_dimension") or "")
+    if model and not dimension.isdecimal():
+        raise SystemExit("The context `embedding_model` needs `embedding_dimension`: how many numbers a vector has.")
+    return Embedding(model, int(dimension)) if model else None
+
+
+def stack_name(stage: str) -> str:
+    return f"Palimpsest-{stage}"
+
+
+def choices(context: Callable[[str], Any]) -> Choices:
+    """Read the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty has its default."""
+    told = {name: context(name) for name in ("openai_base_url", "chat_model", "alarm_email") if context(name)}
+    return Choices(**told, **_jwt(context))
+
+
+def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:
+    if (context("auth") or "keys") not in ("keys", "jwt"):
+        raise SystemExit("The context `auth` is `keys` or `jwt`.")
+    if context("auth") != "jwt":
+        return {}
+    audience = tuple(filter(None, str(context("audience") or "").split(",")))
+    if not (context("issuer") and audience):
+        raise SystemExit("The context `auth=jwt` needs `issuer` and `audience` (several with commas).")
+    return {"jwt_issuer": context("issuer"), "jwt_audience": audience}

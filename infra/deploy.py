@@ -1,0 +1,111 @@
+"""Deploys a synthesized assembly to the local AWS: uploads what it is made of and creates or updates the stack."""
+
+import io
+import json
+import time
+import zipfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+from botocore.exceptions import ClientError
+
+BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
+CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
+DEADLINE_SECONDS = 120
+EPOCH = (1980, 1, 1, 0, 0, 0)  # one time for all files: the same files make the same archive
+
+
+class DeploymentFailed(Exception):
+    """The stack did not reach its new state; the message holds the resources that failed, and why."""
+
+
+def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> dict[str, str]:
+    """Bring the stack to what the assembly says; returns its outputs."""
+    template_url = _upload(assembly, stack, session=session, endpoint=endpoint)
+    ssm = session.client("ssm", endpoint_url=endpoint)
+    ssm.put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String", Overwrite=True)
+    formation = session.client("cloudformation", endpoint_url=endpoint)
+    change: Any = formation.update_stack if _is_there(formation, stack) else formation.create_stack
+    try:
+        change(StackName=stack, TemplateURL=template_url, Capabilities=CAPABILITIES)
+    except ClientError as error:
+        if "No updates are to be performed" not in str(error):  # CloudFormation gives it no code of its own
+            raise DeploymentFailed(str(error)) from error
+    return _await(formation, stack)
+
+
+def _is_there(formation: Any, stack: str) -> bool:
+    """Whether the stack can be updated. The remains of a failed creation hold nothing, and are removed."""
+    try:
+        (found,) = formation.describe_stacks(StackName=stack)["Stacks"]
+    except ClientError:
+        return False
+    if found["StackStatus"] != "ROLLBACK_COMPLETE":
+        return True
+    formation.delete_stack(StackName=stack)
+    formation.get_waiter("stack_delete_complete").wait(StackName=stack, WaiterConfig={"Delay": 1, "MaxAttempts": 60})
+    return False
+
+
+def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> str:
+    """Put each asset that is not there yet where the template expects it; returns the template's own address."""
+    s3 = session.client("s3", endpoint_url=endpoint)
+    account = session.client("sts", endpoint_url=endpoint).get_caller_identity()["Account"]
+    template_url = ""
+    for source, bucket_name, key in _assets(assembly, stack):
+        bucket = bucket_name.replace("${AWS::AccountId}", account).replace("${AWS::Region}", session.region_name)
+        if not _head(s3.head_bucket, Bucket=bucket):
+            s3.create_bucket(Bucket=bucket)
+        if not _head(s3.head_object, Bucket=bucket, Key=key):
+            s3.put_object(Bucket=bucket, Key=key, Body=_content(source))
+        if source.name == f"{stack}.template.json":
+            template_url = f"{endpoint}/{bucket}/{key}"
+    return template_url
+
+
+def _assets(assembly: Path, stack: str) -> Iterator[tuple[Path, str, str]]:
+    files = json.loads((assembly / f"{stack}.assets.json").read_text())["files"]
+    for asset in files.values():
+        for destination in asset["destinations"].values():
+            yield assembly / asset["source"]["path"], destination["bucketName"], destination["objectKey"]
+
+
+def _head(look: Any, **names: str) -> bool:
+    try:
+        look(**names)
+    except ClientError:
+        return False
+    return True
+
+
+def _content(source: Path) -> bytes:
+    if source.is_file():
+        return source.read_bytes()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
+        for file in sorted(path for path in source.rglob("*") if path.is_file()):
+            entry = zipfile.ZipInfo(str(file.relative_to(source)), date_time=EPOCH)
+            entry.external_attr = 0o644 << 16
+            packed.writestr(entry, file.read_bytes(), compress_type=zipfile.ZIP_DEFLATED, compresslevel=1)
+    return archive.getvalue()
+
+
+def _await(formation: Any, stack: str) -> dict[str, str]:
+    deadline = time.monotonic() + DEADLINE_SECONDS
+    while time.monotonic() < deadline:
+        state = formation.describe_stacks(StackName=stack)["Stacks"][0]
+        if not state["StackStatus"].endswith("IN_PROGRESS"):
+            if state["StackStatus"] not in ("CREATE_COMPLETE", "UPDATE_COMPLETE"):
+                raise DeploymentFailed(_reasons(formation, stack))
+            return {output["OutputKey"]: output["OutputValue"] for output in state.get("Outputs", [])}
+        time.sleep(0.1)
+    raise DeploymentFailed(f"{stack} is still changing after {DEADLINE_SECONDS} s")
+
+
+def _reasons(formation: Any, stack: str) -> str:
+    pages = formation.get_paginator("describe_stack_events").paginate(StackName=stack)
+    failed = [event for page in pages for event in page["StackEvents"] if event["ResourceStatus"].endswith("FAILED")]
+    reasons = [f"{event['LogicalResourceId']}: {event.get('ResourceStatusReason', 'no reason')}" for event in failed]
+    return "\n".join([f"{stack} could not be deployed:", *reasons])

@@ -1,0 +1,153 @@
+"""Builds layers from locked requirements, without Docker, once per lock file and platform, into .build/layers/."""
+
+import hashlib
+import platform
+import shutil
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from infra import paths, pythons
+
+RULES = 1
+"""Part of every layer's hash: raise it when what is kept below changes."""
+SERVICES = frozenset({"dynamodb", "kms", "lambda", "sqs", "ssm", "sts"})
+"""The AWS services that functions call, or may: the SDK's descriptions of the others weigh more than all the rest."""
+UNUSED = (
+    "bin",
+    ".lock",
+    "**/__pycache__",
+    "**/*.dist-info/RECORD",
+    "**/*.dist-info/INSTALLER",
+    "**/*.dist-info/REQUESTED",
+    "numpy/**/tests",
+    "numpy/_core/include",
+    "onnxruntime/quantization",
+    "onnxruntime/tools",
+    "onnxruntime/transformers",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Wheels:
+    """Which wheels a layer holds: a Python version, a platform in uv's words (empty: this machine's), a processor."""
+
+    python: str
+    platform: str
+    processor: str
+
+    @property
+    def tag(self) -> str:
+        return f"{self.platform or sysconfig.get_platform()}-py{self.python}"
+
+
+ON_AWS = Wheels(python=pythons.DECLARED, platform="aarch64-manylinux_2_28", processor="arm64")
+
+
+def on_this_machine() -> Wheels:
+    """For the local AWS, whose functions run on a Python of this machine."""
+    processor = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
+    return Wheels(python=pythons.version_of(pythons.function_python()), platform="", processor=processor)
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltLayer:
+    """A folder with `python/` in it, and the hash of all that it was built from."""
+
+    folder: Path
+    hash: str
+
+
+def build(name: str, wheels: Wheels) -> BuiltLayer:
+    """The layer of layers/<name>/requirements.txt for those wheels; built if it is not there."""
+    digest = hash_of(name, wheels)
+    folder = paths.BUILD / "layers" / f"{name}-{digest[:16]}"
+    with paths.building():
+        if not folder.is_dir():
+            print(f"Building the layer {name} for {wheels.tag}", file=sys.stderr, flush=True)
+            _make(name, wheels, folder)
+    return BuiltLayer(folder, digest)
+
+
+BENEATH = {"models": ("runtime",), "local": ("runtime", "models")}
+"""Which layers every function that has this one has too: what they lock at the same version stands there only."""
+
+
+def _sources(name: str) -> Iterator[Path]:
+    yield from map(lock_of, (name, *BENEATH.get(name, ())))
+    yield from _builders(name)
+
+
+def _builders(name: str) -> list[Path]:
+    """The programs that add to a layer what no package index has: each is told the folder of the packages."""
+    return sorted((paths.LAYERS / name).glob("*.py"))
+
+
+def lock_of(name: str) -> Path:
+    return paths.LAYERS / name / "requirements.txt"
+
+
+def hash_of(name: str, wheels: Wheels) -> str:
+    digest = hashlib.sha256(f"{RULES} {wheels.tag} {sorted(SERVICES)}".encode())
+    for source in _sources(name):
+        digest.update(source.read_bytes())
+    return digest.hexdigest()
+
+
+def _make(name: str, wheels: Wheels, folder: Path) -> None:
+    """Complete or not at all: made beside its place and moved there."""
+    unfinished = folder.with_suffix(".unfinished")
+    shutil.rmtree(unfinished, ignore_errors=True)
+    packages = unfinished / "python"
+    packages.mkdir(parents=True)
+    wanted = unfinished / "requirements.txt"
+    wanted.write_text("".join(_wanted(name)))
+    _install(wanted, wheels, packages)
+    wanted.unlink()
+    for builder in _builders(name):
+        subprocess.run([sys.executable, builder, packages], check=True)
+    _drop_unused(packages)
+    unfinished.replace(folder)
+
+
+def _wanted(name: str) -> list[str]:
+    """The lock's requirements, each with its hashes, without those of the layers beneath."""
+    beneath = {line.split(" ")[0] for each in BENEATH.get(name, ()) for line in _requirements(each)}
+    return [line for line in _requirements(name) if line.split(" ")[0] not in beneath]
+
+
+def _requirements(name: str) -> list[str]:
+    logical_lines = lock_of(name).read_text().replace("\\\n", " ").splitlines(keepends=True)
+    return [line for line in logical_lines if line.strip() and not line.startswith("#")]
+
+
+def _install(requirements: Path, wheels: Wheels, packages: Path) -> None:
+    place = ["--python-platform", wheels.platform] if wheels.platform else ["--python", pythons.function_python()]
+    options = ["--quiet", "--no-deps", "--require-hashes", "--only-binary", ":all:", "--python-version", wheels.python]
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "--target",
+        packages,
+        *options,
+        *place,
+        "-r",
+        requirements,
+    ]
+    subprocess.run(command, check=True)
+
+
+def _drop_unused(packages: Path) -> None:
+    for pattern in UNUSED:
+        for found in list(packages.glob(pattern)):
+            shutil.rmtree(found) if found.is_dir() else found.unlink()
+    for data in (packages / "botocore" / "data", packages / "boto3" / "data"):
+        for service in data.glob("*/"):
+            if service.name not in SERVICES:
+                shutil.rmtree(service)

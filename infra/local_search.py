@@ -1,0 +1,63 @@
+"""The search server of a local stack that is started with SEARCH=opensearch: it comes and goes with it."""
+
+import json
+from pathlib import Path
+
+from infra import opensearch, paths
+from infra.opensearch import Server
+from infra.processes import CannotRun, free_port, has_ended, is_taken
+
+
+def start() -> Server:
+    """The one that runs, or a new one with the data of the last; `opensearch.wait` says when it answers.
+
+    It stays on the port that it had first: the stack knows it by that.
+    """
+    server = running()
+    if server is not None:
+        return server
+    opensearch.install()
+    port = _known_port() or free_port()
+    if is_taken(port):
+        raise CannotRun(
+            f"Port {port} of the search server is in use by another program; `make reset` gives it a new one."
+        )
+    _home().mkdir(parents=True, exist_ok=True)
+    server = opensearch.start(_home(), port=port)
+    _file().write_text(json.dumps({"pid": server.pid, "port": port}))
+    return server
+
+
+def running() -> Server | None:
+    """The one whose data is in the local folder, if it runs."""
+    try:
+        told = json.loads(_file().read_text())
+    except (OSError, ValueError):
+        return None
+    if told["pid"] == 0 or has_ended(told["pid"]) or not opensearch.answers(told["port"]):
+        return None
+    return Server(told["pid"], told["port"], _home())
+
+
+def stop() -> None:
+    """Do nothing where none runs."""
+    server = running()
+    if server is not None:
+        opensearch.stop(server)
+        _file().write_text(json.dumps({"pid": 0, "port": server.port}))
+
+
+def _known_port() -> int | None:
+    try:
+        port: int = json.loads(_file().read_text())["port"]
+    except (OSError, ValueError):
+        return None
+    return port
+
+
+def _file() -> Path:
+    return paths.local_state() / "opensearch.json"
+
+
+def _home() -> Path:
+    return paths.local_state() / "opensearch"

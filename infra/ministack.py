@@ -1,0 +1,131 @@
+"""The local AWS: MiniStack in a virtual environment of its own, on loopback, its state in the local folder."""
+
+import hashlib
+import http
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from infra import paths, pythons, saved_state
+from infra.processes import HOST, CannotRun, end, has_ended, is_taken
+
+LOCK = paths.PROJECT / "requirements-local.txt"
+PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
+START_SECONDS = 30
+STOP_SECONDS = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Running:
+    """`search` is the address that a search domain in it has; empty: there is no server behind one."""
+
+    pid: int
+    port: int
+    search: str = ""
+
+    @property
+    def endpoint(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+
+def install() -> Path:
+    """Its interpreter, on the Python that functions declare if there is one; set up if it is not there whole."""
+    python = pythons.function_python()
+    folder = paths.BUILD / "venvs" / "ministack"
+    done = folder / f"done-{pythons.version_of(python)}-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
+    with paths.building():
+        if not done.is_file():
+            print(f"Installing the local AWS on Python {pythons.version_of(python)}", flush=True)
+            _make_environment(folder, python)
+            done.touch()
+    return folder / "bin" / "python"
+
+
+def _make_environment(folder: Path, python: str) -> None:
+    uv = [sys.executable, "-m", "uv"]
+    options = ["--quiet", "--require-hashes", "--only-binary", ":all:", "--compile-bytecode"]
+    subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", python, folder], check=True)
+    subprocess.run([*uv, "pip", "install", *options, "--python", folder / "bin" / "python", "-r", LOCK], check=True)
+
+
+def running() -> Running | None:
+    """The one whose state is in the local folder, if it runs."""
+    try:
+        found = Running(**json.loads(_process_file().read_text()))
+        os.kill(found.pid, 0)
+    except (OSError, ValueError, TypeError):
+        return None
+    return found if _is_ministack(found.port) else None
+
+
+def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Running:
+    """Start it and return at once; `wait` says when it answers."""
+    if is_taken(port):
+        raise CannotRun(f"Port {port} is in use by another program; choose another: make start PORT={port + 1}")
+    state = paths.local_state()
+    for name in ("state", "s3", "tmp"):
+        (state / name).mkdir(parents=True, exist_ok=True)
+    saved_state.mend(state / "state", port=port)
+    command = [str(install()), "-m", "ministack"]
+    told = _environment(port, state, enforces_roles=enforces_roles) | {"MINISTACK_OPENSEARCH_ENDPOINT": search}
+    with (state / "ministack.log").open("ab") as log:
+        process = subprocess.Popen(
+            command, env=told, cwd=state, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+    started = Running(process.pid, port, search)
+    _process_file().write_text(json.dumps(asdict(started)))
+    return started
+
+
+def wait(process: Running) -> None:
+    """Return once it answers; raises `CannotRun` if it ends or takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and not has_ended(process.pid):
+        if _is_ministack(process.port):
+            return
+        time.sleep(0.05)
+    raise CannotRun(f"The local AWS did not start; its log is {paths.local_state() / 'ministack.log'}")
+
+
+def stop() -> bool:
+    """End it so that it saves its state; whether it ran."""
+    process = running()
+    if process is None:
+        return False
+    if not end(process.pid, seconds=STOP_SECONDS):
+        raise CannotRun(f"The local AWS (process {process.pid}) does not end")
+    _process_file().unlink(missing_ok=True)
+    shutil.rmtree(paths.local_state() / "tmp", ignore_errors=True)
+    return True
+
+
+def _environment(port: int, state: Path, *, enforces_roles: bool) -> dict[str, str]:
+    """A clean one: functions inherit it, and nothing of the caller's credentials may reach them."""
+    passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
+    return passed_on | {
+        "BIND_HOST": HOST, "GATEWAY_PORT": str(port), "AUTH": str(enforces_roles).lower(), "LOG_LEVEL": "WARNING",
+        "PERSIST_STATE": "1", "S3_PERSIST": "1", "STATE_DIR": str(state / "state"), "S3_DATA_DIR": str(state / "s3"),
+        "TMPDIR": str(state / "tmp"), "IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0",
+        "AWS_EC2_METADATA_DISABLED": "true",
+    }  # fmt: skip
+
+
+def _process_file() -> Path:
+    return paths.local_state() / "process.json"
+
+
+def _is_ministack(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    try:
+        connection.request("GET", "/_ministack/health")
+        return connection.getresponse().status == http.HTTPStatus.OK
+    except (OSError, http.client.HTTPException):
+        return False
+    finally:
+        connection.close()

@@ -1,0 +1,1 @@
+"""The logical parts that the stack composes."""

@@ -1,0 +1,38 @@
+"""The layers: the library, and what it needs from elsewhere, built for the stage's platform."""
+
+from aws_cdk import aws_lambda as lambda_
+from constructs import Construct
+
+from infra import layer_build, paths
+from infra.config import ON_THIS_MACHINE, Stage
+
+CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
+
+
+class Layers(Construct):
+    """What `every` function has; beside it `models` what calls a model or searches; `embedding` what makes vectors too:
+    where they are made on this machine that takes a layer which no stage in AWS has.
+    """
+
+    def __init__(self, scope: Construct, *, stage: Stage) -> None:
+        super().__init__(scope, "Layers")
+        self._stage = stage
+        core = self._layer("Core", lambda_.Code.from_asset(str(paths.LAYERS / "core"), exclude=CACHES))
+        self.every = [core, self._built("runtime")]
+        self.models = [self._built("models")]
+        self.embedding = [*self.models, *([self._built("local")] if stage.embedding == ON_THIS_MACHINE else ())]
+
+    def _built(self, name: str) -> lambda_.LayerVersion:
+        built = layer_build.build(name, self._stage.wheels)
+        return self._layer(name.capitalize(), lambda_.Code.from_asset(str(built.folder), asset_hash=built.hash))
+
+    def _layer(self, name: str, code: lambda_.Code) -> lambda_.LayerVersion:
+        return lambda_.LayerVersion(
+            self, name, code=code, compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],
+            compatible_architectures=[architecture(self._stage)],
+        )  # fmt: skip
+
+
+def architecture(stage: Stage) -> lambda_.Architecture:
+    arm = stage.wheels.processor == "arm64"
+    return lambda_.Architecture.ARM_64 if arm else lambda_.Architecture.X86_64

@@ -1,0 +1,64 @@
+"""One function as all of them are: its own role and log group, the layers, and only the variables it needs."""
+
+from collections.abc import Mapping, Sequence
+from typing import cast
+
+from aws_cdk import Duration, RemovalPolicy
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_logs as logs
+from constructs import Construct
+
+from infra import paths
+from infra.config import Stage
+from infra.parts.accepted import accept
+from infra.parts.layers import CACHES, architecture
+
+SERVICE = "palimpsest"
+LOG_RETENTION = {7: logs.RetentionDays.ONE_WEEK, 90: logs.RetentionDays.THREE_MONTHS}
+
+
+class PythonFunction(Construct):
+    """The function of functions/<name>/handler.py. Its role may write its own log, and what the stack grants."""
+
+    def __init__(
+        self,
+        scope: Construct,
+        name: str,
+        *,
+        stage: Stage,
+        layers: Sequence[lambda_.ILayerVersion],
+        timeout_seconds: int,
+        memory_mb: int,
+        environment: Mapping[str, str],
+    ) -> None:
+        super().__init__(scope, name.capitalize())
+        self.log = log_group(self, "Log", stage=stage)
+        self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
+        self.log.grant_write(self.role)
+        self.function = lambda_.Function(
+            self, "Function",
+            runtime=lambda_.Runtime.PYTHON_3_13,
+            architecture=architecture(stage),
+            code=lambda_.Code.from_asset(str(paths.FUNCTIONS / name), exclude=CACHES),
+            handler="handler.handler",
+            layers=list(layers),
+            role=self.role,
+            log_group=self.log,
+            timeout=Duration.seconds(timeout_seconds),
+            memory_size=memory_mb,
+            environment={
+                "STAGE": stage.name, "LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": SERVICE, **environment
+            },
+        )  # fmt: skip
+        resource = cast(lambda_.CfnFunction, self.function.node.default_child)
+        resource.override_logical_id(f"{name.capitalize()}Function")  # the name to say to `sam local invoke`
+        accept(self, "L1", because="Raised with the locks: a runtime is taken up once every wheel is there for it.")
+
+
+def log_group(scope: Construct, name: str, *, stage: Stage) -> logs.LogGroup:
+    return logs.LogGroup(
+        scope, name,
+        retention=LOG_RETENTION[stage.log_days],
+        removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
+    )  # fmt: skip

@@ -1,0 +1,68 @@
+"""The queues between the streams and the workers, where their failures wait for a person, and what can't be read."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from aws_cdk import Duration
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_sqs as sqs
+from constructs import Construct
+
+from infra.config import Stage
+from infra.parts.accepted import accept
+
+HIDDEN_FACTOR = 6  # a message stays hidden so many times as long as its function may run
+KEPT = Duration.days(14)
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Work of one kind: how long a step may take, how many messages it takes at once, and when it counts as failed."""
+
+    seconds: int
+    batch: int = 1
+    receives: int = 4
+
+
+class Queues(Construct):
+    """One queue for each worker, named for it. `parked` holds what the streams brought and nobody could read.
+
+    All queues share their dead letters: a message says what it is for, and one alarm tells of all.
+    """
+
+    def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None, lines: Mapping[str, Line]) -> None:
+        super().__init__(scope, "Queues")
+        self._stage = stage
+        self._key = key
+        self.dead_letters = self._queue("DeadLetters")
+        self.of = {name: self._queue(name.capitalize(), line) for name, line in lines.items()}
+        self.parked = self._queue("Parked")
+        accept(self.parked, "SQS3", because="It is itself where messages wait for a person; an alarm watches it.")
+        if not stage.https_only:
+            accept(self, "SQS4", because="The local AWS listens on loopback and speaks plain HTTP only.")
+
+    def grant_send(self, queue: sqs.Queue, sender: iam.IGrantable) -> None:
+        self._grant(queue, sender, "sqs:SendMessage")
+
+    def grant_back_off(self, queue: sqs.Queue, worker: iam.IGrantable) -> None:
+        """Hide a message until its next try."""
+        self._grant(queue, worker, "sqs:ChangeMessageVisibility")
+
+    def _grant(self, queue: sqs.Queue, grantee: iam.IGrantable, action: str) -> None:
+        queue.grant(grantee, action)
+        if self._key is not None:
+            self._key.grant(grantee, "kms:Decrypt", "kms:GenerateDataKey")
+
+    def _queue(self, name: str, line: Line | None = None) -> sqs.Queue:
+        """A worker's queue or, without a line of work, one whose messages wait for a person."""
+        failed = sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=line.receives) if line else None
+        return sqs.Queue(
+            self, name,
+            encryption=sqs.QueueEncryption.KMS if self._key else sqs.QueueEncryption.SQS_MANAGED,
+            encryption_master_key=self._key,
+            enforce_ssl=self._stage.https_only,
+            retention_period=KEPT,
+            visibility_timeout=Duration.seconds(HIDDEN_FACTOR * line.seconds if line else 60),
+            dead_letter_queue=failed,
+        )  # fmt: skip

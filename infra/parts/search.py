@@ -1,0 +1,90 @@
+"""The search index of a stage: a managed domain, a file on this machine, or none."""
+
+from aws_cdk import RemovalPolicy, Stack
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_opensearchservice as opensearch
+from constructs import Construct
+
+from infra import paths
+from infra.config import Stage
+from infra.parts.accepted import accept
+
+ENGINE = "OpenSearch_2.19"
+TLS = "Policy-Min-TLS-1-2-PFS-2023-10"
+MOST_ZONES = 3
+READS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost")  # a search is a POST, and so is a bulk of documents
+MAKES = ("es:ESHttpPut", "es:ESHttpDelete")  # indexes and aliases
+
+
+class Search(Construct):
+    """`url` is what functions are told: a domain's address, a file's, or nothing."""
+
+    def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
+        super().__init__(scope, "Search")
+        self._policy = iam.PolicyDocument()
+        self.domain = self._domain(stage, key) if stage.search == "opensearch" else None
+        if self.domain is not None:
+            self.url = f"{'https' if stage.https_only else 'http'}://{self.domain.attr_domain_endpoint}"
+        else:
+            self.url = (paths.local_state() / "search" / "index.sqlite").as_uri() if stage.search == "embedded" else ""
+
+    def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
+        """Let the role search and write documents: the domain lets nobody in whom its own policy does not name."""
+        if self.domain is None:
+            return
+        actions = [*READS, *(MAKES if makes_indexes else ())]
+        everything = f"{self._arn()}/*"
+        self._policy.add_statements(
+            iam.PolicyStatement(principals=[iam.ArnPrincipal(role.role_arn)], actions=actions, resources=[everything])
+        )
+        iam.Grant.add_to_principal(grantee=role, actions=actions, resource_arns=[everything])
+        resource = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self._name}/*"
+        accept(role, f"IAM5[Resource::{resource}]", because="A bulk and a search name their indexes in what they send.")
+
+    def _arn(self) -> str:
+        """Spelled out: the domain's policy can't refer to the domain."""
+        return Stack.of(self).format_arn(service="es", resource="domain", resource_name=self._name)
+
+    def _domain(self, stage: Stage, key: kms.IKey | None) -> opensearch.CfnDomain:
+        self._name = f"palimpsest-{stage.name}"
+        size = stage.domain
+        zones = min(size.nodes, MOST_ZONES)
+        domain = opensearch.CfnDomain(
+            self, "Domain",
+            domain_name=self._name,
+            engine_version=ENGINE,
+            cluster_config=opensearch.CfnDomain.ClusterConfigProperty(
+                instance_type=size.instance, instance_count=size.nodes, dedicated_master_enabled=False,
+                zone_awareness_enabled=zones > 1,
+                zone_awareness_config=opensearch.CfnDomain.ZoneAwarenessConfigProperty(availability_zone_count=zones)
+                if zones > 1 else None,
+            ),
+            ebs_options=opensearch.CfnDomain.EBSOptionsProperty(
+                ebs_enabled=True, volume_type="gp3", volume_size=size.volume_gb
+            ),
+            encryption_at_rest_options=opensearch.CfnDomain.EncryptionAtRestOptionsProperty(
+                enabled=True, kms_key_id=key.key_id if key else None
+            ),
+            node_to_node_encryption_options=opensearch.CfnDomain.NodeToNodeEncryptionOptionsProperty(enabled=True),
+            domain_endpoint_options=opensearch.CfnDomain.DomainEndpointOptionsProperty(
+                enforce_https=True, tls_security_policy=TLS
+            ),
+            software_update_options=opensearch.CfnDomain.SoftwareUpdateOptionsProperty(
+                auto_software_update_enabled=True
+            ),
+            access_policies=self._policy,
+        )  # fmt: skip
+        domain.apply_removal_policy(RemovalPolicy.DESTROY)  # a projection: `reindex` makes it anew from the tables
+        self._accept_findings(domain)
+        return domain
+
+    def _accept_findings(self, domain: opensearch.CfnDomain) -> None:
+        """What the checks would have for a cluster that is the truth, and what would write texts into logs."""
+        accept(domain, "OS1", because="Functions stand in no VPC; every request is signed, and only roles are let in.")
+        accept(domain, "OS3", because="Functions have no addresses of their own; roles are named instead.")
+        accept(domain, "OS4", because="The index can be lost: it is made anew from the tables.")
+        accept(domain, "OS7", because="The index can be lost: a small stage has one node.")
+        for kind in ("SEARCH", "INDEX"):
+            rule = f"OS9[LogExport::{kind}_SLOW_LOGS]"
+            accept(domain, rule, because="Slow logs hold what was searched for; no log of ours holds a text.")

@@ -1,0 +1,99 @@
+"""The three tables, and who may do what with them."""
+
+from collections.abc import Iterable, Sequence
+
+from aws_cdk import RemovalPolicy
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from constructs import Construct
+
+from infra.config import Stage
+
+READS = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:ConditionCheckItem")
+WRITES = ("dynamodb:PutItem", "dynamodb:UpdateItem")
+DELETES = ("dynamodb:DeleteItem", "dynamodb:BatchWriteItem")
+KEY_USE = ("kms:Decrypt", "kms:GenerateDataKey")
+
+
+class Tables(Construct):
+    """`tenants`: API keys and tenants' defaults. `sessions`: conversations and jobs. `memories`: long-term memory.
+
+    The streams of the last two start the work.
+    """
+
+    def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
+        super().__init__(scope, "Tables")
+        self._key = key
+        self.tenants = self._table("Tenants", stage=stage)
+        self.sessions = self._table("Sessions", stage=stage, is_streamed=True)
+        self._index(self.sessions, "by_user", hash_key="tenant", range_key=_text("listed"))
+        self._index(self.sessions, "by_owner", hash_key="job_owner", range_key=_text("created"))
+        self._index(self.sessions, "due", hash_key="due_shard", range_key=_number("due_at"))
+        self.memories = self._table("Memories", stage=stage, is_streamed=True)
+        self._index(self.memories, "by_created", hash_key="owner", range_key=_text("created"))
+        self._index(self.memories, "by_tenant", hash_key="tenant", range_key=_text("user_id"))
+        self._index(self.memories, "due", hash_key="due_shard", range_key=_number("due_at"))
+
+    def grant_keys(self, reader: iam.IGrantable) -> None:
+        """Look up API keys."""
+        self._grant(reader, self.tenants, ["dynamodb:GetItem"], leading="key#*")
+
+    def grant_tenants(self, keeper: iam.IGrantable, *actions: str) -> None:
+        """Read tenants' defaults and static facts, and do what else is named with them, and see no API key."""
+        reads = ("dynamodb:GetItem", "dynamodb:Query")
+        self._grant(keeper, self.tenants, [*reads, *actions], leading="tenant#*")
+
+    def grant(
+        self, user: iam.IGrantable, table: dynamodb.Table, *actions: Sequence[str], indexes: Sequence[str] = ()
+    ) -> None:
+        """Allow `READS`, `WRITES`, `DELETES` on a table's items, and reading those of its indexes."""
+        self._grant(user, table, [action for some in actions for action in some])
+        arns = [f"{table.table_arn}/index/{index}" for index in indexes]
+        if arns:
+            iam.Grant.add_to_principal(grantee=user, actions=["dynamodb:Query"], resource_arns=arns)
+
+    def _table(self, name: str, *, stage: Stage, is_streamed: bool = False) -> dynamodb.Table:
+        """A table whose changes are streamed also forgets items whose time has passed."""
+        own = dynamodb.TableEncryption.CUSTOMER_MANAGED
+        return dynamodb.Table(
+            self, name,
+            partition_key=_text("pk"),
+            sort_key=_text("sk"),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            stream=dynamodb.StreamViewType.NEW_AND_OLD_IMAGES if is_streamed else None,
+            time_to_live_attribute="ttl" if is_streamed else None,
+            encryption=dynamodb.TableEncryption.DEFAULT if self._key is None else own,
+            encryption_key=self._key,
+            point_in_time_recovery_specification=dynamodb.PointInTimeRecoverySpecification(
+                point_in_time_recovery_enabled=True
+            ),
+            deletion_protection=stage.keeps_data,
+            removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
+        )  # fmt: skip
+
+    def _index(self, table: dynamodb.Table, name: str, *, hash_key: str, range_key: dynamodb.Attribute) -> None:
+        """A sparse index: it holds the items that have both attributes, and of them the keys alone."""
+        table.add_global_secondary_index(
+            index_name=name, partition_key=_text(hash_key), sort_key=range_key,
+            projection_type=dynamodb.ProjectionType.KEYS_ONLY,
+        )  # fmt: skip
+
+    def _grant(
+        self, grantee: iam.IGrantable, table: dynamodb.Table, actions: Iterable[str], *, leading: str | None = None
+    ) -> None:
+        """Allow the actions, on items whose partition key begins so, and the use of the key for them."""
+        keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}} if leading else None
+        iam.Grant.add_to_principal(
+            grantee=grantee, actions=list(actions), resource_arns=[table.table_arn], conditions=keys
+        )
+        if self._key is not None:
+            self._key.grant(grantee, *KEY_USE)
+
+
+def _text(name: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.STRING)
+
+
+def _number(name: str) -> dynamodb.Attribute:
+    return dynamodb.Attribute(name=name, type=dynamodb.AttributeType.NUMBER)

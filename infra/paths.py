@@ -1,0 +1,26 @@
+"""Where things stand in the project: sources, what is built from them, and the state of the local stack."""
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+PROJECT = Path(__file__).parents[1]
+FUNCTIONS = PROJECT / "functions"
+LAYERS = PROJECT / "layers"
+BUILD = PROJECT / ".build"
+
+
+def local_state() -> Path:
+    """The folder of the local stack. PALIMPSEST_LOCAL_DIR names another one: a second stack beside the first."""
+    return Path(os.environ.get("PALIMPSEST_LOCAL_DIR") or PROJECT / ".local").resolve()
+
+
+@contextmanager
+def building() -> Iterator[None]:
+    """Only one process at a time builds: two stacks may be started side by side."""
+    BUILD.mkdir(exist_ok=True)
+    with (BUILD / "building.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield

@@ -1,0 +1,54 @@
+"""Servers that outlive the command that starts them: their ports on loopback, and their end."""
+
+import contextlib
+import os
+import signal
+import socket
+import time
+
+HOST = "127.0.0.1"
+
+
+class CannotRun(Exception):
+    """Something outside stands in the way; the message says in one sentence what, and what to do."""
+
+
+def is_taken(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return True
+    return False
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind((HOST, 0))
+        port: int = probe.getsockname()[1]
+    return port
+
+
+def has_ended(pid: int) -> bool:
+    """Whether the process is gone; one that we started ourselves is also collected."""
+    with contextlib.suppress(ChildProcessError):
+        if os.waitpid(pid, os.WNOHANG)[0] == pid:
+            return True
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return True
+    return False
+
+
+def end(pid: int, *, seconds: float) -> bool:
+    """Ask it to end; whether it has, in that time."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(pid, signal.SIGTERM)
+    deadline = time.monotonic() + seconds
+    while not has_ended(pid):
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.05)
+    return True

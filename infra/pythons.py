@@ -1,0 +1,43 @@
+"""Finds the Python that functions run on here: the version they declare, if this machine has one that runs."""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+DECLARED = "3.13"
+CHECK = f"import sys, venv; sys.exit(not sys.version.startswith('{DECLARED}.'))"
+
+
+@cache
+def function_python() -> str:
+    """An interpreter of the declared version; failing that, the one that runs this."""
+    return next((python for python in _candidates() if _runs(python)), sys.executable)
+
+
+@cache
+def version_of(python: str) -> str:
+    """Major and minor version, as "3.13"."""
+    code = "import sys; print('%d.%d' % sys.version_info[:2])"
+    return subprocess.run([python, "-c", code], check=True, capture_output=True, text=True).stdout.strip()
+
+
+def _candidates() -> Iterator[str]:
+    name = f"python{DECLARED}"
+    if sys.version.startswith(f"{DECLARED}."):
+        yield sys.executable
+    if found := shutil.which(name):
+        yield found
+    managed = Path(os.environ.get("PYENV_ROOT") or Path.home() / ".pyenv")
+    yield from sorted(map(str, managed.glob(f"versions/{DECLARED}.*/bin/{name}")), reverse=True)
+
+
+def _runs(python: str) -> bool:
+    """Whether it is really there: what stands on the path may be a shim of something not installed."""
+    try:
+        return subprocess.run([python, "-c", CHECK], check=False, capture_output=True, timeout=20).returncode == 0
+    except (OSError, subprocess.TimeoutExpired):
+        return False

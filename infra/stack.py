@@ -1,0 +1,264 @@
+"""The one description of the system: composes the parts and grants each function what it needs."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack, Tags
+from aws_cdk import aws_apigatewayv2 as gateway
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_events as events
+from aws_cdk import aws_events_targets as targets
+from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from constructs import Construct
+
+from infra.config import Choices, Stage, stack_name
+from infra.parts.accepted import accept
+from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
+from infra.parts.layers import Layers
+from infra.parts.monitoring import Monitoring
+from infra.parts.python_function import PythonFunction
+from infra.parts.queues import Line, Queues
+from infra.parts.search import Search
+from infra.parts.tables import DELETES, READS, WRITES, Tables
+
+OPEN_ROUTES = ("/v1/health", "/v1/openapi.json", "/v1/docs")
+SESSION_ROUTES = ("/v1/sessions", "/v1/sessions/{proxy+}", "/v1/settings", "/v1/jobs", "/v1/jobs/{proxy+}")
+MEMORY_ROUTES = ("/v1/users", "/v1/users/{proxy+}", "/v1/static-facts", "/v1/static-facts/{proxy+}")
+LISTS_OF_MEMORIES = ("/v1/tools", "/v1/sessions")
+CONTEXTS_OF_MEMORIES = ("/v1/sessions/{session_id}/context",)
+"""Of sessions, what may search: no turn waits for a list, and GET of a context for tables alone."""
+NEW_JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
+NEW_MESSAGES = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
+GONE_MESSAGES = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}}
+CHANGED_RECORDS = {
+    "eventName": ["INSERT", "MODIFY"],
+    "dynamodb": {"NewImage": {"type": {"S": ["record"]}, "index_state": {"S": ["pending"]}}},
+}
+GONE_RECORDS = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}}
+STREAM_BATCH = 25
+STREAM_RETRIES = 10
+REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
+LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
+INDEXING = {"embed": Line(seconds=60, batch=10, receives=50)}
+"""What only a stage with a search index has. An outage of the index, or of its model, is waited out for hours."""
+
+
+class Palimpsest(Stack):
+    """Everything of one stage."""
+
+    def __init__(self, scope: Construct, *, stage: Stage, choices: Choices) -> None:
+        super().__init__(scope, stack_name(stage.name), description="Palimpsest: memory for agents")
+        self._stage = stage
+        self._choices = choices
+        self._key = self._encryption_key()
+        self._layers = Layers(self, stage=stage)
+        self.tables = Tables(self, stage=stage, key=self._key)
+        self.search = Search(self, stage=stage, key=self._key)
+        self._lines = LINES | (INDEXING if self.search.url else {})
+        self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
+        self.functions: dict[str, PythonFunction] = {}
+        self._add_front()
+        self._add_workers()
+        self._watch()
+        self._say()
+        Tags.of(self).add("service", "palimpsest")
+        Tags.of(self).add("stage", stage.name)
+
+    @property
+    def key_parameter(self) -> str:
+        """The name of the SecureString that holds the OpenAI key; the stack does not make it."""
+        return f"/palimpsest/{self._stage.name}/openai-api-key"
+
+    def _encryption_key(self) -> kms.Key | None:
+        if not self._stage.customer_key:
+            return None
+        kept = RemovalPolicy.RETAIN if self._stage.keeps_data else RemovalPolicy.DESTROY
+        return kms.Key(self, "Key", enable_key_rotation=True, removal_policy=kept)
+
+    def _function(
+        self,
+        name: str,
+        *,
+        seconds: int,
+        memory_mb: int,
+        layers: Sequence[lambda_.ILayerVersion] = (),
+        told: Mapping[str, str] | None = None,
+    ) -> PythonFunction:
+        function = PythonFunction(
+            self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
+            memory_mb=memory_mb, environment=told or {},
+        )  # fmt: skip
+        self.functions[name] = function
+        return function
+
+    def _add_front(self) -> None:
+        """What stands behind the front door."""
+        tables = self.tables
+        told = self._names(tables.tenants, tables.sessions, tables.memories)
+        sessions = self._function("sessions", seconds=REQUEST_SECONDS, memory_mb=1024, told=told)
+        tables.grant_tenants(sessions.role, *WRITES)
+        tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
+        tables.grant(sessions.role, tables.memories, READS, WRITES, indexes=["by_created"])
+        memories = self._add_memories()
+        site = self._function("site", seconds=10, memory_mb=512)
+        self.front = HttpFront(self, stage=self._stage, authorizer=self._authorizer())
+        self.front.route(site.function, paths=OPEN_ROUTES, method=gateway.HttpMethod.GET, is_open=True)
+        self.front.route(sessions.function, paths=SESSION_ROUTES, method=gateway.HttpMethod.ANY)
+        self.front.route(memories.function, paths=MEMORY_ROUTES, method=gateway.HttpMethod.ANY)
+        self.front.route(memories.function, paths=LISTS_OF_MEMORIES, method=gateway.HttpMethod.GET)
+        self.front.route(memories.function, paths=CONTEXTS_OF_MEMORIES, method=gateway.HttpMethod.POST)
+
+    def _add_memories(self) -> PythonFunction:
+        tables = self.tables
+        told = self._names(tables.tenants, tables.sessions, tables.memories) | self._searching() | self._chatting()
+        memories = self._function(
+            "memories", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, told=told
+        )
+        tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
+        tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
+        tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
+        self.search.grant(memories.role, makes_indexes=False)
+        self._grant_openai_key(memories.role)
+        return memories
+
+    def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
+        if self._choices.jwt_issuer:
+            return jwt_authorizer(self._choices)
+        authorize = self._function("authorize", seconds=10, memory_mb=512, told=self._names(self.tables.tenants))
+        self.tables.grant_keys(authorize.role)
+        return key_authorizer(authorize.function)
+
+    def _add_workers(self) -> None:
+        """What the streams and the queues start."""
+        self._add_dispatch()
+        sessions = self._names(self.tables.sessions)
+        told = sessions | self._chatting()
+        summarize = self._worker("summarize", memory_mb=512, layers=self._layers.models, told=told)
+        self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
+        self._grant_openai_key(summarize.role)
+        self._add_extract()
+        if self.search.url:
+            self._add_embed()
+        sweep = self._worker("sweep", memory_mb=512, told=self._names(self.tables.sessions, self.tables.memories))
+        self.tables.grant(sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["due"])
+        self.tables.grant(sweep.role, self.tables.memories, READS, WRITES, DELETES, indexes=["by_created", "due"])
+        every_minute = events.Schedule.rate(Duration.minutes(1))
+        target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
+        events.Rule(self, "Round", schedule=every_minute, targets=[target])
+
+    def _add_extract(self) -> None:
+        tables = self.tables
+        told = self._names(tables.tenants, tables.sessions, tables.memories) | self._chatting()
+        extract = self._worker("extract", memory_mb=512, layers=self._layers.models, told=told)
+        tables.grant_tenants(extract.role)
+        tables.grant(extract.role, tables.sessions, READS, WRITES)
+        tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
+        self._grant_openai_key(extract.role)
+
+    def _add_embed(self) -> None:
+        """What brings the search index up to date: it reads the tables, and notes in a record that it is indexed."""
+        told = self._names(self.tables.sessions, self.tables.memories) | self._searching()
+        embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, told=told)
+        self.tables.grant(embed.role, self.tables.sessions, READS)
+        self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
+        self.search.grant(embed.role, makes_indexes=True)
+        self._grant_openai_key(embed.role)
+
+    def _add_dispatch(self) -> None:
+        queues = {**self.queues.of, "parked": self.queues.parked}
+        urls = {f"{name.upper()}_QUEUE_URL": queue.queue_url for name, queue in queues.items()}
+        dispatch = self._function("dispatch", seconds=30, memory_mb=512, told=urls)
+        for queue in queues.values():
+            self.queues.grant_send(queue, dispatch.role)
+        searched = bool(self.search.url)
+        self._follow(
+            self.tables.sessions, dispatch, filters=[NEW_JOBS, *([NEW_MESSAGES, GONE_MESSAGES] if searched else [])]
+        )
+        if searched:
+            self._follow(self.tables.memories, dispatch, filters=[CHANGED_RECORDS, GONE_RECORDS])
+        accept(dispatch.role, "IAM5[Resource::*]", because="Lambda lists streams, by name, to find the table's own.")
+        for action in ("ReEncrypt*", "GenerateDataKey*") if self._key else ():
+            accept(dispatch.role, f"IAM5[Action::kms:{action}]", because="Kinds of one action, on the stack's own key.")
+
+    def _follow(self, table: dynamodb.Table, reader: PythonFunction, *, filters: Sequence[Mapping[str, Any]]) -> None:
+        """Let the function read those changes of the table, in order, each at least once."""
+        reader.function.add_event_source(
+            sources.DynamoEventSource(
+                table, starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+                batch_size=STREAM_BATCH, retry_attempts=STREAM_RETRIES, bisect_batch_on_error=True,
+                report_batch_item_failures=True, on_failure=sources.SqsDlq(self.queues.parked),
+                filters=[lambda_.FilterCriteria.filter(dict(each)) for each in filters],
+            )
+        )  # fmt: skip
+
+    def _worker(
+        self, name: str, *, memory_mb: int, told: Mapping[str, str], layers: Sequence[lambda_.ILayerVersion] = ()
+    ) -> PythonFunction:
+        """A function that works off the queue of its name."""
+        queue, line = self.queues.of[name], self._lines[name]
+        told = {**told, f"{name.upper()}_QUEUE_URL": queue.queue_url}
+        worker = self._function(name, seconds=line.seconds, memory_mb=memory_mb, layers=layers, told=told)
+        self.queues.grant_back_off(queue, worker.role)
+        worker.function.add_event_source(
+            sources.SqsEventSource(
+                queue, batch_size=line.batch, report_batch_item_failures=True,
+                max_concurrency=self._stage.sizes.worker_concurrency,
+            )
+        )  # fmt: skip
+        return worker
+
+    def _names(self, *tables: dynamodb.Table) -> dict[str, str]:
+        """The variables that name those tables."""
+        return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables}
+
+    def _model_server(self) -> dict[str, str]:
+        return {"OPENAI_KEY_PARAMETER": self.key_parameter, "OPENAI_BASE_URL": self._choices.openai_base_url}
+
+    def _chatting(self) -> dict[str, str]:
+        return self._model_server() | {"CHAT_MODEL": self._choices.chat_model}
+
+    def _searching(self) -> dict[str, str]:
+        """What says where the index is, and what makes its vectors."""
+        model = self._stage.embedding
+        return self._model_server() | {
+            "SEARCH_URL": self.search.url, "EMBEDDING_MODEL": model.model, "EMBEDDING_DIMENSION": str(model.dimension),
+        }  # fmt: skip
+
+    def _grant_openai_key(self, reader: iam.IGrantable) -> None:
+        arn = self.format_arn(service="ssm", resource="parameter", resource_name=self.key_parameter.removeprefix("/"))
+        iam.Grant.add_to_principal(grantee=reader, actions=["ssm:GetParameter"], resource_arns=[arn])
+        if self._key is not None:
+            self._key.grant_decrypt(reader)
+
+    def _watch(self) -> None:
+        monitoring = Monitoring(self, stage=self._stage, choices=self._choices, key=self._key)
+        monitoring.watch_api(self.front.api)
+        functions = {name: function.function for name, function in self.functions.items()}
+        monitoring.watch_functions(functions, alone=("dispatch", "sweep"))
+        monitoring.watch_stream(functions["dispatch"])
+        monitoring.watch_queues(self.queues)
+        monitoring.watch_tables(self.tables)
+
+    def _say(self) -> None:
+        """Outputs: what callers, operators and tests need to know of a deployed stack."""
+        says = {
+            "Endpoint": self.front.api.api_endpoint,
+            "ApiId": self.front.api.api_id,
+            "TenantsTable": self.tables.tenants.table_name,
+            "SessionsTable": self.tables.sessions.table_name,
+            "SessionsStream": self.tables.sessions.table_stream_arn or "",
+            "MemoriesTable": self.tables.memories.table_name,
+            "MemoriesStream": self.tables.memories.table_stream_arn or "",
+            "DeadLettersUrl": self.queues.dead_letters.queue_url,
+            "ParkedQueueUrl": self.queues.parked.queue_url,
+            "OpenAiKeyParameter": self.key_parameter,
+        }
+        says |= {f"{name.capitalize()}QueueUrl": queue.queue_url for name, queue in self.queues.of.items()}
+        says |= {f"{name.capitalize()}Function": each.function.function_name for name, each in self.functions.items()}
+        if self._key is not None:
+            says["KeyArn"] = self._key.key_arn
+        for name, value in says.items():
+            CfnOutput(self, name, value=value)

@@ -1,0 +1,55 @@
+"""Which stack a command works on: the local one, or a deployed one by its name."""
+
+import argparse
+import json
+from dataclasses import dataclass
+from typing import Any
+
+import boto3
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra import paths
+
+REGION = "us-east-1"
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A stack and how to reach it. `endpoint` is None on AWS itself."""
+
+    stack: str
+    session: boto3.Session
+    endpoint: str | None = None
+
+    def client(self, service: str) -> Any:
+        return self.session.client(service, endpoint_url=self.endpoint)  # type: ignore[call-overload]
+
+    def outputs(self) -> dict[str, str]:
+        """What the stack says of itself."""
+        try:
+            (found,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
+        except (ClientError, BotoCoreError) as error:
+            raise SystemExit(f"The stack {self.stack} cannot be read: {error}") from error
+        return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
+
+
+def local_session() -> boto3.Session:
+    """The account of the local AWS; its keys are no secret."""
+    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)  # noqa: S106
+
+
+def local() -> Target:
+    """The stack that `make start` deployed."""
+    try:
+        said = json.loads((paths.local_state() / "endpoint.json").read_text())
+    except FileNotFoundError:
+        raise SystemExit("No local stack is running: make start, or name a deployed one with --stack.") from None
+    return Target(said["stack"], local_session(), said["aws_endpoint"])
+
+
+def add_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("--stack", help="a deployed stack, such as Palimpsest-prod (default: the local one)")
+
+
+def chosen(arguments: argparse.Namespace) -> Target:
+    return Target(arguments.stack, boto3.Session()) if arguments.stack else local()
