@@ -1,0 +1,114 @@
+"""The stores that the contracts run over: in memory, on moto in process, on dynoxide."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import pytest
+from moto import mock_aws
+from palimpsest.adapters.dynamodb.expiries import DynamoDbExpiries
+from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
+from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
+from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
+from palimpsest.adapters.in_memory.jobs import InMemoryJobs
+from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.sessions import InMemorySessions
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.domain.scope import Scope, SessionScope, UserScope
+from palimpsest.ports.expiries import Expiries
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.sessions import Jobs, Sessions
+
+from tests.contract.builders import Conversation
+from tests.contract.tables import memories_table, sessions_table, tenants_table
+from tests.engines import loopback
+
+ENGINES = ("in_memory", "moto", "dynoxide")
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    engine: str
+    sessions: Sessions
+    jobs: Jobs
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryStore:
+    engine: str
+    memories: Memories
+    jobs: Jobs
+    expiries: Expiries
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/contract/" in item.nodeid:
+            item.add_marker(pytest.mark.contract)
+
+
+@pytest.fixture(params=ENGINES)
+def engine(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture
+def endpoint(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None]:
+    """Where the engine's DynamoDB listens; None for the one in this process, and for none at all."""
+    if engine == "moto":
+        with mock_aws():
+            yield None
+    else:
+        yield request.getfixturevalue("dynoxide_endpoint") if engine == "dynoxide" else None
+
+
+@pytest.fixture
+def store(engine: str, endpoint: str | None) -> Store:
+    if engine == "in_memory":
+        sessions = InMemorySessions()
+        return Store(engine, sessions, InMemoryJobs(sessions.state))
+    table = sessions_table(endpoint)
+    return Store(engine, DynamoDbSessions(table, endpoint=endpoint), DynamoDbJobs(table, endpoint=endpoint))
+
+
+@pytest.fixture
+def memories(engine: str, endpoint: str | None) -> MemoryStore:
+    if engine == "in_memory":
+        within = InMemoryMemories()
+        return MemoryStore(engine, within, InMemoryJobs(within.state), InMemoryExpiries(within))
+    jobs, table = sessions_table(endpoint), memories_table(endpoint)
+    memories = DynamoDbMemories(table, jobs, endpoint=endpoint)
+    expiries = DynamoDbExpiries(table, endpoint=endpoint)
+    return MemoryStore(engine, memories, DynamoDbJobs(jobs, endpoint=endpoint), expiries)
+
+
+@pytest.fixture
+def tenants(engine: str, endpoint: str | None) -> InMemoryTenants | DynamoDbTenants:
+    if engine == "in_memory":
+        return InMemoryTenants()
+    return DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
+
+
+@pytest.fixture
+def free_port() -> int:
+    return loopback.free_port()
+
+
+@pytest.fixture
+def scope() -> SessionScope:
+    return Scope(f"tenant-{uuid.uuid4().hex[:8]}").session("talk")
+
+
+@pytest.fixture
+def sarah(scope: SessionScope) -> UserScope:
+    return scope.owner.user("sarah")
+
+
+@pytest.fixture
+def talk(store: Store, scope: SessionScope) -> Conversation:
+    """A session that does not exist yet."""
+    return Conversation(store.sessions, scope)

@@ -1,0 +1,81 @@
+"""The places that the search index's contract runs over: one SQLite file, and a real OpenSearch with k-NN."""
+
+from __future__ import annotations
+
+import contextlib
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from palimpsest.adapters.embedded_index import EmbeddedIndex
+from palimpsest.adapters.opensearch import OpenSearchIndex, connected
+from palimpsest.ports.embedder import Space
+
+from tests.contract.search_index.builders import SPACE, Part, Place, somebody
+from tests.engines import opensearch
+from tests.engines.npm import required
+
+START_SECONDS = 300  # of a test that may have to fetch and start the server first
+PATIENCE = 30  # seconds for what only tests ask of the server
+EMBEDDED = "embedded"
+OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.timeout(START_SECONDS))
+
+
+@pytest.fixture(scope="session")
+def opensearch_endpoint() -> Iterator[str]:
+    """A server that this test session has to itself."""
+    reason = opensearch.missing()
+    if reason is not None:
+        pytest.fail(reason) if required() else pytest.skip(reason)
+    opensearch.install()
+    with opensearch.running() as endpoint:
+        yield endpoint
+
+
+@contextlib.contextmanager
+def place_in(engine: str, folder: Path, request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A family of its own that holds nothing yet."""
+    if engine == EMBEDDED:
+        opened: list[EmbeddedIndex] = []
+
+        def open_file(space: Space | None) -> EmbeddedIndex:
+            opened.append(EmbeddedIndex(folder / "index.sqlite", space=space))
+            return opened[-1]
+
+        yield Place(engine, open_file, lambda: None)
+        for index in opened:
+            index.close()
+        return
+    client = connected(request.getfixturevalue("opensearch_endpoint"))
+    family = f"t{uuid.uuid4().hex[:8]}"
+    yield Place(
+        engine,
+        lambda space: OpenSearchIndex(client, family=family, space=space),
+        lambda: client.indices.refresh(index=f"{family}.*", request_timeout=PATIENCE),
+        client,
+        family,
+    )
+    client.indices.delete(index=f"{family}.*", request_timeout=PATIENCE)
+    client.close()
+
+
+@pytest.fixture(scope="module", params=[EMBEDDED, OPENSEARCH])
+def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
+    """A place with an index, in which the tests of a module are each other's foreigners."""
+    with place_in(request.param, tmp_path_factory.mktemp("index"), request) as place:
+        place.open(SPACE).prepare()
+        yield place
+
+
+@pytest.fixture
+def part(shared: Place) -> Part:
+    """The part of somebody new."""
+    return Part(shared, shared.open(SPACE).of(somebody()))
+
+
+@pytest.fixture(params=[EMBEDDED, OPENSEARCH])
+def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
+    """A place of the test's own, without any index."""
+    with place_in(request.param, tmp_path, request) as place:
+        yield place

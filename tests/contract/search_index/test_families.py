@@ -1,0 +1,164 @@
+import threading
+
+import pytest
+from palimpsest.errors import NotFound, Unavailable
+from palimpsest.ports.embedder import Space
+from palimpsest.ports.search_index import Gone
+
+from tests.contract.search_index.builders import EAST, NORTH, OTHER_SPACE, SPACE, Part, Place, document, somebody
+
+
+def test_without_an_index_every_call_says_so(empty: Place) -> None:
+    mine = empty.open(SPACE).of(somebody())
+    for call in (
+        lambda: mine.by_words("apple", k=1),
+        lambda: mine.by_words("", k=1),
+        lambda: mine.by_vector(EAST, k=1),
+        lambda: mine.write([document("a")]),
+        mine.count,
+    ):
+        with pytest.raises(Unavailable):
+            call()
+
+
+def test_preparing_again_or_at_once_makes_one_index(empty: Place) -> None:
+    threads = [threading.Thread(target=empty.open(SPACE).prepare) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    empty.open(SPACE).prepare()
+    assert len(empty.open(SPACE).indexes()) == 1
+
+
+def test_an_index_of_words_alone_takes_no_vectors(empty: Place) -> None:
+    index = empty.open(None)
+    index.prepare()
+    mine = Part(empty, index.of(somebody()))
+    mine.put(document("a", "apple"))
+    assert mine.words("apple") == ["a"]
+    with pytest.raises(ValueError, match="no vectors"):
+        mine.index.by_vector(EAST, k=1)
+    with pytest.raises(ValueError, match="no vectors"):
+        mine.index.write([document("b", vector=EAST)])
+
+
+def test_vectors_of_two_models_are_never_compared(empty: Place) -> None:
+    owner = somebody()
+    old, new = empty.open(SPACE), empty.open(OTHER_SPACE)
+    old.prepare()
+    new.prepare()
+    before, after = Part(empty, old.of(owner)), Part(empty, new.of(owner))
+    before.put(document("old", "apple", vector=EAST))
+    after.put(document("new", "apple", vector=EAST))
+    assert (before.words("apple"), after.words("apple")) == (["new", "old"], ["new", "old"])
+    assert before.near(EAST) == ["old"]
+    with pytest.raises(Unavailable):
+        after.near(EAST)
+    empty.open(OTHER_SPACE).switch()  # in another process
+    assert after.near(EAST) == ["new"]
+    assert before.words("apple") == ["new", "old"]
+    with pytest.raises(Unavailable):
+        before.near(EAST)
+
+
+def test_a_new_model_is_filled_while_writes_go_on_and_then_read(empty: Place) -> None:
+    owner = somebody()
+    old = empty.open(SPACE)
+    old.prepare()
+    before = Part(empty, old.of(owner))
+    before.put(document("a", "apple", vector=EAST), document("b", "apple", vector=EAST))
+
+    new = empty.open(OTHER_SPACE)
+    new.prepare()
+    after = Part(empty, new.of(owner))
+    before.put(Gone("b", 2), document("c", "apple", version=2, vector=EAST))
+    for key, version in (("a", 3), ("b", 1), ("c", 3)):  # what the back-fill read, some of it too old
+        after.put(document(key, "apple", version=version, vector=NORTH))
+    assert before.words("apple") == ["a", "c"]
+
+    new.switch()
+    assert after.words("apple") == ["a", "c"]
+    assert after.near(NORTH) == ["a", "c"]
+    assert len(new.indexes()) == 1
+    assert new.indexes()[0] not in old.indexes()[1:]
+
+
+def test_an_index_is_rebuilt_beside_the_one_that_is_read(empty: Place) -> None:
+    index = empty.open(SPACE)
+    index.prepare()
+    mine = Part(empty, index.of(somebody()))
+    mine.put(document("stale", "apple"), document("kept", "apple"))
+    first = index.indexes()[0]
+    index.prepare(afresh=True)
+    index.prepare(afresh=True)  # the same one again: a rebuild goes on after a kill
+    assert index.indexes()[0] == first
+    assert len(index.indexes()) == 2
+    mine.put(document("kept", "apple", version=2))
+    assert mine.words("apple") == ["kept", "stale"]
+    index.switch()
+    assert mine.words("apple") == ["kept"]
+    assert len(index.indexes()) == 1
+    assert first not in index.indexes()
+
+
+def test_switching_again_changes_nothing(empty: Place) -> None:
+    index = empty.open(SPACE)
+    index.prepare()
+    mine = Part(empty, index.of(somebody()))
+    mine.put(document("a", "apple", vector=EAST))
+    index.switch()
+    index.switch()
+    assert mine.words("apple") == mine.near(EAST) == ["a"]
+
+
+def test_switching_to_a_space_without_index_is_refused_and_harmless(empty: Place) -> None:
+    index = empty.open(SPACE)
+    index.prepare()
+    with pytest.raises(NotFound):
+        empty.open(OTHER_SPACE).switch()
+    assert len(index.indexes()) == 1
+
+
+def test_spaces_of_one_model_differ_by_their_dimension(empty: Place) -> None:
+    empty.open(SPACE).prepare()
+    longer = empty.open(Space(SPACE.model, 5))
+    longer.prepare()
+    assert len(longer.indexes()) == 2
+    with pytest.raises(Unavailable):
+        longer.of(somebody()).by_vector((1, 0, 0, 0, 0), k=1)
+
+
+def test_forgetting_reaches_the_index_that_is_not_read_yet(empty: Place) -> None:
+    owner = somebody()
+    old, new = empty.open(SPACE), empty.open(OTHER_SPACE)
+    old.prepare()
+    new.prepare()
+    Part(empty, old.of(owner)).put(document("a", "apple"))
+    old.of(owner).forget()
+    new.switch()
+    empty.settle()
+    assert new.of(owner).count() == 0
+
+
+def test_a_switch_loses_no_acknowledged_write(empty: Place) -> None:
+    owner = somebody()
+    old, new = empty.open(SPACE), empty.open(OTHER_SPACE)
+    old.prepare()
+    new.prepare()
+    writer, begun = old.of(owner), threading.Event()
+
+    def write() -> None:
+        for number in range(60):
+            while writer.write([document(f"d{number}", "apple")]):
+                pass
+            begun.set()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    begun.wait(10)
+    new.switch()
+    thread.join()
+    empty.settle()
+    assert new.of(owner).count() == 60
+    assert len(new.indexes()) == 1

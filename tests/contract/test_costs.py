@@ -1,0 +1,176 @@
+"""What a turn costs in requests and DynamoDB's units, from the event to the answer, however long the session is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import pytest
+from palimpsest import bootstrap
+from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
+from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+from palimpsest.adapters.dynamodb.table import connected
+from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+from palimpsest.adapters.offline_models import ExtractiveSummarizer
+from palimpsest.adapters.system_clock import SystemClock
+from palimpsest.adapters.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
+from palimpsest.api.app import HttpApp
+from palimpsest.api.routes import ROUTERS
+from palimpsest.domain.messages import weigh
+from palimpsest.ports.queues import JobNotice
+
+from benchmarks.conversation import WINDOW, batches, said
+from benchmarks.meter import Meter, Reading, item_bytes, metered
+from tests.contract.tables import sessions_table, tenants_table
+from tests.unit.api.gateway import Answer, Client
+
+SHORT, LONG = 100, 5_000
+KILOBYTE = "x" * 700  # with what is kept beside it: nearly all that one write unit takes
+TOKENS = TiktokenCounter()
+WEIGHT = weigh({"role": "user", "content": said(0)[1]}, partial(TOKENS.count, encoding=DEFAULT_ENCODING))
+
+
+@dataclass(frozen=True, slots=True)
+class Filled:
+    """A session with 20 messages in its window, and what their context took."""
+
+    session: str
+    context: Reading
+
+
+class Service:
+    """The sessions function on an engine of the tests."""
+
+    def __init__(self, endpoint: str) -> None:
+        self.table = sessions_table(endpoint)
+        self.client: Any = connected(None, endpoint).client
+        sessions, jobs = DynamoDbSessions(self.table, endpoint=endpoint), DynamoDbJobs(self.table, endpoint=endpoint)
+        tenants = DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
+        clock, summarizer = SystemClock(), ExtractiveSummarizer(TOKENS)
+        app = bootstrap.wire_sessions(sessions=sessions, jobs=jobs, tenants=tenants, tokens=TOKENS, clock=clock)
+        self.call = Client(HttpApp(lambda: app, ROUTERS))
+        self.summarize, _ = bootstrap.wire_summarize(
+            sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
+        )
+
+    def begin(self, session: str, **memory: Any) -> None:
+        answer = self.call("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})
+        assert answer.status == 201
+
+    def append(self, session: str, messages: Sequence[tuple[str, str]], **headers: str) -> Any:
+        body = {"messages": [{"role": role, "content": text} for role, text in messages], "allow_repeat": True}
+        answer: Answer = self.call("POST", f"/v1/sessions/{session}/messages", body, headers=headers)
+        assert answer.status == 201, answer.text
+        return answer.json
+
+    def context(self, session: str) -> Any:
+        answer: Answer = self.call("GET", f"/v1/sessions/{session}/context")
+        assert answer.status == 200, answer.text
+        return answer.json
+
+    def filled(self, size: int) -> Filled:
+        """Of so many messages. From then on the window has room for what the tests append."""
+        session = f"of-{size}"
+        self.begin(session, strategy="trim", max_tokens=50 * WEIGHT, max_memory_tokens=WINDOW * WEIGHT)
+        for batch in batches(size):
+            self.append(session, batch)
+        with metered(self.client) as meter:
+            assert len(self.context(session)["messages"]) == WINDOW
+            return Filled(session, meter.read())
+
+    def bytes_of(self, session: str, kind: str, *, newest: int) -> int:
+        found = self.client.query(
+            TableName=self.table, Limit=newest, ScanIndexForward=False,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :kind)",
+            ExpressionAttributeValues={":pk": {"S": f"acme#{session}"}, ":kind": {"S": kind}},
+        )  # fmt: skip
+        return sum(map(item_bytes, found["Items"]))
+
+
+@pytest.fixture(scope="module")
+def service(dynoxide_endpoint: str) -> Service:
+    return Service(dynoxide_endpoint)
+
+
+@pytest.fixture(scope="module")
+def short(service: Service) -> Filled:
+    return service.filled(SHORT)
+
+
+@pytest.fixture(scope="module")
+def long(service: Service) -> Filled:
+    return service.filled(LONG)
+
+
+@pytest.fixture
+def meter(service: Service, short: Filled, long: Filled) -> Iterator[Meter]:
+    """Counts from here on; the sessions are there before."""
+    with metered(service.client) as meter:
+        yield meter
+
+
+def of_append(service: Service, meter: Meter, filled: Filled, **headers: str) -> Reading:
+    service.append(filled.session, [("user", KILOBYTE)], **headers)
+    return meter.read()
+
+
+def of_context(service: Service, meter: Meter, session: str) -> Reading:
+    service.context(session)
+    return meter.read()
+
+
+def test_an_append_is_two_requests_and_writes_four_units(service: Service, meter: Meter, short: Filled) -> None:
+    reading = of_append(service, meter, short)
+    assert reading.operations == ("GetItem", "TransactWriteItems")
+    assert (reading.requests, reading.write_units, reading.read_units) == (2, 4, 1)
+
+
+def test_a_key_adds_two_units_and_no_request(service: Service, meter: Meter, short: Filled) -> None:
+    reading = of_append(service, meter, short, **{"idempotency-key": "turn-1"})
+    assert (reading.requests, reading.write_units, reading.read_units) == (2, 6, 2)
+
+
+def test_a_replayed_append_writes_nothing(service: Service, meter: Meter, short: Filled) -> None:
+    of_append(service, meter, short, **{"idempotency-key": "turn-2"})
+    reading = of_append(service, meter, short, **{"idempotency-key": "turn-2"})
+    assert (reading.requests, reading.write_units) == (2, 0)
+
+
+@pytest.mark.parametrize("key", ["", "turn-3"])
+def test_an_append_to_a_long_session_costs_what_it_costs_in_a_short_one(
+    service: Service, meter: Meter, short: Filled, long: Filled, key: str
+) -> None:
+    headers = {"idempotency-key": key} if key else {}
+    assert of_append(service, meter, long, **headers) == of_append(service, meter, short, **headers)
+
+
+def test_a_context_of_twenty_messages_stays_within_its_read_units(service: Service, meter: Meter) -> None:
+    session = "twenty"
+    service.begin(session)
+    service.append(session, [said(number) for number in range(WINDOW)])
+    meter.read()
+    reading = of_context(service, meter, session)
+    there = service.bytes_of(session, "m#", newest=WINDOW) + service.bytes_of(session, "settings", newest=1)
+    assert reading.read_units <= 4 + there / 4096
+    assert (reading.requests, reading.write_units) == (2, 0)
+
+
+def test_a_context_of_a_long_session_costs_what_it_costs_in_a_short_one(short: Filled, long: Filled) -> None:
+    assert long.context == short.context
+    assert long.context.read_units > 0
+
+
+def test_a_context_with_a_summary_is_three_requests_within_its_read_units(service: Service, meter: Meter) -> None:
+    session = "summarized"
+    service.begin(session, strategy="summarize", max_tokens=2_500)
+    overflow = service.append(session, [said(number) for number in range(40)])["overflow"]
+    service.summarize(JobNotice("acme", overflow["job_id"], "summarize"))
+    assert service.context(session)["tokens"]["summary"] > 0
+    meter.read()
+    reading = of_context(service, meter, session)
+    kept = len(service.context(session)["messages"]) - 1
+    there = service.bytes_of(session, "m#", newest=kept) + service.bytes_of(session, "settings", newest=1)
+    assert reading.read_units <= 4 + (there + service.bytes_of(session, "c#", newest=1)) / 4096
+    assert reading.requests == 3

@@ -1,0 +1,190 @@
+"""A whole extraction over every engine: conversations in one table, memories in another, jobs in one transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
+from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
+from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+from palimpsest.adapters.in_memory.jobs import InMemoryJobs
+from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.sessions import InMemorySessions
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.adapters.system_clock import SystemClock
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.domain.extraction_jobs import following
+from palimpsest.domain.jobs import Job, armed
+from palimpsest.domain.scope import UserScope
+from palimpsest.errors import ModelUnavailable
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.queues import JobNotice
+from palimpsest.ports.sessions import Jobs, Sessions
+from palimpsest.usecases.append import Append
+from palimpsest.usecases.extract_report import Report, ReportExtraction
+from palimpsest.usecases.extract_request import RequestExtraction
+from palimpsest.usecases.ingest import Ingest
+from palimpsest.usecases.long_term import LongTerm
+
+from tests.contract.tables import memories_table, sessions_table
+from tests.unit.usecases.extraction_world import Extracts, transcript
+from tests.unit.usecases.world import LetterCounter
+
+CLOCK = SystemClock()
+
+
+@dataclass
+class Service:
+    """Ingest and extraction over one engine; jobs are delivered by hand."""
+
+    sessions: Sessions
+    jobs: Jobs
+    memories: Memories
+    user: UserScope
+    extractor: Extracts = field(default_factory=lambda: Extracts(room=100))
+
+    def __post_init__(self) -> None:
+        long_term = LongTerm(self.memories, self.jobs)
+        request = RequestExtraction(self.sessions, long_term, CLOCK)
+        append = Append(self.sessions, InMemoryTenants(), LetterCounter(), CLOCK, long_term)
+        self._ingest = Ingest(self.sessions, self.memories, append, request, CLOCK)
+        self.work = wire_extraction(
+            sessions=self.sessions,
+            jobs=self.jobs,
+            memories=self.memories,
+            tenants=InMemoryTenants(),
+            extractor=self.extractor,
+            clock=CLOCK,
+        )
+
+    def ingest(self, *texts: str) -> Job:
+        done = self._ingest(self.user, transcript(texts), session_id="talk")
+        return self.job(done.job_id)
+
+    def job(self, job_id: str | None) -> Job:
+        found = self.jobs.get(self.user.owner, job_id or "")
+        assert found is not None
+        return found
+
+    def deliver(self, job: Job) -> None:
+        self.work.step(JobNotice(job.tenant, job.id, job.kind))
+
+    def chain(self, job: Job) -> Iterator[Job]:
+        """The steps that follow a job."""
+        for first in range(job.first, job.last + 1):
+            found = self.jobs.get(self.user.owner, following(job, first=first, now=0).id)
+            if found is not None:
+                yield found
+
+    def finish(self, job: Job) -> None:
+        """The job, and its steps as they come."""
+        self.deliver(job)
+        done: set[str] = set()
+        while waiting := [step for step in self.chain(job) if step.id not in done]:
+            self.deliver(waiting[0])
+            done.add(waiting[0].id)
+
+    def report(self, job: Job) -> Report:
+        return ReportExtraction(self.memories)(self.job(job.id))
+
+    def contents(self) -> list[str]:
+        return sorted(record.content for record in self.memories.listed(self.user, limit=100).records)
+
+
+@pytest.fixture
+def service(engine: str, endpoint: str | None, sarah: UserScope) -> Service:
+    if engine == "in_memory":
+        sessions = InMemorySessions()
+        return Service(sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state), sarah)
+    jobs_table, table = sessions_table(endpoint), memories_table(endpoint)
+    return Service(
+        DynamoDbSessions(jobs_table, endpoint=endpoint),
+        DynamoDbJobs(jobs_table, endpoint=endpoint),
+        DynamoDbMemories(table, jobs_table, endpoint=endpoint),
+        sarah,
+    )
+
+
+FACTS = ("fact[residence]: lives in Rome", "ok", "fact: likes jazz", "ok", "event: met Tom yesterday")
+
+
+def test_a_transcript_becomes_memories_chunk_by_chunk(service: Service) -> None:
+    job = service.ingest(*FACTS)
+    service.finish(job)
+    report = service.report(job)
+    assert len(service.contents()) == 3
+    assert (report.state, report.ledger.received, report.ledger.extracted) == ("done", 5, 5)
+    assert len(report.records) == 3
+    assert report.spent.model_calls == len(service.extractor.read) == 3
+    assert {step.state for step in service.chain(job)} == {"done"}
+
+
+def test_the_same_transcript_again_is_the_same_job(service: Service) -> None:
+    job = service.ingest(*FACTS)
+    assert service.ingest(*FACTS).id == job.id
+
+
+def test_a_delivery_that_comes_twice_changes_nothing(service: Service) -> None:
+    job = service.ingest(*FACTS)
+    service.finish(job)
+    before = service.memories.user(service.user)
+    service.deliver(job)
+    assert service.memories.user(service.user) == before
+
+
+def test_a_job_that_comes_before_its_turn_is_woken_by_the_one_before_it(service: Service) -> None:
+    first = service.ingest(*FACTS[:4])
+    second = service.ingest(*FACTS)
+    service.deliver(second)
+    assert service.memories.progress(service.user, "talk").waiting == (second.id,)
+    service.finish(first)
+    assert service.memories.progress(service.user, "talk").waiting == ()
+    for step in service.chain(second):
+        service.deliver(step)
+    assert (service.report(first).state, service.report(second).state) == ("done", "done")
+    assert len(service.contents()) == 3
+
+
+def test_what_was_parked_is_extracted_by_a_retry(service: Service) -> None:
+    job = service.ingest(*FACTS)
+    service.extractor.failure = ModelUnavailable("down")
+    with pytest.raises(ModelUnavailable):
+        service.deliver(job)
+    service.work.give_up(JobNotice(job.tenant, job.id, job.kind), error="model_unavailable")
+    failed = service.report(job)
+    assert (failed.state, failed.ledger.parked) == ("failed", 5)
+    service.extractor.failure = None
+    service.finish(service.job(service.work.retry(service.job(job.id))))
+    assert (service.report(job).state, service.report(job).ledger.parked) == ("done", 0)
+    assert len(service.contents()) == 3
+
+
+def test_what_was_begun_before_an_erasure_writes_nothing(service: Service) -> None:
+    job = service.ingest(*FACTS)
+    epoch = service.memories.user(service.user).epoch
+    erasure = armed(tenant=job.tenant, kind="delete", session="all", first=0, last=0, now=0)
+    service.memories.erase(service.user, epoch=epoch, job=erasure)
+    service.deliver(job)
+    assert service.contents() == []
+    assert service.job(job.id).error == "erased"
+
+
+def test_a_message_that_says_more_than_a_transaction_holds_keeps_as_much_as_it_can(service: Service) -> None:
+    """Twenty-five statements, each displacing another one, are 104 actions."""
+    service.extractor.room = 100_000
+    topics = [f"topic_{number}" for number in range(25)]
+    service.finish(service.ingest(_all(topics, "old")))
+    more = service.ingest(_all(topics, "old"), "ok", _all(topics, "new"))
+    service.finish(more)
+    current = service.memories.pointers(service.user, topics)
+    records = service.memories.records(service.user, [str(current[topic].record) for topic in topics])
+    kept = [record.content for record in records if record.content.startswith("new")]
+    dropped = service.report(more).ledger.dropped.get("over_limit", 0)
+    assert len(kept) + dropped == 25
+    assert len(kept) == 23
+
+
+def _all(topics: list[str], what: str) -> str:
+    return "\n".join(f"fact[{topic}]: {what} {topic}" for topic in topics)

@@ -1,0 +1,234 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from palimpsest.domain.jobs import Job
+from palimpsest.domain.scope import Scope
+from palimpsest.errors import BadRequest, CommitLost
+from palimpsest.ports.sessions import Due
+
+from tests.contract.builders import NOW, Conversation, job
+from tests.contract.conftest import Store
+
+
+@pytest.fixture
+def armed(talk: Conversation) -> Job:
+    """A job that a commit put, due in a while."""
+    talk.begin()
+    made = job(talk.scope, due_at=NOW + 100)
+    talk.append(jobs=(made,))
+    return made
+
+
+def read(store: Store, of: Job) -> Job | None:
+    return store.jobs.get(Scope(of.tenant), of.id)
+
+
+def ended(of: Job, **more: object) -> Job:
+    usage = {"model_calls": 1, "tokens_in": 12, "cost": 0.25}
+    done = replace(of, state="done", due_at=None, result={"first": 1, "last": 9}, usage=usage)
+    return replace(done, **more)  # type: ignore[arg-type]
+
+
+def test_a_job_is_read_as_it_was_put(store: Store, armed: Job) -> None:
+    assert read(store, armed) == armed
+
+
+def test_a_job_that_nothing_else_is_written_with_is_put_once(store: Store, talk: Conversation) -> None:
+    told = {"types": ["fact"], "min_importance": 0.5, "session": None}
+    made = job(talk.scope, due_at=NOW + 100, session="", user="sarah", epoch=2, told=told)
+    store.jobs.put(made)
+    with pytest.raises(CommitLost):
+        store.jobs.put(replace(made, told={}))
+    assert read(store, made) == made
+    assert store.jobs.get(Scope("another"), made.id) is None
+    assert [due.job_id for due in store.jobs.due(now=NOW + 100, limit=5)] == [made.id]
+
+
+@pytest.mark.parametrize("newest_first", [True, False])
+def test_jobs_of_a_user_are_listed_in_pages_without_their_steps(
+    store: Store, talk: Conversation, *, newest_first: bool
+) -> None:
+    def put(number: int, **more: object) -> str:
+        made = job(talk.scope, first=number, last=number, created_at=NOW + number, user="sarah")
+        store.jobs.put(replace(made, **more))  # type: ignore[arg-type]
+        return made.id
+
+    mine = [put(number) for number in range(7)]
+    put(7, parent=mine[0])
+    put(8, user="sarah2")
+    put(9, user=None)
+    put(10, tenant="another")
+    sarah = talk.scope.owner.user("sarah")
+    seen: list[str] = []
+    after = None
+    for _ in range(9):
+        page, after = store.jobs.listed(sarah, limit=3, after=after, newest_first=newest_first)
+        seen += [found.id for found in page]
+        if after is None:
+            break
+    assert seen == (mine[::-1] if newest_first else mine)
+
+
+def test_a_cursor_of_another_list_of_jobs_is_refused(store: Store, talk: Conversation) -> None:
+    for number in range(3):
+        store.jobs.put(job(talk.scope, first=number, last=number, user="sarah"))
+    sarah = talk.scope.owner.user("sarah")
+    _, after = store.jobs.listed(sarah, limit=1)
+    for scope, cursor in (
+        (talk.scope.owner.user("bob"), after),
+        (sarah, "nonsense"),
+        (Scope("another").user("sarah"), after),
+    ):
+        with pytest.raises(BadRequest):
+            store.jobs.listed(scope, limit=1, after=cursor)
+
+
+def test_a_listed_job_is_as_it_is_now(store: Store, armed: Job) -> None:
+    store.jobs.put(made := replace(armed, id="job_2", user="sarah"))
+    store.jobs.finish(ended(made))
+    assert store.jobs.listed(Scope(armed.tenant).user("sarah"), limit=5) == ((ended(made),), None)
+
+
+def test_a_job_is_its_tenants_alone(store: Store, armed: Job) -> None:
+    assert store.jobs.get(Scope("another"), armed.id) is None
+    assert store.jobs.get(Scope(armed.tenant), "job_unknown") is None
+
+
+@pytest.mark.parametrize("job_id", ["", "..", "job_1#x", "x" * 129, "job_\x00"])
+def test_an_id_that_is_none_is_refused(store: Store, job_id: str) -> None:
+    with pytest.raises(BadRequest):
+        store.jobs.get(Scope("acme"), job_id)
+
+
+def test_a_pending_job_is_started_once(store: Store, armed: Job) -> None:
+    store.jobs.start(armed)
+    store.jobs.start(armed)
+    assert read(store, armed) == replace(armed, state="running")
+
+
+def test_starting_a_job_that_ended_or_is_unknown_does_nothing(store: Store, armed: Job) -> None:
+    store.jobs.finish(ended(armed))
+    store.jobs.start(armed)
+    store.jobs.start(replace(armed, id="job_unknown"))
+    assert read(store, armed) == ended(armed)
+    assert store.jobs.get(Scope(armed.tenant), "job_unknown") is None
+
+
+@pytest.mark.parametrize("state", ["pending", "running"])
+def test_finishing_keeps_what_was_to_be_done_and_says_how_it_went(store: Store, armed: Job, state: str) -> None:
+    if state == "running":
+        store.jobs.start(armed)
+    failed = ended(armed, state="failed", error="model_unavailable", due_at=NOW + 7)
+    store.jobs.finish(replace(failed, first=77, kind="delete", created_at=1))
+    assert read(store, armed) == failed
+
+
+def test_a_job_ends_once(store: Store, armed: Job) -> None:
+    store.jobs.finish(ended(armed))
+    with pytest.raises(CommitLost):
+        store.jobs.finish(ended(armed, state="failed", error="stuck"))
+    assert read(store, armed) == ended(armed)
+
+
+def test_a_job_that_is_not_there_can_not_be_finished(store: Store, armed: Job) -> None:
+    unknown = replace(armed, id="job_unknown")
+    with pytest.raises(CommitLost):
+        store.jobs.finish(ended(unknown))
+    assert read(store, unknown) is None
+
+
+def test_a_commit_finishes_a_job_or_is_lost_with_it(store: Store, talk: Conversation, armed: Job) -> None:
+    before = talk.append(finished=ended(armed))
+    assert read(store, armed) == ended(armed)
+    with pytest.raises(CommitLost):
+        talk.append(finished=ended(armed, state="failed"))
+    assert (read(store, armed), store.sessions.open(talk.scope).head) == (ended(armed), before)
+
+
+def test_one_job_ends_and_its_next_attempt_begins_in_one_commit(store: Store, talk: Conversation, armed: Job) -> None:
+    again = job(talk.scope, id="job_again", attempt=1)
+    talk.append(finished=ended(armed, state="failed"), jobs=(again,))
+    assert (read(store, armed), read(store, again)) == (ended(armed, state="failed"), again)
+
+
+def test_settling_changes_only_when_a_job_is_looked_at(store: Store, armed: Job) -> None:
+    store.jobs.settle(armed, due_at=NOW + 5)
+    assert read(store, armed) == replace(armed, due_at=NOW + 5)
+    store.jobs.settle(armed, due_at=None)
+    assert read(store, armed) == replace(armed, due_at=None)
+    assert list(store.jobs.due(now=NOW + 999, limit=5)) == []
+
+
+def test_settling_a_job_that_is_gone_makes_none(store: Store, armed: Job) -> None:
+    unknown = replace(armed, id="job_unknown")
+    store.jobs.settle(unknown, due_at=NOW)
+    assert read(store, unknown) is None
+    assert list(store.jobs.due(now=NOW, limit=5)) == []
+
+
+def test_what_is_due_is_listed_from_its_second_on(store: Store, armed: Job) -> None:
+    assert list(store.jobs.due(now=NOW + 99, limit=5)) == []
+    assert list(store.jobs.due(now=NOW + 100, limit=5)) == [Due(armed.tenant, job_id=armed.id, session_id=None)]
+
+
+def test_sessions_and_jobs_are_due_side_by_side(store: Store, talk: Conversation) -> None:
+    talk.begin(due_at=NOW)
+    made = job(talk.scope, due_at=NOW)
+    talk.append(jobs=(made,))
+    session = Due(talk.scope.tenant, job_id=None, session_id=talk.scope.session)
+    assert {*store.jobs.due(now=NOW, limit=5)} == {session, Due(made.tenant, job_id=made.id, session_id=None)}
+
+
+def test_the_oldest_of_each_shard_come_first_and_no_more_than_asked(store: Store, talk: Conversation) -> None:
+    talk.begin()
+    for number in range(30):
+        talk.append(jobs=(job(talk.scope, id=f"job_{number}", due_at=NOW - number),))
+    everything = [due.job_id for due in store.jobs.due(now=NOW, limit=30)]
+    some = [due.job_id for due in store.jobs.due(now=NOW, limit=2)]
+    assert sorted(map(str, everything)) == sorted(f"job_{number}" for number in range(30))
+    assert 0 < len(some) <= 16
+    assert "job_29" in some
+    assert [job_id for job_id in everything if job_id in some] == some
+
+
+@pytest.fixture
+def parted(talk: Conversation) -> Job:
+    """A job with two parts that a commit put."""
+    talk.begin()
+    made = replace(job(talk.scope, kind="flush", due_at=NOW + 100), parts=("extractive", "vector"))
+    talk.append(jobs=(made,))
+    return made
+
+
+def test_a_part_is_marked_once_however_often_it_is_said(store: Store, parted: Job) -> None:
+    assert read(store, parted) == parted
+    for _ in range(2):
+        store.jobs.mark(parted, "vector")
+    found = read(store, parted)
+    assert found == replace(parted, stored=frozenset({"vector"}))
+    assert found.lacking == {"extractive"}
+
+
+def test_a_job_is_done_only_with_all_its_parts(store: Store, parted: Job) -> None:
+    store.jobs.mark(parted, "vector")
+    with pytest.raises(CommitLost):
+        store.jobs.finish(ended(parted))
+    store.jobs.mark(parted, "extractive")
+    store.jobs.finish(ended(parted))
+    assert read(store, parted) == ended(parted, stored=frozenset({"extractive", "vector"}))
+
+
+@pytest.mark.parametrize("end", [{"state": "failed", "error": "stuck"}, {"error": "overtaken"}])
+def test_a_job_may_fail_or_be_overtaken_without_its_parts(store: Store, parted: Job, end: dict[str, str]) -> None:
+    store.jobs.finish(ended(parted, **end))
+    assert read(store, parted) == ended(parted, **end)
+
+
+def test_a_job_that_ended_takes_no_mark(store: Store, parted: Job) -> None:
+    store.jobs.finish(ended(parted, state="failed"))
+    store.jobs.mark(parted, "vector")
+    store.jobs.mark(replace(parted, id="job_unknown"), "vector")
+    assert read(store, parted) == ended(parted, state="failed")
+    assert store.jobs.get(Scope(parted.tenant), "job_unknown") is None

@@ -1,0 +1,129 @@
+from __future__ import annotations
+
+import base64
+import json
+
+import pytest
+from palimpsest.adapters import memory_cursors
+from palimpsest.adapters.dynamodb import memories_lists
+from palimpsest.adapters.in_memory import memories as in_memory
+from palimpsest.domain.records import RecordType
+from palimpsest.domain.scope import Scope, UserScope
+from palimpsest.errors import BadRequest
+
+from tests.contract.conftest import MemoryStore
+from tests.contract.memory_builders import Memory, record
+
+TYPES: tuple[RecordType, ...] = ("fact", "event", "task")
+
+
+@pytest.fixture
+def memory(memories: MemoryStore, sarah: UserScope) -> Memory:
+    """Seven records, of three types in turn, two of one millisecond; another user's beside them."""
+    memory = Memory(memories.memories, sarah)
+    kept = [record(number, type=TYPES[number % 3]) for number in range(1, 7)]
+    memory.commit(*reversed(kept), record(7, created_at=kept[-1].created_at))
+    Memory(memories.memories, sarah.owner.user("sara")).commit(record(3), record(9))
+    return memory
+
+
+def listed(memory: Memory, *types: RecordType, limit: int = 99, newest_first: bool = True) -> list[int]:
+    """Every page of the list, as the records' numbers."""
+    found: list[int] = []
+    after = None
+    while True:
+        page = memory.memories.listed(
+            memory.scope, types=frozenset(types), limit=limit, after=after, newest_first=newest_first
+        )
+        assert len(page.records) <= limit
+        found += [int(one.id[4:], 16) for one in page.records]
+        after = page.after
+        if after is None:
+            return found
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 7, 100])
+def test_pages_join_to_the_whole_list_by_creation(memory: Memory, limit: int) -> None:
+    assert listed(memory, limit=limit) == [7, 6, 5, 4, 3, 2, 1]
+    assert listed(memory, limit=limit, newest_first=False) == [1, 2, 3, 4, 5, 6, 7]
+
+
+@pytest.mark.parametrize("limit", [1, 2, 9])
+def test_a_list_may_be_of_some_types_alone(memory: Memory, limit: int) -> None:
+    assert listed(memory, "task", limit=limit) == [5, 2]
+    assert listed(memory, "task", "event", limit=limit, newest_first=False) == [1, 2, 4, 5]
+    assert listed(memory, "instruction", limit=limit) == []
+
+
+def test_a_list_that_ends_with_its_page_has_no_next(memory: Memory) -> None:
+    assert memory.memories.listed(memory.scope, limit=7).after is None
+    assert memory.memories.listed(memory.scope, limit=6).after is not None
+
+
+def test_what_is_removed_while_pages_are_read_is_missing_and_nothing_else(memory: Memory) -> None:
+    page = memory.memories.listed(memory.scope, limit=2)
+    memory.commit(removed=(record(6, type="fact"), record(5, type="task")))
+    rest = memory.memories.listed(memory.scope, limit=9, after=page.after)
+    assert [one.id for one in rest.records] == [record(number).id for number in (4, 3, 2, 1)]
+
+
+def test_one_call_looks_at_so_many_records_and_no_more(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (memories_lists, in_memory, memory_cursors):
+        monkeypatch.setattr(module, "EXAMINED", 2)
+    page = memory.memories.listed(memory.scope, types=frozenset({"instruction"}), limit=1)
+    assert (page.records, page.after is None) == ((), False)
+    assert listed(memory, "task", limit=1) == [5, 2]
+
+
+def test_a_cursor_opens_no_other_list(memory: Memory) -> None:
+    after = memory.memories.listed(memory.scope, limit=1).after
+    users = memory.memories.users(memory.scope.tenant, limit=1)[1]
+    for other in (memory.scope.owner.user("sara"), Scope(memory.scope.tenant + "x").user("sarah")):
+        _refuses(memory, other, after)
+    _refuses(memory, memory.scope, users)
+    with pytest.raises(BadRequest) as refused:
+        memory.memories.users(memory.scope.tenant, limit=1, after=after)
+    assert refused.value.code == "invalid_cursor"
+
+
+def _forged(*parts: object) -> str:
+    return base64.urlsafe_b64encode(json.dumps(parts).encode()).decode()
+
+
+@pytest.mark.parametrize("listed", ["", "x", "1#a", "1" * 15, "1" * 15 + "#", "1" * 15 + "#a#b", 7, ["1"], "\x00"])
+def test_a_cursor_that_was_not_handed_out_is_refused(memory: Memory, listed: object) -> None:
+    _refuses(memory, memory.scope, _forged(memory.scope.tenant, memory.scope.user, listed))
+    for after in ("", "%%%", "é", "bnVsbA"):
+        _refuses(memory, memory.scope, after)
+    with pytest.raises(BadRequest):
+        memory.memories.users(memory.scope.tenant, limit=1, after=_forged(memory.scope.tenant, None, f"#{listed}"))
+
+
+def _refuses(memory: Memory, scope: UserScope, after: str | None) -> None:
+    assert after is not None
+    with pytest.raises(BadRequest) as refused:
+        memory.memories.listed(scope, limit=1, after=after)
+    assert refused.value.code == "invalid_cursor"
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3, 9])
+def test_the_users_of_a_tenant_are_listed_by_id(memory: Memory, limit: int) -> None:
+    for user in ("zoe", "ana@x.org"):
+        Memory(memory.memories, memory.scope.owner.user(user)).commit(record(1))
+    Memory(memory.memories, Scope(memory.scope.tenant + "x").user("eve")).commit(record(1))
+    found: list[str] = []
+    after = None
+    while True:
+        users, after = memory.memories.users(memory.scope.tenant, limit=limit, after=after)
+        assert len(users) <= limit
+        found += users
+        if after is None:
+            break
+    assert found == ["ana@x.org", "sara", "sarah", "zoe"]
+
+
+def test_a_user_who_was_erased_is_listed_again_after_the_next_commit(memory: Memory) -> None:
+    memory.erase()
+    assert memory.memories.users(memory.scope.tenant, limit=9) == (("sara",), None)
+    memory.commit(record(1))
+    assert memory.memories.users(memory.scope.tenant, limit=9) == (("sara", "sarah"), None)

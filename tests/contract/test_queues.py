@@ -1,0 +1,149 @@
+"""The queues, in memory and on SQS (moto in process)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import boto3
+import pytest
+from moto import mock_aws
+from palimpsest.adapters.in_memory.queues import InMemoryQueues
+from palimpsest.adapters.sqs import SqsQueues, SqsVisibility
+from palimpsest.domain.jobs import JobKind
+from palimpsest.errors import Unavailable
+from palimpsest.ports.queues import JobNotice, MessageChanged, Queues, RecordChanged
+
+SUMMARIZE = JobNotice("acme", "job_1", "summarize")
+DELETE = JobNotice("acme", "job_2", "delete")
+WITHDRAW = JobNotice("acme", "job_3", "withdraw")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """Queues, and what came out at their other end: notices by queue, and parked records."""
+
+    queues: Queues
+    received: Callable[[str], list[dict[str, Any]]]
+    parked: Callable[[], list[str]]
+
+
+def _in_memory() -> Line:
+    queues = InMemoryQueues()
+    kinds = {"summarize": ("summarize",), "sweep": ("delete", "withdraw")}
+
+    def received(name: str) -> list[dict[str, Any]]:
+        if name == "embed":
+            return [asdict(change) for change in queues.changes]
+        sent = [notice for notice in queues.sent if notice.kind in kinds[name]]
+        return [{"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind} for notice in sent]
+
+    return Line(queues, received, lambda: queues.parked)
+
+
+def _bodies(sqs: Any, url: str) -> list[str]:
+    found: list[str] = []
+    while got := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages"):
+        found += [message["Body"] for message in got]
+    return found
+
+
+def _on_sqs() -> Line:
+    sqs: Any = boto3.client("sqs")
+    urls = {name: sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("summarize", "sweep", "embed", "parked")}
+    by_kind: dict[JobKind, str] = {
+        "summarize": urls["summarize"], "delete": urls["sweep"], "withdraw": urls["sweep"],
+    }  # fmt: skip
+    queues = SqsQueues(by_kind, changes_url=urls["embed"], parked_url=urls["parked"])
+    return Line(
+        queues,
+        lambda name: [json.loads(body) for body in _bodies(sqs, urls[name])],
+        lambda: _bodies(sqs, urls["parked"]),
+    )
+
+
+@pytest.fixture(params=["in_memory", "sqs"])
+def line(request: pytest.FixtureRequest) -> Iterator[Line]:
+    if request.param == "in_memory":
+        yield _in_memory()
+    else:
+        with mock_aws():
+            yield _on_sqs()
+
+
+def test_a_notice_reaches_the_queue_of_its_kind_and_holds_names_only(line: Line) -> None:
+    line.queues.send([SUMMARIZE, DELETE, WITHDRAW])
+    assert line.received("summarize") == [{"tenant": "acme", "job_id": "job_1", "kind": "summarize"}]
+    sweep = sorted(line.received("sweep"), key=lambda body: body["job_id"])
+    assert [(body["job_id"], body["kind"]) for body in sweep] == [("job_2", "delete"), ("job_3", "withdraw")]
+
+
+def test_many_notices_all_arrive(line: Line) -> None:
+    line.queues.send([JobNotice("acme", f"job_{number}", "summarize") for number in range(23)])
+    assert {body["job_id"] for body in line.received("summarize")} == {f"job_{number}" for number in range(23)}
+
+
+def test_a_change_of_what_is_searched_travels_by_its_names(line: Line) -> None:
+    line.queues.send_changes([RecordChanged("acme", "sarah", "mem_1"), MessageChanged("acme", "onboarding-7", 12)])
+    received = line.received("embed")
+    assert {"tenant": "acme", "user": "sarah", "record_id": "mem_1"} in received
+    assert {"tenant": "acme", "session": "onboarding-7", "seq": 12} in received
+    assert len(received) == 2
+
+
+def test_nothing_to_send_sends_nothing(line: Line) -> None:
+    line.queues.send([])
+    line.queues.send_changes([])
+    assert line.received("summarize") == []
+
+
+def test_a_parked_record_is_kept_as_it_is(line: Line) -> None:
+    line.queues.park('{"event_id": "7", "keys": {"pk": {"S": "x\\u0000"}}}')
+    assert line.parked() == ['{"event_id": "7", "keys": {"pk": {"S": "x\\u0000"}}}']
+
+
+def test_queues_in_memory_can_be_down() -> None:
+    queues = InMemoryQueues()
+    queues.is_down = True
+    with pytest.raises(Unavailable):
+        queues.send([SUMMARIZE])
+    with pytest.raises(Unavailable):
+        queues.send_changes([MessageChanged("acme", "onboarding-7", 12)])
+    with pytest.raises(Unavailable):
+        queues.park("{}")
+    assert (queues.sent, queues.changes, queues.parked) == ([], [], [])
+
+
+@mock_aws
+def test_a_queue_that_is_not_there_is_unavailable() -> None:
+    url = "https://sqs.us-east-1.amazonaws.com/123456789012/none"
+    queues = SqsQueues({"summarize": url}, parked_url=url)
+    with pytest.raises(Unavailable):
+        queues.send([SUMMARIZE])
+    with pytest.raises(Unavailable):
+        queues.park("{}")
+    with pytest.raises(Unavailable):
+        SqsVisibility(url).hide("handle", 5)
+
+
+@mock_aws
+def test_a_hidden_message_is_seen_again_when_it_is_told_to() -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="summarize", Attributes={"VisibilityTimeout": "540"})["QueueUrl"]
+    SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
+    (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)
+    SqsVisibility(url).hide(received["ReceiptHandle"], 0.2)
+    assert len(sqs.receive_message(QueueUrl=url)["Messages"]) == 1
+
+
+@mock_aws
+def test_a_message_is_hidden_no_longer_than_sqs_allows() -> None:
+    sqs: Any = boto3.client("sqs")
+    url = sqs.create_queue(QueueName="summarize")["QueueUrl"]
+    SqsQueues({"summarize": url}, parked_url=url).send([SUMMARIZE])
+    (received,) = sqs.receive_message(QueueUrl=url)["Messages"]
+    SqsVisibility(url).hide(received["ReceiptHandle"], 10**6)
+    assert "Messages" not in sqs.receive_message(QueueUrl=url)

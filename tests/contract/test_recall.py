@@ -1,0 +1,147 @@
+"""Recall over both search indexes: a part of the labelled set is found alike, and foreigners change nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palimpsest.adapters.caching_embedder import CachingEmbedder
+from palimpsest.adapters.minilm import MiniLM
+from palimpsest.ports.embedder import Embedder
+from palimpsest.usecases.reindex import Reindexing
+
+from benchmarks.dataset import Dataset, load
+from benchmarks.retrieval import differs, modes
+from benchmarks.retrieval_growth import add_foreigners
+from benchmarks.retrieval_place import Place
+from benchmarks.retrieval_scores import scored
+from tests.contract.search_index.conftest import EMBEDDED, START_SECONDS, place_in
+from tests.contract.search_index.conftest import opensearch_endpoint as opensearch_endpoint  # noqa: PLC0414
+from tests.doubles.meanings import Meanings
+from tests.engines import minilm
+from tests.engines.npm import required
+from tests.unit.usecases.recall_world import SARAH, RecallWorld
+
+USERS = ("mei", "claire")
+SAME = 0.01
+pytestmark = pytest.mark.timeout(START_SECONDS)
+
+
+def part_of(dataset: Dataset) -> Dataset:
+    """Two users who plan the same journey with the same agent."""
+    return Dataset(
+        name=dataset.name,
+        conversations=tuple(
+            conversation for conversation in dataset.conversations if conversation.sessions[0].user in USERS
+        ),
+        questions=tuple(question for question in dataset.questions if question.user in USERS),
+        supersessions=tuple(each for each in dataset.supersessions if each.user in USERS),
+    )
+
+
+@dataclass(frozen=True)
+class Stored:
+    """The same part of the set in an engine, and what makes writes findable there."""
+
+    place: Place
+    settle: Any
+
+
+@pytest.fixture(scope="module")
+def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Stored]]:
+    reason = minilm.install()
+    if reason is not None:
+        pytest.fail(reason) if required() else pytest.skip(reason)
+    embedder: Embedder = CachingEmbedder(MiniLM(minilm.FOLDER), kept=4_096)
+    dataset = part_of(load())
+    with ExitStack() as stack:
+        found = {}
+        for engine in (EMBEDDED, "opensearch"):
+            folder = tmp_path_factory.mktemp("recall")
+            at = stack.enter_context(place_in(engine, folder, request))
+            place = Place(dataset, index=at.open(embedder.space), embedder=embedder)
+            place.store(settle=at.settle)
+            found[engine] = Stored(place, at.settle)
+        yield found
+
+
+@pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
+def test_both_indexes_find_the_same(stored: dict[str, Stored], mode: str) -> None:
+    scores = {
+        engine: scored(each.place.dataset, modes(each.place, has_vectors=True)[mode]) for engine, each in stored.items()
+    }
+    assert differs(scores[EMBEDDED], scores["opensearch"]) <= SAME
+    assert scores[EMBEDDED].recall[10] > 0.6
+
+
+def test_all_retrievers_together_find_more_than_each_alone_and_tell_nothing_stale(stored: dict[str, Stored]) -> None:
+    place = stored[EMBEDDED].place
+    by_mode = {mode: scored(place.dataset, ask) for mode, ask in modes(place, has_vectors=True).items()}
+    assert by_mode["hybrid"].recall[10] >= max(by_mode["lexical"].recall[10], by_mode["vector"].recall[10])
+    assert by_mode["hybrid"].new_first == 1
+    assert (by_mode["hybrid"].stale_records, by_mode["hybrid"].stale_messages) == (0, 0)
+
+
+def test_no_question_finds_what_the_other_user_said(stored: dict[str, Stored]) -> None:
+    for each in stored.values():
+        dataset = each.place.dataset
+        for question in dataset.questions:
+            told = {name for one in each.place.recall(question.user, question.question) for name in one.messages}
+            assert {dataset.session_of(name).user for name in told} <= {question.user}
+
+
+def test_foreigners_change_nothing_that_is_found(stored: dict[str, Stored]) -> None:
+    for each in stored.values():
+        before = scored(each.place.dataset, each.place.recall)
+        add_foreigners(each.place.dataset, each.place.index, 2_000)
+        each.settle()
+        after = scored(each.place.dataset, each.place.recall)
+        assert abs(before.recall[10] - after.recall[10]) <= SAME
+
+
+@pytest.mark.parametrize("engine", [EMBEDDED, "opensearch"])
+def test_a_correction_is_recalled_and_a_deletion_is_not_on_either_index(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    embedder = Meanings()
+    with place_in(engine, tmp_path, request) as at:
+        world = RecallWorld(tmp_path, index=at.open(embedder.space), embedder=embedder)
+        world.keep("works at Acme", topic="employer")
+        gone = world.keep("likes green tea")
+        world.index_all()
+        world.keep("works at Bolt", topic="employer")
+        world.manage.delete(SARAH, gone.id)
+        at.settle()
+        assert world.found("Where does she work?") == ["works at Bolt"]
+        assert world.found("green tea") == []
+        assert world.index_all() == ()
+        at.settle()
+        assert world.found("Where does she work?") == ["works at Bolt"]
+        assert world.indexed() == 2  # the deletion's own change has not come yet
+
+
+@pytest.mark.parametrize("engine", [EMBEDDED, "opensearch"])
+def test_a_rebuilt_index_answers_alike_on_either_engine(
+    engine: str, tmp_path: Path, request: pytest.FixtureRequest
+) -> None:
+    embedder = Meanings()
+    with place_in(engine, tmp_path, request) as at:
+        world = RecallWorld(tmp_path, index=at.open(embedder.space), embedder=embedder)
+        for number in range(12):
+            world.keep(f"fact number {number} about tea")
+            world.say(f"tea was said {number} times", session=f"s{number}")
+        world.index_all()
+        at.settle()
+        before = sorted(world.found("tea", k=30))
+        (old,) = world.index.indexes()
+        state = Reindexing(("acme",))
+        while not state.is_done:
+            state = world.reindex(state)
+        at.settle()
+        assert world.index.indexes() != (old,)
+        assert sorted(world.found("tea", k=30)) == before
+        assert len(before) == 24

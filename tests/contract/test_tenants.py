@@ -1,0 +1,52 @@
+from __future__ import annotations
+
+import pytest
+from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.domain.scope import Scope
+from palimpsest.errors import CommitLost
+from palimpsest.ports.tenants import ApiKey, TenantSettings
+
+Tenants = InMemoryTenants | DynamoDbTenants
+KEY = ApiKey(
+    id="ab" * 32, tenant="acme", scopes=frozenset({"read", "write"}), expires_at=1_900_000_000, revoked=False,
+    label="the app", created_at="2026-01-01T00:00:00.000Z",
+)  # fmt: skip
+
+
+def test_a_key_is_found_by_its_hash(tenants: Tenants) -> None:
+    tenants.add(KEY)
+    assert tenants.api_key(KEY.id) == KEY
+    assert tenants.api_key("cd" * 32) is None
+
+
+@pytest.mark.parametrize(
+    "key", [ApiKey("ef" * 32, "acme", frozenset()), ApiKey("ef" * 32, "a", frozenset({"admin"}), revoked=True)]
+)
+def test_a_key_without_expiry_or_rights_is_kept_as_it_is(tenants: Tenants, key: ApiKey) -> None:
+    tenants.add(key)
+    assert tenants.api_key(key.id) == key
+
+
+def test_a_key_is_not_overwritten(tenants: Tenants) -> None:
+    tenants.add(KEY)
+    with pytest.raises(CommitLost):
+        tenants.add(ApiKey(KEY.id, "intruder", frozenset({"admin"})))
+    assert tenants.api_key(KEY.id) == KEY
+
+
+def test_a_tenant_that_said_nothing_has_the_built_in_settings(tenants: Tenants) -> None:
+    assert tenants.settings(Scope("acme")) == TenantSettings()
+
+
+@pytest.mark.parametrize("days", [7, 0, None])
+def test_settings_are_replaced_whole(tenants: Tenants, days: int | None) -> None:
+    tenants.replace_settings(
+        Scope("acme"), TenantSettings(memory={"strategy": "trim", "model": None}, retention_days=1)
+    )
+    told = TenantSettings(
+        memory={"trigger_ratio": 0.7, "summary_prompt": "é\x00"}, retention_days=days, memory_days=days
+    )
+    tenants.replace_settings(Scope("acme"), told)
+    assert tenants.settings(Scope("acme")) == told
+    assert tenants.settings(Scope("acm")) == TenantSettings()

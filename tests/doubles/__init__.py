@@ -1,0 +1,1 @@
+"""Stand-ins for services of others, over real sockets."""

@@ -1,0 +1,119 @@
+"""DynamoDB over real HTTP on loopback with scripted faults; whatever is not scripted goes on to a real engine.
+
+with DynamoDbApi(engine) as api:
+api.script(THROTTLED, Step(loses_answer=True))  # the first call is throttled, the second done but not answered
+store = DynamoDbSessions(table, endpoint=api.endpoint)
+"""
+
+import json
+import threading
+import urllib.error
+import urllib.request
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+NAMESPACE = "com.amazonaws.dynamodb.v20120810"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one call meets: an error (`code`), an answer (`answer`), or the engine, in time or not."""
+
+    code: str | None = None
+    status: int = 400
+    reasons: tuple[str, ...] = ()  # of a cancelled transaction, one for each action
+    answer: Mapping[str, Any] | None = None
+    loses_answer: bool = False  # the engine does it, but the connection is closed without a word
+    delay: float = 0.0  # seconds before the answer, after the engine has done it
+
+
+FORWARDED = Step()
+THROTTLED = Step(code="ProvisionedThroughputExceededException")
+BROKEN = Step(code="InternalServerError", status=500)
+
+
+def cancelled(*reasons: str) -> Step:
+    return Step(code="TransactionCanceledException", reasons=reasons)
+
+
+@dataclass(frozen=True)
+class Call:
+    operation: str
+    body: dict[str, Any]
+
+
+@dataclass
+class DynamoDbApi:
+    """The server; `calls` is what it was asked, in order."""
+
+    engine: str
+    calls: list[Call] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._steps: deque[Step] = deque()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self._closing = threading.Event()
+        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+
+    def script(self, *steps: Step) -> None:
+        self._steps.extend(steps)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
+        """Status and body; None if the connection is to be closed instead."""
+        self.calls.append(Call(headers["X-Amz-Target"].partition(".")[2], json.loads(body)))
+        step = self._steps.popleft() if self._steps else FORWARDED
+        if step.code is not None:
+            reasons = [{"Code": reason, "Message": "as scripted"} for reason in step.reasons]
+            error = {"__type": f"{NAMESPACE}#{step.code}", "message": "as scripted", "CancellationReasons": reasons}
+            return step.status, json.dumps(error).encode()
+        answer = (200, json.dumps(step.answer).encode()) if step.answer is not None else self._forward(headers, body)
+        self._closing.wait(step.delay)
+        return None if step.loses_answer else answer
+
+    def _forward(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
+        passed = {name: value for name, value in headers.items() if name.lower() != "host"}
+        request = urllib.request.Request(self.engine, data=body, headers=passed, method="POST")  # noqa: S310 loopback
+        try:
+            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 loopback
+                return answer.status, answer.read()
+        except urllib.error.HTTPError as error:
+            with error:
+                return error.code, error.read()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        api = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            wbufsize = -1  # an answer in one piece
+
+            def do_POST(self) -> None:
+                answer = api._answer(dict(self.headers), self.rfile.read(int(self.headers["Content-Length"])))
+                if answer is None:
+                    self.close_connection = True
+                    return
+                status, body = answer
+                self.send_response(status)
+                self.send_header("Content-Type", "application/x-amz-json-1.0")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            def log_message(self, *args: Any) -> None:
+                """Say nothing."""
+
+        return Handler

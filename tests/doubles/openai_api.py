@@ -1,0 +1,151 @@
+"""A stand-in for the OpenAI API over real HTTP on loopback, with scripted faults.
+
+    with OpenAIApi() as api:
+        api.script(Step(status=429, retry_after="2"), OK)  # the first call fails, the next is answered
+        model = OpenAIChatModel(key=Known("test"), base_url=api.base_url, model="gpt-4.1-nano")
+
+Steps are taken in order; when there is none left, `answer` answers. It says what the assistant says, or gives the
+whole assistant message (tool calls, say).
+"""
+
+import json
+import socket
+import struct
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+Answer = Callable[[dict[str, Any]], str | dict[str, Any]]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """What one call meets. Without anything set it is a good answer."""
+
+    status: int = 200
+    retry_after: str | None = None
+    retry_after_ms: str | None = None
+    code: str | None = None  # of an error
+    param: str | None = None
+    delay: float = 0.0  # seconds before the first byte
+    drip: float = 0.0  # seconds before each tenth of the body
+    body: bytes | None = None  # instead of the right one
+    content: str | None = None  # what the assistant says
+    finish: str = "stop"
+    refusal: str | None = None
+    reset: bool = False  # the connection is torn before the first byte
+    truncated: bool = False  # half the body, then the connection is closed
+
+
+OK = Step()
+
+
+@dataclass(frozen=True)
+class Request:
+    """`headers` are named in lower case."""
+
+    path: str
+    headers: Mapping[str, str]
+    body: dict[str, Any]
+
+
+def echo(request: dict[str, Any]) -> str:
+    return f"echo: {request['messages'][-1]['content']}"
+
+
+@dataclass
+class OpenAIApi:
+    """The server; `requests` is what it was asked, in order."""
+
+    answer: Answer = echo
+    requests: list[Request] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._steps: deque[Step] = deque()
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
+
+    def script(self, *steps: Step) -> None:
+        with self._lock:
+            self._steps.extend(steps)
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True  # else an answer on a kept connection waits 40 ms for an acknowledgement
+
+            def do_POST(self) -> None:
+                body = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                step = outer._take(Request(self.path.removeprefix("/v1"), headers, body))
+                try:
+                    outer._play(self, step, body)
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                return
+
+        return Handler
+
+    def _take(self, request: Request) -> Step:
+        with self._lock:
+            self.requests.append(request)
+            return self._steps.popleft() if self._steps else OK
+
+    def _play(self, handler: BaseHTTPRequestHandler, step: Step, request: dict[str, Any]) -> None:
+        self._closing.wait(step.delay)
+        if step.reset:
+            handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            handler.close_connection = True
+            handler.connection.close()
+            return
+        body = step.body if step.body is not None else json.dumps(self._body(step, request)).encode()
+        _head(handler, step, len(body))
+        if step.truncated:
+            handler.close_connection = True
+            body = body[: len(body) // 2]
+        size = -(-len(body) // 10) if step.drip else max(1, len(body))
+        for start in range(0, len(body), size):
+            self._closing.wait(step.drip)
+            handler.wfile.write(body[start : start + size])
+
+    def _body(self, step: Step, request: dict[str, Any]) -> dict[str, Any]:
+        if step.status >= 400:
+            error = {"message": f"scripted {step.status}", "type": "test", "param": step.param, "code": step.code}
+            return {"error": error}
+        said = step.content if step.content is not None else self.answer(request)
+        message = said if isinstance(said, dict) else {"content": None if step.refusal else said}
+        message = {"role": "assistant", "refusal": step.refusal, **message}
+        choice = {"index": 0, "finish_reason": step.finish, "logprobs": None, "message": message}
+        usage = {"prompt_tokens": 100, "completion_tokens": 10, "total_tokens": 110}
+        answer = {"id": "chatcmpl-test", "object": "chat.completion", "created": 1, "model": request["model"]}
+        return {**answer, "choices": [choice], "usage": usage}
+
+
+def _head(handler: BaseHTTPRequestHandler, step: Step, length: int) -> None:
+    handler.send_response(step.status)
+    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Length", str(length))
+    for name, value in (("Retry-After", step.retry_after), ("Retry-After-Ms", step.retry_after_ms)):
+        if value is not None:
+            handler.send_header(name, value)
+    handler.end_headers()

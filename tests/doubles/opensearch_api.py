@@ -1,0 +1,102 @@
+"""A stand-in for an OpenSearch server over real HTTP on loopback, for what a healthy one does not do.
+
+    with OpenSearchApi({"_alias": {...}, "_bulk": Said(status=429)}) as api:
+        client = connected(api.endpoint)
+
+What it says is chosen by the last part of the path; a list is said one after the other, its last element for ever.
+"""
+
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from types import TracebackType
+from typing import Any, Self
+
+INDEX = "memories.words.1"
+ALIASES: dict[str, Any] = {INDEX: {"aliases": {"memories": {}, f"{INDEX}.in": {}}}}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Said:
+    status: int = 200
+    body: Any = None  # as JSON; bytes as they are
+    delay: float = 0.0
+
+
+@dataclass(frozen=True)
+class Request:
+    """`headers` are named in lower case."""
+
+    method: str
+    path: str
+    headers: Mapping[str, str]
+    body: bytes
+
+
+@dataclass
+class OpenSearchApi:
+    says: Mapping[str, Said | Sequence[Said] | dict[str, Any]]
+    requests: list[Request] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._lock = threading.Lock()
+        self._closing = threading.Event()
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._server.daemon_threads = True
+        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
+
+    def __enter__(self) -> Self:
+        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
+        self._closing.set()
+        self._server.shutdown()
+        self._server.server_close()
+
+    def asked(self, last: str) -> list[Request]:
+        return [request for request in self.requests if _last(request.path) == last]
+
+    def _handler(self) -> type[BaseHTTPRequestHandler]:
+        outer = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+            disable_nagle_algorithm = True
+
+            def handle_any(self) -> None:
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                said = outer._say(Request(self.command, self.path, headers, body))
+                outer._closing.wait(said.delay)
+                data = said.body if isinstance(said.body, bytes) else json.dumps(said.body or {}).encode()
+                try:
+                    self.send_response(said.status)
+                    self.send_header("Content-Type", "application/json")
+                    self.send_header("Content-Length", str(len(data)))
+                    self.end_headers()
+                    self.wfile.write(data)
+                except (BrokenPipeError, ConnectionResetError):
+                    self.close_connection = True
+
+            do_GET = do_POST = do_PUT = do_DELETE = handle_any  # noqa: N815
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                return
+
+        return Handler
+
+    def _say(self, request: Request) -> Said:
+        with self._lock:
+            before = len(self.asked(_last(request.path)))
+            self.requests.append(request)
+        said = self.says[_last(request.path)]
+        if isinstance(said, Said):
+            return said
+        return Said(body=said) if isinstance(said, dict) else said[min(before, len(said) - 1)]
+
+
+def _last(path: str) -> str:
+    return path.partition("?")[0].rpartition("/")[2]

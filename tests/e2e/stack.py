@@ -1,0 +1,231 @@
+"""A running stack as tests meet it: in front of it with an API key, behind it with an operator's rights."""
+
+import http.client
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode, urlsplit
+
+from infra import paths, target
+from infra.api_keys import SCOPES, ApiKeys
+from infra.target import Target
+from tests.engines.loopback import free_port
+
+STACK = "Palimpsest-local"
+DEAD_LETTERS = "DeadLettersUrl"
+MODEL = "gpt-4.1-mini"  # not the default one: changing it gives the workers a new environment
+START_SECONDS = 240
+COMMAND_SECONDS = 60
+PATIENCE = 60  # seconds: a function starts slowly on a busy machine
+WAIT = 20
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    status: int
+    headers: Mapping[str, str]
+    text: str
+
+    @property
+    def json(self) -> Any:
+        return json.loads(self.text)
+
+
+@dataclass(frozen=True, slots=True)
+class Client:
+    """HTTP with an API key; every call has a connection of its own, so that threads may share it."""
+
+    url: str
+    key: str
+    tenant: str = ""
+
+    def __call__(
+        self,
+        method: str,
+        path: str,
+        body: object = None,
+        *,
+        raw: bytes | None = None,
+        query: Mapping[str, object] | None = None,
+        headers: Mapping[str, str] | None = None,
+    ) -> Answer:
+        place = urlsplit(self.url)
+        told = {"Authorization": f"Bearer {self.key}"} if self.key else {}
+        told |= {"Content-Type": "application/json", **(headers or {})}
+        data = raw if raw is not None or body is None else json.dumps(body).encode()
+        connection = http.client.HTTPConnection(place.netloc, timeout=40)
+        try:
+            asked = f"{place.path}{path}?{urlencode(query)}" if query else f"{place.path}{path}"
+            connection.request(method, asked, data, told)
+            answer = connection.getresponse()
+            named = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, named, answer.read().decode())
+        finally:
+            connection.close()
+
+    def begin(self, session: str, **memory: object) -> None:
+        """A session of Sarah's with a memory configuration."""
+        answer = self("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})
+        assert answer.status == 201, answer.text
+
+    def append(self, session: str, *texts: str, role: str = "user", key: str = "", **more: object) -> Answer:
+        body = {"user_id": "sarah", "messages": [{"role": role, "content": text} for text in texts], **more}
+        headers = {"Idempotency-Key": key} if key else {}
+        return self("POST", f"/v1/sessions/{session}/messages", body, headers=headers)
+
+    def say(self, session: str, turns: int, *, about: str = "remote work", first: int = 0) -> list[Any]:
+        """Whole turns of some 50 tokens each, one append a turn; returns the answers."""
+        answers = []
+        for number in range(first, first + turns):
+            question = f"Question {number} about {about}: what does the staff handbook say, and where does it say so?"
+            told = f"Answer {number} about {about}: it is allowed, with your manager's approval; see section {number}."
+            messages = [{"role": "user", "content": question}, {"role": "assistant", "content": told}]
+            body = {"user_id": "sarah", "messages": messages}
+            answer = self("POST", f"/v1/sessions/{session}/messages", body)
+            assert answer.status == 201, answer.text
+            answers.append(answer.json)
+        return answers
+
+    def overflow(self, session: str, *, about: str = "remote work") -> str:
+        """Talk until a window of 400 tokens overflows; the id of the job that is pending then."""
+        self.begin(session, max_tokens=400, keep_recent_turns=2)
+        for number in range(20):
+            (answer,) = self.say(session, 1, about=about, first=number)
+            if answer["overflow"]:
+                job_id: str = answer["overflow"]["job_id"]
+                return job_id
+        raise AssertionError("the window never overflowed")
+
+    def job(self, job_id: str) -> Any:
+        """The job when it has ended."""
+        for _ in range(PATIENCE // WAIT):
+            answer = self("GET", f"/v1/jobs/{job_id}", query={"wait": WAIT})
+            assert answer.status == 200, answer.text
+            if answer.json["state"] in ("done", "failed"):
+                return answer.json
+        raise AssertionError(f"{job_id} has not ended within {PATIENCE} s")
+
+    def state(self, job_id: str) -> str:
+        state: str = self("GET", f"/v1/jobs/{job_id}").json["state"]
+        return state
+
+    def session(self, session: str) -> Any:
+        return self("GET", f"/v1/sessions/{session}").json
+
+    def history(self, session: str) -> list[Any]:
+        """Every row, page after page."""
+        rows: list[Any] = []
+        query: dict[str, object] = {"limit": 100}
+        while True:
+            page = self("GET", f"/v1/sessions/{session}/messages", query=query).json
+            rows += page["messages"]
+            if page["next_cursor"] is None:
+                return rows
+            query["cursor"] = page["next_cursor"]
+
+
+@dataclass
+class Stack:
+    """The stack in a folder and on a port of its own, driven by the commands that its users have."""
+
+    folder: Path
+    openai_url: str
+    port: int = field(default_factory=free_port)
+    has_model: bool = False
+    url: str = ""
+    key: str = ""
+
+    def start(self, **environment: str) -> None:
+        """Bring it up, or up to date."""
+        told = {"OPENAI_BASE_URL": self.openai_url, **environment}
+        self.run("infra.local", "start", "--port", str(self.port), environment=told, seconds=START_SECONDS)
+        said = json.loads((self.folder / "endpoint.json").read_text())
+        self.url, self.key = said["url"], said["api_key"]
+
+    def use_model(self, *, wanted: bool) -> None:
+        """With a key the workers ask the double of OpenAI's API, without one they ask nobody."""
+        if self.has_model != wanted:
+            self.start(**({"OPENAI_API_KEY": "sk-test", "CHAT_MODEL": MODEL} if wanted else {}))
+            self.has_model = wanted
+
+    def kill(self) -> None:
+        """End it with all that it started, at once: nobody wants its state."""
+        started = self.folder / "process.json"
+        if started.is_file():
+            os.killpg(json.loads(started.read_text())["pid"], signal.SIGKILL)
+
+    def run(
+        self,
+        module: str,
+        *arguments: str,
+        environment: Mapping[str, str] | None = None,
+        seconds: float = COMMAND_SECONDS,
+    ) -> str:
+        """The output of one of the project's commands on this stack."""
+        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder), **(environment or {})}
+        done = subprocess.run(
+            [sys.executable, "-m", module, *arguments], env=told, cwd=paths.PROJECT, check=False,
+            capture_output=True, text=True, timeout=seconds,
+        )  # fmt: skip
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    @cached_property
+    def place(self) -> Target:
+        return Target(STACK, target.local_session(), f"http://127.0.0.1:{self.port}")
+
+    @cached_property
+    def outputs(self) -> dict[str, str]:
+        return self.place.outputs()
+
+    @cached_property
+    def keys(self) -> ApiKeys:
+        return ApiKeys(self.place, self.outputs["TenantsTable"])
+
+    def client(self, *, scopes: tuple[str, ...] = SCOPES, tenant: str = "") -> Client:
+        """A client with a key of its own, of a tenant that nobody else has."""
+        tenant = tenant or f"tenant-{uuid.uuid4().hex[:12]}"
+        return Client(self.url, self.keys.create(tenant, scopes=scopes), tenant)
+
+    def logs(self, function: str = "") -> list[str]:
+        """What a function has logged, or all log groups together."""
+        client = self.place.client("logs")
+        groups = [group["logGroupName"] for group in client.describe_log_groups()["logGroups"]]
+        return [
+            event["message"]
+            for group in groups
+            if f"/{function}Log" in group or not function
+            for page in client.get_paginator("filter_log_events").paginate(logGroupName=group)
+            for event in page["events"]
+        ]
+
+    def waiting(self, queue: str) -> int:
+        """How many messages of a queue can be received."""
+        asked = {"QueueUrl": self.outputs[queue], "AttributeNames": ["ApproximateNumberOfMessages"]}
+        return int(self.place.client("sqs").get_queue_attributes(**asked)["Attributes"]["ApproximateNumberOfMessages"])
+
+    def take(self, queue: str) -> list[str]:
+        """The bodies of a queue's messages, which are deleted."""
+        client, bodies = self.place.client("sqs"), []
+        while messages := client.receive_message(QueueUrl=self.outputs[queue], MaxNumberOfMessages=10).get("Messages"):
+            for message in messages:
+                client.delete_message(QueueUrl=self.outputs[queue], ReceiptHandle=message["ReceiptHandle"])
+                bodies.append(message["Body"])
+        return bodies
+
+
+def eventually(look: Callable[[], object]) -> None:
+    """Returns once `look` gives something true; fails when its patience is over."""
+    deadline = time.monotonic() + PATIENCE
+    while not look():
+        assert time.monotonic() < deadline, f"not so within {PATIENCE} s"
+        time.sleep(0.1)

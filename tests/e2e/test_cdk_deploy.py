@@ -1,0 +1,62 @@
+import json
+import os
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from infra import ministack, paths, target
+from infra.app import use_bundled_node
+from tests.engines import npm
+from tests.engines.loopback import free_port
+
+pytestmark = pytest.mark.e2e
+CDK = npm.NODE_MODULES / "aws-cdk" / "bin" / "cdk"
+STACK = "Palimpsest-local"
+
+
+@pytest.fixture
+def aws(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ministack.Running]:
+    """A local AWS of its own. It enforces no roles: the CDK's bucket for assets refuses plain HTTP where one does."""
+    if not CDK.is_file():
+        reason = "the CDK's command line is not installed"
+        pytest.fail(reason) if npm.required() else pytest.skip(reason)
+    monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(tmp_path / "local"))
+    process = ministack.start(free_port(), enforces_roles=False)
+    try:
+        ministack.wait(process)
+        yield process
+    finally:
+        ministack.stop()
+
+
+def cdk(*arguments: str, aws: ministack.Running, output: Path) -> None:
+    """Run the CDK's own command line as a deployer does, on the Node that is installed with the project."""
+    use_bundled_node()
+    node = Path(os.environ["JSII_NODE"])
+    told = {
+        "PATH": f"{node.parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"], "CI": "1",
+        "CDK_VALIDATION": "false", "AWS_ENDPOINT_URL": aws.endpoint, "AWS_REGION": "us-east-1",
+        "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",
+    }  # fmt: skip
+    app = f"{sys.executable} -m infra.app"
+    command = [str(node), str(CDK), *arguments, "-c", "stage=local", "--app", app, "--output", str(output)]
+    done = subprocess.run(
+        command, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_plain_bootstrap_and_deploy_bring_the_service_up(aws: ministack.Running, tmp_path: Path) -> None:
+    cdk("bootstrap", "aws://000000000000/us-east-1", aws=aws, output=tmp_path / "cdk.out")
+    said = tmp_path / "outputs.json"
+    cdk("deploy", "--require-approval", "never", "--outputs-file", str(said), aws=aws, output=tmp_path / "cdk.out")
+
+    outputs = json.loads(said.read_text())[STACK]
+    assert outputs == target.Target(STACK, target.local_session(), aws.endpoint).outputs()
+    url = f"{aws.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1/health"
+    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310
+        assert answer.status == 200

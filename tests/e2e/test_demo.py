@@ -1,0 +1,24 @@
+import re
+
+import pytest
+
+from tests.e2e.stack import Stack
+
+pytestmark = pytest.mark.e2e
+
+
+def test_the_demo_shows_the_window_fill_overflow_and_unfold(stack: Stack) -> None:
+    shown = stack.run("benchmarks.demo")
+    assert "\x1b" not in shown  # nobody watches: no colours
+    bars = re.findall(r"^window +\[([=#.|]{50})\] +(\d+)/500 tokens", shown, re.MULTILINE)
+    assert len(bars) >= 12
+    assert bars[0][0].startswith("####")
+    assert bars[-1][0].startswith("====")
+    assert all(int(tokens) <= 500 for _, tokens in bars)
+    assert shown.count("OVERFLOW") == 2
+    assert "(compaction: pending) a context of" in shown
+    assert len(re.findall(r"^committed .* later: messages \d+-\d+ are part of a summary now", shown, re.MULTILINE)) == 2
+    assert "method extractive" in shown
+    assert re.search(r"^user +CONVERSATION SUMMARY: User: Hi, I'm Sarah and I work in Marketing\.", shown, re.MULTILINE)
+    assert "the first summary unfolded, messages 1-" in shown
+    assert "word for word what was said" in shown

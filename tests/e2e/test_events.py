@@ -1,0 +1,120 @@
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import boto3
+import pytest
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+from palimpsest.settings import BY_FUNCTION
+
+from infra import paths
+from infra.api_keys import key_id
+from infra.config import ON_THIS_MACHINE
+from tests.contract.tables import memories_table, sessions_table, tenants_table
+from tests.e2e import rie
+from tests.engines import npm
+from tests.engines.loopback import HOST, free_port
+from tests.unit.test_events import MEMORY_STATUS, STATUS
+
+pytestmark = pytest.mark.e2e
+EVENTS = paths.PROJECT / "events"
+EVERY, MODELS, EMBEDDING = ("runtime",), ("runtime", "models"), ("runtime", "models", "local")
+LAYERS = {
+    "memories": EMBEDDING,
+    "summarize": MODELS,
+    "extract": MODELS,
+    "embed": EMBEDDING,
+}  # the others have what every function has
+KNOWN = [  # what the samples of `memories` are about
+    {"type": "fact", "topic_key": "department", "content": content, "valid_from": f"{day}T08:00:00Z"}
+    for content, day in (("Sarah works in Sales.", "2025-03-01"), ("Sarah works in Marketing.", "2025-12-01"))
+]
+API_KEY = "pal_" + "EXAMPLE-" * 5 + "KEY"  # the one in events/authorize/key.json
+
+
+@pytest.fixture(scope="module")
+def aws(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
+    """Tables and queues on loopback: the variables that lead functions there."""
+    if reason := rie.missing():
+        pytest.fail(reason) if npm.required() else pytest.skip(reason)
+    server = ThreadedMotoServer(ip_address=HOST, port=free_port())
+    server.start()
+    try:
+        index = tmp_path_factory.mktemp("search") / "index.sqlite"
+        yield _variables(f"http://{HOST}:{server.get_host_and_port()[1]}") | {"SEARCH_URL": index.as_uri()}
+    finally:
+        server.stop()
+
+
+def _variables(endpoint: str) -> dict[str, str]:
+    sqs = boto3.client("sqs", endpoint_url=endpoint)
+    urls = {
+        name: sqs.create_queue(QueueName=name)["QueueUrl"]
+        for name in ("summarize", "extract", "embed", "sweep", "parked")
+    }
+    tenants = tenants_table(endpoint)
+    key: dict[str, Any] = {
+        "pk": f"key#{key_id(API_KEY)}",
+        "sk": "key",
+        "tenant": "acme",
+        "scopes": ["read"],
+        "revoked": False,
+    }
+    boto3.resource("dynamodb", endpoint_url=endpoint).Table(tenants).put_item(Item=key)
+    return {
+        "AWS_ENDPOINT_URL": endpoint, "STAGE": "local", "LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": "palimpsest",
+        "TENANTS_TABLE": tenants, "SESSIONS_TABLE": sessions_table(endpoint),
+        "MEMORIES_TABLE": memories_table(endpoint),
+        "EMBEDDING_MODEL": ON_THIS_MACHINE.model, "EMBEDDING_DIMENSION": str(ON_THIS_MACHINE.dimension),
+        **{f"{name.upper()}_QUEUE_URL": url for name, url in urls.items()},
+        "OPENAI_KEY_PARAMETER": "/palimpsest/test/openai-api-key", "OPENAI_BASE_URL": "", "CHAT_MODEL": "gpt-4.1-nano",
+    }  # fmt: skip
+
+
+@pytest.fixture(scope="module", params=sorted(BY_FUNCTION))
+def function(request: pytest.FixtureRequest, aws: dict[str, str]) -> Iterator[tuple[str, rie.Emulated]]:
+    """Each function in turn, told only the variables that its settings name."""
+    name: str = request.param
+    wanted = {field.upper() for field in BY_FUNCTION[name].model_fields} | {"AWS_ENDPOINT_URL"}
+    layers = rie.built_layers(*LAYERS.get(name, EVERY))
+    told = {variable: value for variable, value in aws.items() if variable in wanted}
+    with rie.running(name, layers=layers, environment=told) as emulated:
+        yield name, emulated
+
+
+def samples(function: str) -> list[Path]:
+    """A function's events; the one that begins the session of the others first, the one that deletes it last."""
+    found = sorted((EVENTS / function).glob("*.json"))
+    assert found, f"{function} has no event"
+    return sorted(found, key=lambda path: (path.stem == "delete", path.stem != "append"))
+
+
+def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emulated]) -> None:
+    name, emulated = function
+    if name == "memories":
+        save = json.loads((EVENTS / name / "save.json").read_text())
+        assert emulated.invoke({**save, "body": json.dumps({"memories": KNOWN})})["statusCode"] == 201
+    for sample in samples(name):
+        answer = emulated.invoke(json.loads(sample.read_text()))
+        assert "errorType" not in (answer or {}), f"{sample}: {answer}"
+        check = CHECKS.get(name)
+        if check is not None:
+            assert check(sample.stem, answer), f"{sample}: {answer}"
+
+
+def _no_failures(_: str, answer: Any) -> bool:
+    return not answer.get("batchItemFailures")
+
+
+CHECKS = {
+    "authorize": lambda case, answer: answer["isAuthorized"] is (case == "key"),
+    "sessions": lambda case, answer: answer["statusCode"] == STATUS[case],
+    "memories": lambda case, answer: answer["statusCode"] == MEMORY_STATUS[case],
+    "site": lambda case, answer: answer["statusCode"] == 200,
+    "dispatch": _no_failures,
+    "summarize": _no_failures,
+    "extract": _no_failures,
+    "embed": _no_failures,
+    "sweep": _no_failures,
+}

@@ -1,0 +1,131 @@
+"""What `make start`, `make stop` and the commands beside them do to a local stack."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra import paths
+from tests.engines.loopback import free_port
+
+pytestmark = pytest.mark.e2e
+SESSION = "/v1/sessions/kept"
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """A local stack in a folder of its own, driven by the commands."""
+
+    folder: Path
+
+    def run(self, *command: str) -> subprocess.CompletedProcess[str]:
+        told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder)}
+        line = [sys.executable, "-m", *command]
+        return subprocess.run(line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True)
+
+    def start(self, port: int) -> str:
+        done = self.run("infra.local", "start", "--port", str(port))
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    @property
+    def endpoint(self) -> dict[str, str]:
+        found: dict[str, str] = json.loads((self.folder / "endpoint.json").read_text())
+        return found
+
+    def append_turn(self, number: int) -> int:
+        question = {"role": "user", "content": f"Question {number}: " + "how many days may I work from home? " * 10}
+        answer = {"role": "assistant", "content": "Three, with your manager's approval. " * 10}
+        return self.call("POST", f"{SESSION}/messages", {"user_id": "sarah", "messages": [question, answer]})[0]
+
+    def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> tuple[int, Any]:
+        headers = {"Authorization": f"Bearer {key or self.endpoint['api_key']}", "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(self.endpoint["url"] + path, data, headers, method=method)  # noqa: S310
+        try:
+            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+                return answer.status, json.loads(answer.read())
+        except urllib.error.HTTPError as error:
+            return error.code, json.loads(error.read())
+
+
+@pytest.fixture(scope="module")
+def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
+    stack = Local(tmp_path_factory.mktemp("local"))
+    try:
+        yield stack
+    finally:
+        stack.run("infra.local", "reset")
+
+
+@pytest.fixture(scope="module")
+def greeting(local: Local) -> str:
+    return local.start(free_port())
+
+
+def test_the_printed_line_can_be_pasted(greeting: str) -> None:
+    line = re.search(r"^curl .*?^$", greeting, re.MULTILINE | re.DOTALL)
+    assert line is not None, greeting
+    done = subprocess.run(["bash", "-c", line[0]], check=True, capture_output=True, text=True)
+    assert json.loads(done.stdout)["messages"][0]["seq"] == 1
+
+
+def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
+    assert local.call("GET", "/v1/sessions", key="pal_" + "x" * 43)[0] == 403
+
+
+def test_a_key_made_by_the_command_works_until_it_is_revoked(local: Local, greeting: str) -> None:
+    made = local.run("infra.api_keys", "create", "--tenant", "acme", "--scopes", "read")
+    first, second = (local.run("infra.api_keys", "create", "--tenant", "acme").stdout.split()[0] for _ in range(2))
+    assert local.call("GET", "/v1/sessions?user_id=sarah", key=made.stdout.split()[0]) == (
+        200, {"sessions": [], "next_cursor": None},
+    )  # fmt: skip
+    listed = local.run("infra.api_keys", "list", "--tenant", "acme").stdout.splitlines()
+    assert len(listed) == 3
+    for line in listed:
+        assert local.run("infra.api_keys", "revoke", line.split()[0]).returncode == 0
+    assert {local.call("GET", "/v1/sessions?user_id=sarah", key=key)[0] for key in (first, second)} == {403}
+
+
+def test_a_taken_port_is_one_sentence_and_a_failure(local: Local, greeting: str, tmp_path: Path) -> None:
+    port = local.endpoint["aws_endpoint"].rpartition(":")[2]
+    done = Local(tmp_path).run("infra.local", "start", "--port", port)
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        f"Port {port} is in use by another program; choose another: make start PORT={int(port) + 1}"
+    ]
+
+
+def test_on_another_port_it_has_all_it_stored_and_goes_on_working(local: Local, greeting: str) -> None:
+    memory = {"strategy": "summarize", "max_tokens": 600}
+    assert local.call("POST", "/v1/sessions", {"session_id": "kept", "user_id": "sarah", "memory": memory})[0] < 300
+    before = local.endpoint
+    assert local.append_turn(1) == 201
+    assert local.run("infra.local", "stop").stdout.strip() == "Stopped; what it stores is kept."
+
+    local.start(free_port())
+    assert local.endpoint["aws_endpoint"] != before["aws_endpoint"]
+    assert local.endpoint["api_key"] == before["api_key"]
+    assert [local.append_turn(number) for number in range(2, 6)] == [201] * 4
+    assert len(local.call("GET", f"{SESSION}/messages")[1]["messages"]) == 10
+    assert summarized_within(local, seconds=30)
+
+
+def summarized_within(local: Local, *, seconds: float) -> bool:
+    """Whether the overflow went the whole way: stream, queue, function, commit."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if local.call("GET", f"{SESSION}/compactions")[1]["compactions"]:
+            return True
+        time.sleep(0.2)
+    return False

@@ -1,0 +1,99 @@
+"""Two syntheses for all tests here: the three stages as they are, and with a search domain each; cdk-nag on them."""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.app import application
+
+Resources = dict[str, dict[str, Any]]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if "tests/infra/" in item.path.as_posix():
+            item.add_marker(pytest.mark.infra)
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template's resources by type, and where a resource's references lead."""
+
+    body: Mapping[str, Any]
+    path: Path
+
+    def of_type(self, kind: str) -> Resources:
+        found = {name: each["Properties"] for name, each in self.body["Resources"].items() if each["Type"] == kind}
+        assert found, f"the template has no {kind}"
+        return found
+
+    def functions(self) -> Resources:
+        """Functions by the name they have in functions/."""
+        return {name.split("Function")[0].lower(): each for name, each in self.of_type("AWS::Lambda::Function").items()}
+
+    def statements(self, function: str) -> list[dict[str, Any]]:
+        """What a function's role may do."""
+        policies = self.of_type("AWS::IAM::Policy")
+        mine = [each for name, each in policies.items() if name.startswith(f"{function.capitalize()}Role")]
+        return [statement for policy in mine for statement in policy["PolicyDocument"]["Statement"]]
+
+    def mappings(self, *, streams: bool) -> list[dict[str, Any]]:
+        """What streams, or queues, start which function."""
+        found = self.of_type("AWS::Lambda::EventSourceMapping").values()
+        return [each for each in found if ("StartingPosition" in each) is streams]
+
+
+@dataclass(frozen=True, slots=True)
+class Synthesized:
+    local: Template
+    dev: Template
+    prod: Template
+    findings: list[dict[str, Any]]
+
+
+@pytest.fixture(scope="session")
+def synthesized(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    return _synthesized(tmp_path_factory.mktemp("cdk.out"))
+
+
+@pytest.fixture(scope="session")
+def with_domains(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
+    """Every stage with a managed search domain: what else differs between them differs by stage."""
+    return _synthesized(tmp_path_factory.mktemp("cdk.out"), search="opensearch")
+
+
+def _synthesized(folder: Path, **context: str) -> Synthesized:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("CDK_VALIDATION", "false")
+        patch.delenv("CDK_CONTEXT_JSON", raising=False)
+        _synthesize(folder, context)
+    templates = {stage: _template(folder, stage) for stage in ("local", "dev", "prod")}
+    return Synthesized(**templates, findings=_findings(folder))
+
+
+@pytest.fixture(scope="session")
+def prod(synthesized: Synthesized) -> Template:
+    return synthesized.prod
+
+
+def _synthesize(folder: Path, context: Mapping[str, str]) -> None:
+    try:
+        application(folder, **context).synth()
+    except RuntimeError as error:
+        if "ValidationFailed" not in str(error):  # findings fail their own test, not all of them
+            raise
+
+
+def _template(folder: Path, stage: str) -> Template:
+    path = folder / f"Palimpsest-{stage}.template.json"
+    return Template(json.loads(path.read_text()), path)
+
+
+def _findings(folder: Path) -> list[dict[str, Any]]:
+    reports = json.loads((folder / "validation-report.json").read_text())["pluginReports"]
+    assert [report["pluginName"] for report in reports] == ["AwsSolutions"]
+    return [violation for report in reports for violation in report["violations"]]

@@ -1,0 +1,107 @@
+import os
+import re
+import subprocess
+from importlib import metadata
+from pathlib import Path
+
+import pytest
+
+from infra import layer_build, paths, pythons
+from infra.layer_build import ON_AWS, Wheels, on_this_machine
+
+LIMIT = 250 * 1024 * 1024  # of a function with all its layers, unzipped (Lambda)
+ALL = ("runtime", "models", "local")
+EMBED = """
+from importlib.util import find_spec
+from pathlib import Path
+from palimpsest.adapters.minilm import SPACE, MiniLM
+(folder,) = find_spec("minilm").submodule_search_locations
+(vector,) = MiniLM(Path(folder)).embed(["I moved to Lisbon."])
+assert len(vector) == SPACE.dimension
+"""
+SEARCH = """
+from palimpsest.adapters.opensearch.client import connected
+from palimpsest.adapters.search_terms import query_terms
+assert query_terms("running").words
+connected("https://search.example", region="us-east-1")
+connected("http://127.0.0.1:9200")
+"""
+KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
+MODEL = """
+from openai import OpenAI
+OpenAI(api_key="sk-made-up").embeddings
+"""
+
+
+def packages(name: str, wheels: Wheels = ON_AWS) -> Path:
+    return layer_build.build(name, wheels).folder / "python"
+
+
+def test_what_every_function_carries_has_no_model_client_and_no_tracer() -> None:
+    there = {path.name for path in packages("runtime").iterdir()}
+    assert {"aws_lambda_powertools", "botocore", "pydantic", "pynamodb", "tiktoken", "tiktoken_ranks"} <= there
+    assert not {"openai", "opensearchpy", "numpy", "aws_xray_sdk"} & there
+
+
+def test_the_models_layer_repeats_nothing_of_the_one_beneath() -> None:
+    runtime, models = ({path.name for path in packages(name).iterdir()} for name in ("runtime", "models"))
+    assert "openai" in models
+    assert not runtime & models
+
+
+def test_no_layer_holds_what_only_unused_parts_of_libraries_import() -> None:
+    there = {path.name for name in ALL for path in packages(name, on_this_machine()).iterdir()}
+    assert {"opensearchpy", "openai", "onnxruntime", "tokenizers", "minilm"} <= there
+    assert not {"grpc", "opensearch", "huggingface_hub", "hf_xet"} & there
+
+
+@pytest.mark.parametrize("script", [EMBED, SEARCH, MODEL], ids=["embeds", "searches", "asks a model"])
+def test_what_is_left_is_enough(script: str) -> None:
+    """Nothing is on the path but the layers: site-packages are switched off."""
+    layers = [paths.LAYERS / "core" / "python", *(packages(name, on_this_machine()) for name in ALL)]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, layers)), **KEYS}
+    done = subprocess.run(  # noqa: S603 - the Python that functions run on
+        [pythons.function_python(), "-S", "-c", script], env=environment, check=False, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("name", ["runtime", "models"])
+def test_compiled_code_is_for_the_functions_processor(name: str) -> None:
+    compiled = list(packages(name).rglob("*.so"))
+    assert compiled
+    assert not [path for path in compiled if not re.search(r"aarch64|abi3", path.name)]
+    for path in compiled:
+        assert path.read_bytes()[18:20] == b"\xb7\x00", path  # ELF's number for aarch64
+
+
+def test_layers_are_far_from_lambdas_limit() -> None:
+    sizes = [
+        path.stat().st_size for name in ("runtime", "models") for path in packages(name).rglob("*") if path.is_file()
+    ]
+    assert sum(sizes) < LIMIT / 2
+
+
+def test_the_sdk_knows_the_services_that_functions_call_and_no_others() -> None:
+    services = {path.name for path in (packages("runtime") / "botocore" / "data").iterdir() if path.is_dir()}
+    assert services == layer_build.SERVICES
+
+
+def test_a_layer_holds_the_versions_that_are_locked() -> None:
+    locked = dict(re.findall(r"^([\w-]+)==([\w.]+)", layer_build.lock_of("runtime").read_text(), re.MULTILINE))
+    found = {
+        each.name.lower().replace("_", "-"): each.version
+        for each in metadata.distributions(path=[str(packages("runtime"))])
+    }
+    assert found
+    assert found.items() <= locked.items()
+
+
+def test_a_built_layer_is_not_built_again() -> None:
+    before = packages("runtime").stat().st_mtime_ns
+    assert packages("runtime").stat().st_mtime_ns == before
+
+
+def test_another_platform_is_another_layer() -> None:
+    on_other_python = Wheels(python="3.12", platform=ON_AWS.platform, processor=ON_AWS.processor)
+    assert layer_build.hash_of("runtime", on_other_python) != layer_build.hash_of("runtime", ON_AWS)

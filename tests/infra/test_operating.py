@@ -1,0 +1,254 @@
+"""The commands that operate a stack, on a double of AWS on loopback."""
+
+import json
+import socket
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+from palimpsest.adapters.system_clock import SystemClock
+from palimpsest.bootstrap.work import queue_urls
+from palimpsest.domain.jobs import JobKind
+from palimpsest.settings import DispatchSettings
+from palimpsest.usecases.authorize import Authorize
+
+from infra import ministack, openai_key
+from infra.api_keys import ApiKeys, key_id
+from infra.processes import CannotRun
+from infra.redrive import QUEUE_OF_KIND, Redrive
+from infra.target import Target, local_session
+from tests.contract.tables import sessions_table, tenants_table
+from tests.engines.loopback import HOST, free_port
+
+JOB = "job_4c2f9a7de0b14c55a3b1f0c2d6e89a70"
+NOTICE = {"tenant": "acme", "job_id": JOB, "kind": "summarize"}
+
+
+@pytest.fixture(scope="module")
+def place() -> Iterator[Target]:
+    server = ThreadedMotoServer(ip_address=HOST, port=free_port())
+    server.start()
+    try:
+        yield Target("Palimpsest-test", local_session(), f"http://{HOST}:{server.get_host_and_port()[1]}")
+    finally:
+        server.stop()
+
+
+# API keys
+
+
+@dataclass(frozen=True, slots=True)
+class KeyRing:
+    keys: ApiKeys
+    authorize: Authorize
+
+
+@pytest.fixture
+def ring(place: Target) -> KeyRing:
+    table = tenants_table(place.endpoint)
+    tenants = DynamoDbTenants(table, region="us-east-1", endpoint=place.endpoint)
+    return KeyRing(ApiKeys(place, table), Authorize(tenants, SystemClock()))
+
+
+def test_a_created_key_lets_its_tenant_in(ring: KeyRing) -> None:
+    secret = ring.keys.create("acme", scopes=("read", "admin"), label="laptop")
+    found = ring.authorize(f"Bearer {secret}")
+    assert found is not None
+    assert (found.tenant, found.scopes, found.expires_at) == ("acme", frozenset({"read", "admin"}), None)
+    assert ring.keys.works(secret)
+
+
+def test_only_the_hash_of_a_key_is_stored(ring: KeyRing) -> None:
+    secret = ring.keys.create("acme", scopes=("read",))
+    (stored,) = ring.keys.list("acme")
+    assert stored.id == key_id(secret)
+    assert secret not in repr(stored)
+
+
+def test_a_revoked_key_lets_nobody_in(ring: KeyRing) -> None:
+    secret = ring.keys.create("acme", scopes=("read",))
+    assert ring.keys.revoke(key_id(secret))
+    assert ring.authorize(f"Bearer {secret}") is None
+    assert not ring.keys.works(secret)
+
+
+def test_revoking_a_key_that_is_none_makes_none(ring: KeyRing) -> None:
+    assert not ring.keys.revoke("0" * 64)
+    assert list(ring.keys.list()) == []
+
+
+def test_an_expired_key_lets_nobody_in(ring: KeyRing) -> None:
+    secret = ring.keys.create("acme", scopes=("read",), expires_days=-1)
+    assert ring.authorize(f"Bearer {secret}") is None
+    assert not ring.keys.works(secret)
+
+
+def test_a_tenant_sees_its_own_keys(ring: KeyRing) -> None:
+    for tenant in ("acme", "acme", "other"):
+        ring.keys.create(tenant, scopes=("read",))
+    assert len(list(ring.keys.list("acme"))) == 2
+    assert len(list(ring.keys.list())) == 3
+
+
+# Redrive
+
+
+@dataclass(frozen=True, slots=True)
+class Queues:
+    """Fresh queues and a fresh table, named as a stack's outputs name them."""
+
+    outputs: dict[str, str]
+    sqs: Any
+    dynamodb: Any
+
+    def send(self, output: str, body: dict[str, Any] | str) -> None:
+        text = body if isinstance(body, str) else json.dumps(body)
+        self.sqs.send_message(QueueUrl=self.outputs[output], MessageBody=text)
+
+    def bodies(self, output: str) -> list[dict[str, Any]]:
+        answer = self.sqs.receive_message(QueueUrl=self.outputs[output], MaxNumberOfMessages=10)
+        return [json.loads(message["Body"]) for message in answer.get("Messages", ())]
+
+    def waiting(self, output: str) -> int:
+        """Messages in the queue, also those that are hidden."""
+        names = ["ApproximateNumberOfMessages", "ApproximateNumberOfMessagesNotVisible"]
+        found = self.sqs.get_queue_attributes(QueueUrl=self.outputs[output], AttributeNames=names)["Attributes"]
+        return sum(map(int, found.values()))
+
+    def put_job(self, kind: str, state: str = "pending") -> dict[str, Any]:
+        key = {"pk": {"S": f"acme#job#{JOB}"}, "sk": {"S": "job"}}
+        item = {**key, "type": {"S": "job"}, "kind": {"S": kind}, "state": {"S": state}}
+        self.dynamodb.put_item(TableName=self.outputs["SessionsTable"], Item=item)
+        return key
+
+
+@pytest.fixture
+def queues(place: Target) -> Queues:
+    sqs, table = place.client("sqs"), sessions_table(place.endpoint)
+    names = ["ParkedQueueUrl", "DeadLettersUrl", *(f"{name}QueueUrl" for name in ("Summarize", "Sweep", "Embed"))]
+    urls = {name: sqs.create_queue(QueueName=f"{table}-{name}")["QueueUrl"] for name in names}
+    return Queues({**urls, "SessionsTable": table}, sqs, place.client("dynamodb"))
+
+
+RECORD = {"tenant": "acme", "user": "sarah", "record_id": "mem_1"}
+MESSAGE = {"tenant": "acme", "session": "onboarding-7", "seq": 12}
+
+
+def test_dead_letters_go_back_to_the_queue_they_are_for(place: Target, queues: Queues) -> None:
+    for number in range(12):
+        queues.send("DeadLettersUrl", {**NOTICE, "job_id": f"job_{number}"})
+    for change in (RECORD, MESSAGE):
+        queues.send("DeadLettersUrl", change)
+    assert Redrive(place, queues.outputs).dead_letters() == ({"Summarize": 12, "Embed": 2}, [])
+    assert queues.waiting("DeadLettersUrl") == queues.waiting("SweepQueueUrl") == 0
+    assert queues.waiting("SummarizeQueueUrl") == 12
+    assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == {frozenset(RECORD), frozenset(MESSAGE)}
+
+
+@pytest.mark.parametrize("body", ["not JSON", "[]", "7", {"kind": "unknown"}, {"kind": ["summarize"]}, {"seq": 1}])
+def test_a_dead_letter_that_no_queue_is_for_stays(place: Target, queues: Queues, body: dict[str, Any] | str) -> None:
+    queues.send("DeadLettersUrl", body)
+    moved, stay = Redrive(place, queues.outputs).dead_letters()
+    assert (moved, len(stay)) == ({}, 1)
+    assert queues.waiting("DeadLettersUrl") == 1
+
+
+@pytest.mark.parametrize(("kind", "queue"), [("summarize", "Summarize"), ("delete", "Sweep"), ("withdraw", "Sweep")])
+def test_a_parked_record_starts_its_job(place: Target, queues: Queues, kind: str, queue: str) -> None:
+    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": queues.put_job(kind)})
+    assert Redrive(place, queues.outputs).parked() == (1, [])
+    assert queues.bodies(f"{queue}QueueUrl") == [{**NOTICE, "kind": kind}]
+    assert queues.waiting("ParkedQueueUrl") == 0
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "change"),
+    [("acme#sarah", "r#mem_1", RECORD), ("acme#onboarding-7", "m#000000000012", MESSAGE)],
+    ids=["record", "message"],
+)
+def test_a_parked_change_reaches_the_index_again(
+    place: Target, queues: Queues, owner: str, name: str, change: dict[str, Any]
+) -> None:
+    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": owner}, "sk": {"S": name}}})
+    assert Redrive(place, queues.outputs).parked() == (1, [])
+    assert queues.bodies("EmbedQueueUrl") == [change]
+
+
+@pytest.mark.parametrize("name", ["head", "settings", "c#000000000012", "t#city"])
+def test_a_parked_item_that_stands_for_no_work_is_let_go(place: Target, queues: Queues, name: str) -> None:
+    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": "acme#sarah"}, "sk": {"S": name}}})
+    assert Redrive(place, queues.outputs).parked() == (0, [])
+    assert queues.waiting("ParkedQueueUrl") == 0
+
+
+def test_a_parked_change_is_nothing_to_a_stack_without_search(place: Target, queues: Queues) -> None:
+    outputs = {name: value for name, value in queues.outputs.items() if name != "EmbedQueueUrl"}
+    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": {"pk": {"S": "acme#sarah"}, "sk": {"S": "r#mem_1"}}})
+    assert Redrive(place, outputs).parked() == (0, [])
+
+
+def test_a_parked_batch_starts_the_jobs_it_holds(place: Target, queues: Queues) -> None:
+    queues.put_job("summarize")
+    queues.send("ParkedQueueUrl", {"DDBStreamBatchInfo": batch(place, queues)})
+    assert Redrive(place, queues.outputs).parked() == (1, [])
+    assert queues.bodies("SummarizeQueueUrl") == [NOTICE]
+
+
+def batch(place: Target, queues: Queues) -> dict[str, Any]:
+    """What Lambda parks of a batch that it gave up: where it stands in the stream, and no record."""
+    table = queues.dynamodb.describe_table(TableName=queues.outputs["SessionsTable"])["Table"]
+    streams = place.client("dynamodbstreams")
+    arn = table["LatestStreamArn"]
+    (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+    begin = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
+    (record,) = streams.get_records(ShardIterator=begin["ShardIterator"])["Records"]
+    number = record["dynamodb"]["SequenceNumber"]
+    return {
+        "streamArn": arn, "shardId": shard["ShardId"], "startSequenceNumber": number, "endSequenceNumber": number,
+        "batchSize": 1,
+    }  # fmt: skip
+
+
+def test_a_parked_job_that_has_ended_is_not_started_again(place: Target, queues: Queues) -> None:
+    queues.send("ParkedQueueUrl", {"event_id": "1", "keys": queues.put_job("summarize", state="done")})
+    assert Redrive(place, queues.outputs).parked() == (0, [])
+    assert queues.waiting("ParkedQueueUrl") == queues.waiting("SummarizeQueueUrl") == 0
+
+
+@pytest.mark.parametrize("body", ["not JSON", "[]", {"event_id": "1", "keys": None}])
+def test_a_parked_message_that_names_no_job_stays(place: Target, queues: Queues, body: dict[str, Any] | str) -> None:
+    queues.send("ParkedQueueUrl", body)
+    started, stay = Redrive(place, queues.outputs).parked()
+    assert (started, len(stay)) == (0, 1)
+    assert queues.waiting("ParkedQueueUrl") == 1
+
+
+def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
+    names = {name.upper(): name for name in DispatchSettings.model_fields if name.endswith("_queue_url")}
+    told = DispatchSettings.read({"STAGE": "test", "POWERTOOLS_SERVICE_NAME": "palimpsest", **names})
+    sent = {kind: url.removesuffix("_queue_url").capitalize() for kind, url in queue_urls(told).items()}
+    assert sent == QUEUE_OF_KIND
+    assert set(sent) == set(get_args(JobKind))
+
+
+# The OpenAI key, and starting
+
+
+def test_the_openai_key_is_stored_encrypted_and_removed_again(place: Target) -> None:
+    ssm, outputs = place.client("ssm"), {"OpenAiKeyParameter": "/palimpsest/test/openai-api-key"}
+    openai_key.store(place, outputs, "sk-made-up")
+    assert ssm.get_parameter(Name=outputs["OpenAiKeyParameter"])["Parameter"]["Type"] == "SecureString"
+    for _ in range(2):  # removing what is not there does no harm
+        openai_key.store(place, outputs, "")
+    with pytest.raises(ssm.exceptions.ParameterNotFound):
+        ssm.get_parameter(Name=outputs["OpenAiKeyParameter"])
+
+
+def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(tmp_path))
+    with socket.create_server((HOST, 0)) as other, pytest.raises(CannotRun, match="in use by another program"):
+        ministack.start(other.getsockname()[1])

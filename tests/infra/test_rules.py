@@ -1,0 +1,84 @@
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palimpsest.settings import BY_FUNCTION
+
+from infra.config import Embedding, choices, stage_named
+from tests.infra.conftest import Synthesized, Template
+
+
+def test_cdk_nag_finds_nothing_that_is_not_accepted_with_a_reason(
+    synthesized: Synthesized, with_domains: Synthesized
+) -> None:
+    assert synthesized.findings == with_domains.findings == []
+
+
+def test_cfn_lint_finds_nothing(synthesized: Synthesized, with_domains: Synthesized) -> None:
+    every = (synthesized.local, synthesized.dev, synthesized.prod, with_domains.local, with_domains.dev)
+    templates = [str(each.path) for each in every]
+    ignored = ["-i", "W3005"]  # a dependency that the CDK states twice
+    lint = [str(Path(sys.executable).with_name("cfn-lint")), *ignored, "-t", *templates]
+    done = subprocess.run(lint, check=False, capture_output=True, text=True)  # noqa: S603
+    assert done.returncode == 0, done.stdout
+
+
+@pytest.mark.parametrize("function", sorted(BY_FUNCTION))
+def test_a_function_is_told_exactly_what_its_settings_read(prod: Template, function: str) -> None:
+    told = prod.functions()[function]["Environment"]["Variables"]
+    assert set(told) == {name.upper() for name in BY_FUNCTION[function].model_fields}
+
+
+def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
+    from aws_cdk import App, assertions
+
+    from infra.config import Choices
+    from infra.stack import Palimpsest
+
+    told = Choices(jwt_issuer="https://issuer.example", jwt_audience=("palimpsest",))
+    stack = Palimpsest(App(outdir=str(tmp_path)), stage=stage_named("dev"), choices=told)
+    template = assertions.Template.from_stack(stack)
+    configuration = {"Issuer": "https://issuer.example", "Audience": ["palimpsest"]}
+    functions = template.find_resources("AWS::Lambda::Function")
+    template.has_resource_properties("AWS::ApiGatewayV2::Authorizer", {"JwtConfiguration": configuration})
+    assert "authorize" not in {name.split("Function")[0].lower() for name in functions}
+
+
+@pytest.mark.parametrize(
+    "context", [{"auth": "none"}, {"auth": "jwt"}, {"auth": "jwt", "issuer": "https://issuer.example"}]
+)
+def test_a_choice_that_would_let_everybody_in_is_refused(context: dict[str, Any]) -> None:
+    with pytest.raises(SystemExit, match="auth"):
+        choices(context.get)
+
+
+@pytest.mark.parametrize(
+    ("stage", "context"),
+    [
+        ("local", {"search": "elastic"}),
+        ("dev", {"search": "embedded"}),
+        ("prod", {"search": "embedded"}),
+        ("prod", {"embedding_model": "all-minilm-l6-v2", "embedding_dimension": "384"}),
+        ("prod", {"embedding_model": "nomic-embed-text"}),
+        ("prod", {"embedding_model": "nomic-embed-text", "embedding_dimension": "many"}),
+        ("moon", {}),
+    ],
+)
+def test_a_search_that_a_stage_cannot_have_is_refused(stage: str, context: dict[str, Any]) -> None:
+    with pytest.raises(SystemExit):
+        stage_named(stage, context.get)
+
+
+def test_search_and_its_model_follow_the_stage_unless_told() -> None:
+    told = stage_named("prod", {"search": "none", "embedding_model": "bge-m3", "embedding_dimension": "1024"}.get)
+    assert (told.search, told.embedding) == ("none", Embedding("bge-m3", 1_024))
+    assert [stage_named(name).search for name in ("local", "dev", "prod")] == ["embedded", "none", "opensearch"]
+
+
+def test_choices_left_out_have_their_defaults() -> None:
+    told = choices({"openai_base_url": "http://127.0.0.1:11434/v1", "chat_model": ""}.get)
+    assert (told.openai_base_url, told.chat_model, told.jwt_issuer) == (
+        "http://127.0.0.1:11434/v1", "gpt-4.1-nano", "",
+    )  # fmt: skip

@@ -1,0 +1,100 @@
+"""The search tiers: what each adds to the stack, and who may ask a managed domain."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+from infra import paths
+from tests.infra.conftest import Synthesized, Template
+
+INDEXES = {"es:ESHttpPut", "es:ESHttpDelete"}
+
+
+def domain_of(template: Template) -> dict[str, Any]:
+    (domain,) = template.of_type("AWS::OpenSearchService::Domain").values()
+    return domain
+
+
+def names(template: Template) -> set[str]:
+    """Resources by their logical ids, without what the CDK adds to say what they hold."""
+    return set(template.body["Resources"]) - {"CDKMetadata"}
+
+
+def kinds(template: Template, only: set[str]) -> set[str]:
+    return {each["Type"] for name, each in template.body["Resources"].items() if name in only}
+
+
+def url(template: Template, function: str) -> Any:
+    return template.functions()[function]["Environment"]["Variables"]["SEARCH_URL"]
+
+
+def test_a_domain_encrypts_at_rest_between_nodes_and_on_the_way_to_it(with_domains: Synthesized) -> None:
+    for template in (with_domains.local, with_domains.dev, with_domains.prod):
+        domain = domain_of(template)
+        assert domain["EncryptionAtRestOptions"]["Enabled"] is True
+        assert domain["NodeToNodeEncryptionOptions"] == {"Enabled": True}
+        assert domain["DomainEndpointOptions"]["EnforceHTTPS"] is True
+        assert domain["DomainEndpointOptions"]["TLSSecurityPolicy"].startswith("Policy-Min-TLS-1-2")
+
+
+def test_prod_uses_the_accounts_own_key_and_two_zones(prod: Template) -> None:
+    domain = domain_of(prod)
+    assert domain["EncryptionAtRestOptions"]["KmsKeyId"]["Ref"].startswith("Key")
+    assert domain["ClusterConfig"]["InstanceCount"] == 2
+    assert domain["ClusterConfig"]["ZoneAwarenessConfig"] == {"AvailabilityZoneCount": 2}
+
+
+def test_a_domain_lets_in_the_roles_of_functions_and_nobody_else(prod: Template) -> None:
+    statements = domain_of(prod)["AccessPolicies"]["Statement"]
+    roles = {statement["Principal"]["AWS"]["Fn::GetAtt"][0].split("Role")[0] for statement in statements}
+    assert roles == {name.capitalize() for name, each in prod.functions().items() if "SEARCH_URL" in variables(each)}
+    for statement in statements:
+        assert statement["Effect"] == "Allow"
+        assert json.dumps(statement["Resource"]).endswith(':domain/palimpsest-prod/*"]]}')
+
+
+def variables(function: dict[str, Any]) -> dict[str, Any]:
+    found: dict[str, Any] = function["Environment"]["Variables"]
+    return found
+
+
+def test_only_who_fills_the_index_may_make_and_drop_indexes(prod: Template) -> None:
+    may = {
+        function
+        for function in prod.functions()
+        for statement in prod.statements(function)
+        if INDEXES & set(statement["Action"])
+    }
+    assert may == {"embed"}
+
+
+def test_functions_are_told_the_domains_address(prod: Template) -> None:
+    scheme, endpoint = url(prod, "embed")["Fn::Join"][1]
+    assert (scheme, endpoint["Fn::GetAtt"][1]) == ("https://", "DomainEndpoint")
+
+
+def test_plain_http_is_for_the_local_stage_alone(with_domains: Synthesized) -> None:
+    assert url(with_domains.local, "embed")["Fn::Join"][1][0] == "http://"
+    assert url(with_domains.dev, "embed")["Fn::Join"][1][0] == "https://"
+
+
+def test_functions_of_one_machine_share_a_file(synthesized: Synthesized) -> None:
+    assert url(synthesized.local, "embed") == (paths.local_state() / "search" / "index.sqlite").as_uri()
+    assert Path(paths.local_state()).is_absolute()
+    assert "AWS::OpenSearchService::Domain" not in kinds(synthesized.local, names(synthesized.local))
+
+
+def test_without_search_there_is_nothing_that_would_index_or_cost(
+    synthesized: Synthesized, with_domains: Synthesized
+) -> None:
+    assert names(synthesized.dev) < names(with_domains.dev)
+    only_with = names(with_domains.dev) - names(synthesized.dev)
+    assert kinds(with_domains.dev, only_with) == {
+        "AWS::OpenSearchService::Domain", "AWS::Lambda::Function", "AWS::IAM::Role", "AWS::IAM::Policy",
+        "AWS::Logs::LogGroup", "AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "AWS::Lambda::EventSourceMapping",
+    }  # fmt: skip
+
+
+def test_a_lost_index_is_no_loss(prod: Template) -> None:
+    (domain,) = (each for each in prod.body["Resources"].values() if each["Type"] == "AWS::OpenSearchService::Domain")
+    assert domain["DeletionPolicy"] == "Delete"  # it is made anew from the tables

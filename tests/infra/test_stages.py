@@ -1,0 +1,78 @@
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import Synthesized
+
+VARIES_WITH_DATA = {
+    "Architectures", "CompatibleArchitectures", "S3Key",  # the wheels' platform
+    "DefaultRouteSettings", "ScalingConfig",  # sizes
+    "RetentionInDays", "DeletionPolicy", "UpdateReplacePolicy", "DeletionProtectionEnabled",  # retention, protection
+    "SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId", "EncryptionAtRestOptions",  # encryption key
+    "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION", "ClusterConfig", "EBSOptions",  # search
+}  # fmt: skip
+ONLY_ON_ONE_MACHINE = "LayersLocal"  # what embeds without a server
+ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"}
+ONLY_WITH_KEY = {"AWS::KMS::Key"}
+
+
+def shape(resource: Any, *, stage: str) -> Any:
+    """A resource without what may differ and without the stage's name."""
+    if isinstance(resource, dict):
+        return {
+            key: shape(value, stage=stage)
+            for key, value in resource.items()
+            if key not in VARIES_WITH_DATA | {"Metadata"}
+        }
+    if isinstance(resource, list):
+        return [shape(each, stage=stage) for each in resource if not (is_about_a_key(each) or is_local(each))]
+    return plain(resource, stage=stage) if isinstance(resource, str) else resource
+
+
+def plain(text: str, *, stage: str) -> str:
+    """Without the stage's name, and a logical id without its hashes, which the name is part of."""
+    hashless = re.sub(r"(?<=[a-z])[0-9A-F]{8,16}(?=$|Permission)", "", text)
+    return re.sub(rf"{stage}\b|(?<=Palimpsest){stage}", "STAGE", hashless)
+
+
+def is_about_a_key(statement: Any) -> bool:
+    return isinstance(statement, dict) and "kms:" in json.dumps(statement.get("Action", ""))
+
+
+def is_local(reference: Any) -> bool:
+    return isinstance(reference, dict) and str(reference.get("Ref", "")).startswith(ONLY_ON_ONE_MACHINE)
+
+
+def resources(synthesized: Synthesized, stage: str) -> dict[str, Any]:
+    body = getattr(synthesized, stage).body["Resources"]
+    return {
+        plain(name, stage=stage): shape(each, stage=stage)
+        for name, each in body.items()
+        if each["Type"] not in ONLY_WHERE_HTTPS | ONLY_WITH_KEY and not name.startswith(ONLY_ON_ONE_MACHINE)
+    }
+
+
+@pytest.mark.parametrize("stage", ["local", "dev"])
+def test_a_stage_differs_from_prod_only_by_the_listed_data(with_domains: Synthesized, stage: str) -> None:
+    assert resources(with_domains, stage) == resources(with_domains, "prod")
+
+
+def test_the_local_stage_alone_accepts_plain_http(with_domains: Synthesized) -> None:
+    kinds = {
+        stage: {each["Type"] for each in getattr(with_domains, stage).body["Resources"].values()}
+        for stage in ("local", "dev", "prod")
+    }
+    assert kinds["prod"] - kinds["local"] == ONLY_WHERE_HTTPS | ONLY_WITH_KEY
+    assert kinds["prod"] - kinds["dev"] == ONLY_WITH_KEY
+    assert kinds["local"] <= kinds["dev"] <= kinds["prod"]
+
+
+def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
+    for stage in ("local", "dev", "prod"):
+        template = getattr(synthesized, stage)
+        is_prod = stage == "prod"
+        for table in (each for each in template.body["Resources"].values() if each["Type"] == "AWS::DynamoDB::Table"):
+            assert table["DeletionPolicy"] == ("Retain" if is_prod else "Delete")
+            assert table["Properties"]["DeletionProtectionEnabled"] is is_prod

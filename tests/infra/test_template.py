@@ -1,0 +1,317 @@
+import json
+import re
+from typing import Any
+
+import pytest
+
+from tests.infra.conftest import Synthesized, Template
+
+FUNCTIONS = {"authorize", "sessions", "memories", "dispatch", "summarize", "extract", "embed", "sweep", "site"}
+CALL_OR_SEARCH = {"memories", "summarize", "extract", "embed"}
+RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "sweep": 4}
+WORKERS = set(RECEIVES)
+
+
+def name_of(logical_id: str) -> str:
+    """A queue's name in its part: logical ids begin with it and end with eight digits of a hash."""
+    return logical_id.removeprefix("Queues")[:-8]
+
+
+def test_every_working_queue_has_dead_letters(prod: Template) -> None:
+    queues = {name_of(logical_id): queue for logical_id, queue in prod.of_type("AWS::SQS::Queue").items()}
+    assert set(queues) == {"DeadLetters", "Parked"} | {name.capitalize() for name in WORKERS}
+    for name, queue in queues.items():
+        if name in ("DeadLetters", "Parked"):
+            assert "RedrivePolicy" not in queue
+        else:
+            assert queue["RedrivePolicy"]["maxReceiveCount"] == RECEIVES[name.lower()]
+            assert name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]) == "DeadLetters"
+
+
+def test_a_message_stays_hidden_six_times_as_long_as_its_function_may_run(prod: Template) -> None:
+    queues = prod.of_type("AWS::SQS::Queue")
+    timeouts = {name: function["Timeout"] for name, function in prod.functions().items()}
+    mappings = prod.mappings(streams=False)
+    assert len(mappings) == len(WORKERS)
+    for mapping in mappings:
+        queue = queues[mapping["EventSourceArn"]["Fn::GetAtt"][0]]
+        function = mapping["FunctionName"]["Ref"].split("Function")[0].lower()
+        assert queue["VisibilityTimeout"] >= 6 * timeouts[function]
+
+
+def test_queue_workers_report_single_failures_and_are_limited(prod: Template) -> None:
+    for mapping in prod.mappings(streams=False):
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert mapping["ScalingConfig"] == {"MaximumConcurrency": 5}
+
+
+def test_only_what_costs_no_model_call_a_message_takes_many_at_once(prod: Template) -> None:
+    sizes = {each["FunctionName"]["Ref"]: each["BatchSize"] for each in prod.mappings(streams=False)}
+    assert sizes == {"SummarizeFunction": 1, "ExtractFunction": 1, "EmbedFunction": 10, "SweepFunction": 1}
+
+
+def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
+    mappings = prod.mappings(streams=True)
+    assert {each["FunctionName"]["Ref"] for each in mappings} == {"DispatchFunction"}
+    for mapping in mappings:
+        assert mapping["StartingPosition"] == "TRIM_HORIZON"
+        assert mapping["MaximumRetryAttempts"] == 10
+        assert mapping["BisectBatchOnFunctionError"] is True
+        assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]
+        assert name_of(mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]) == "Parked"
+
+
+JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
+MESSAGES = [
+    {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}},
+    {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}},
+]
+RECORDS = [
+    {
+        "eventName": ["INSERT", "MODIFY"],
+        "dynamodb": {"NewImage": {"type": {"S": ["record"]}, "index_state": {"S": ["pending"]}}},
+    },
+    {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}},
+]
+
+
+def filters_of(template: Template) -> dict[str, list[Any]]:
+    """What is let through of each table's stream."""
+    return {
+        mapping["EventSourceArn"]["Fn::GetAtt"][0].removeprefix("Tables")[:-8]: [
+            json.loads(each["Pattern"]) for each in mapping["FilterCriteria"]["Filters"]
+        ]
+        for mapping in template.mappings(streams=True)
+    }
+
+
+def test_streams_tell_of_new_jobs_and_of_what_the_index_must_learn_and_of_nothing_else(prod: Template) -> None:
+    assert filters_of(prod) == {"Sessions": [JOBS, *MESSAGES], "Memories": RECORDS}
+
+
+def test_a_stage_without_search_is_told_of_jobs_alone(synthesized: Synthesized) -> None:
+    assert filters_of(synthesized.dev) == {"Sessions": [JOBS]}
+
+
+def test_every_table_can_be_restored_to_any_second(prod: Template) -> None:
+    tables = prod.of_type("AWS::DynamoDB::Table")
+    assert len(tables) == 3
+    for table in tables.values():
+        assert table["PointInTimeRecoverySpecification"] == {"PointInTimeRecoveryEnabled": True}
+        assert table["BillingMode"] == "PAY_PER_REQUEST"
+        assert [key["AttributeName"] for key in table["KeySchema"]] == ["pk", "sk"]
+
+
+def table_of(template: Template, name: str) -> dict[str, Any]:
+    (found,) = (each for id_, each in template.of_type("AWS::DynamoDB::Table").items() if name in id_)
+    return found
+
+
+@pytest.mark.parametrize("name", ["Sessions", "Memories"])
+def test_tables_that_start_work_stream_whole_items_and_forget_what_is_over(prod: Template, name: str) -> None:
+    table = table_of(prod, name)
+    assert table["StreamSpecification"] == {"StreamViewType": "NEW_AND_OLD_IMAGES"}
+    assert table["TimeToLiveSpecification"] == {"AttributeName": "ttl", "Enabled": True}
+
+
+def test_keys_of_tenants_stream_nowhere(prod: Template) -> None:
+    streamed = {"StreamSpecification", "TimeToLiveSpecification", "GlobalSecondaryIndexes"}
+    assert not streamed & set(table_of(prod, "Tenants"))
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [
+        (
+            "Sessions",
+            {"by_user": ["tenant", "listed"], "by_owner": ["job_owner", "created"], "due": ["due_shard", "due_at"]},
+        ),
+        (
+            "Memories",
+            {"by_created": ["owner", "created"], "by_tenant": ["tenant", "user_id"], "due": ["due_shard", "due_at"]},
+        ),
+    ],
+)
+def test_indexes_hold_keys_alone(prod: Template, name: str, wanted: dict[str, list[str]]) -> None:
+    table = table_of(prod, name)
+    indexes = {each["IndexName"]: each for each in table["GlobalSecondaryIndexes"]}
+    assert {index: [key["AttributeName"] for key in each["KeySchema"]] for index, each in indexes.items()} == wanted
+    assert {each["Projection"]["ProjectionType"] for each in indexes.values()} == {"KEYS_ONLY"}
+    types = {each["AttributeName"]: each["AttributeType"] for each in table["AttributeDefinitions"]}
+    assert {attribute for attribute, kind in types.items() if kind == "N"} == {"due_at"} & set(types)
+
+
+def test_every_function_runs_as_declared(prod: Template) -> None:
+    assert set(prod.functions()) == FUNCTIONS
+    for function in prod.functions().values():
+        assert function["Runtime"] == "python3.13"
+        assert function["Architectures"] == ["arm64"]
+        assert function["Handler"] == "handler.handler"
+        assert "ReservedConcurrentExecutions" not in function  # it breaks deployments in new accounts
+        assert "TracingConfig" not in function
+        assert "LogGroup" in function["LoggingConfig"]
+
+
+def test_every_log_is_kept_for_a_time(prod: Template) -> None:
+    groups = prod.of_type("AWS::Logs::LogGroup")
+    assert len(groups) == len(FUNCTIONS) + 1  # and the access log
+    assert {group["RetentionInDays"] for group in groups.values()} == {90}
+
+
+def layers_of(template: Template) -> dict[str, set[str]]:
+    """The layers of each function by name: logical ids begin with `Layers` and end with a hash."""
+    found = {name: [layer["Ref"] for layer in each["Layers"]] for name, each in template.functions().items()}
+    return {name: {ref.removeprefix("Layers")[:-8] for ref in refs} for name, refs in found.items()}
+
+
+def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Template) -> None:
+    for name, layers in layers_of(prod).items():
+        assert layers == {"Core", "Runtime"} | ({"Models"} if name in CALL_OR_SEARCH else set())
+
+
+def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
+    routes = {each["RouteKey"]: each["AuthorizationType"] for each in prod.of_type("AWS::ApiGatewayV2::Route").values()}
+    open_routes = {route for route, kind in routes.items() if kind == "NONE"}
+    assert open_routes == {"GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs"}
+    assert {kind for route, kind in routes.items() if route not in open_routes} == {"CUSTOM"}
+
+
+def test_the_authorizer_is_cached_for_a_minute(prod: Template) -> None:
+    (authorizer,) = prod.of_type("AWS::ApiGatewayV2::Authorizer").values()
+    assert authorizer["AuthorizerResultTtlInSeconds"] == 60
+    assert authorizer["EnableSimpleResponses"] is True
+    assert authorizer["IdentitySource"] == ["$request.header.Authorization"]
+
+
+def test_the_front_door_is_throttled_and_logged(prod: Template) -> None:
+    (stage,) = prod.of_type("AWS::ApiGatewayV2::Stage").values()
+    assert stage["StageName"] == "$default"
+    assert stage["DefaultRouteSettings"] == {"ThrottlingBurstLimit": 1_000, "ThrottlingRateLimit": 500}
+    assert "$context.requestId" in stage["AccessLogSettings"]["Format"]
+    assert "authorization" not in stage["AccessLogSettings"]["Format"].lower().replace("authorizer", "")
+
+
+def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
+    kinds_of_key_use = {"kms:ReEncrypt*", "kms:GenerateDataKey*"}
+    for function in FUNCTIONS:
+        for statement in prod.statements(function):
+            actions = statement["Action"]
+            wide = {each for each in ([actions] if isinstance(actions, str) else actions) if "*" in each}
+            assert wide <= kinds_of_key_use
+            assert statement["Resource"] != "*" or statement["Action"] == "dynamodb:ListStreams"
+
+
+@pytest.mark.parametrize(
+    ("function", "services"),
+    [
+        ("site", {"logs"}),
+        ("authorize", {"logs", "dynamodb", "kms"}),
+        ("sessions", {"logs", "dynamodb", "kms"}),
+        ("memories", {"logs", "dynamodb", "kms", "ssm", "es"}),
+        ("dispatch", {"logs", "dynamodb", "kms", "sqs"}),
+        ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
+        ("embed", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
+        ("summarize", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
+        ("sweep", {"logs", "dynamodb", "kms", "sqs"}),
+    ],
+)
+def test_a_function_reaches_only_the_services_it_works_with(prod: Template, function: str, services: set[str]) -> None:
+    assert {action.split(":")[0] for action in actions_of(prod, function)} == services
+
+
+def actions_of(template: Template, function: str) -> set[str]:
+    listed = [statement["Action"] for statement in template.statements(function)]
+    return {action for actions in listed for action in ([actions] if isinstance(actions, str) else actions)}
+
+
+def test_who_may_delete_items_of_which_tables(prod: Template) -> None:
+    found = {
+        (function, table)
+        for function in FUNCTIONS
+        for statement in prod.statements(function)
+        for table in ("Tenants", "Sessions", "Memories")
+        if "dynamodb:DeleteItem" in statement["Action"] and table in str(statement["Resource"])
+    }
+    assert found == {
+        ("sweep", "Sessions"), ("sweep", "Memories"), ("memories", "Memories"), ("memories", "Tenants"),
+        ("extract", "Memories"),
+    }  # fmt: skip
+
+
+def test_embed_reads_tables_and_only_notes_what_is_indexed(prod: Template) -> None:
+    writing = {
+        (table, action)
+        for statement in prod.statements("embed")
+        for table in ("Tenants", "Sessions", "Memories")
+        for action in statement["Action"]
+        if table in str(statement["Resource"]) and action in ("dynamodb:PutItem", "dynamodb:UpdateItem")
+    }
+    assert writing == {("Memories", "dynamodb:UpdateItem")}
+
+
+def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: Template) -> None:
+    seen = dict.fromkeys(("sessions", "memories", "extract"), "tenant#*") | {"authorize": "key#*"}
+    for function, leading in seen.items():
+        (statement,) = (each for each in prod.statements(function) if "Tenants" in str(each["Resource"]))
+        assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}}
+
+
+@pytest.mark.parametrize("function", ["memories", "summarize", "extract", "embed"])
+def test_the_key_of_the_models_is_the_one_parameter_that_is_read(prod: Template, function: str) -> None:
+    (statement,) = (each for each in prod.statements(function) if each["Action"] == "ssm:GetParameter")
+    assert str(statement["Resource"]).endswith(":parameter/palimpsest/prod/openai-api-key']]}")
+
+
+def test_what_stands_behind_no_door_and_no_queue_has_an_alarm_for_its_errors(prod: Template) -> None:
+    alarms = prod.of_type("AWS::CloudWatch::Alarm").values()
+    watched = {each["Dimensions"][0]["Value"]["Ref"] for each in alarms if each["MetricName"] == "Errors"}
+    assert watched == {"DispatchFunction", "SweepFunction"}
+
+
+def test_at_most_ten_alarms_and_each_tells_someone(prod: Template) -> None:
+    alarms = prod.of_type("AWS::CloudWatch::Alarm")
+    assert len(alarms) <= 10
+    assert all(alarm["AlarmActions"] and alarm["TreatMissingData"] == "notBreaching" for alarm in alarms.values())
+    watched = {(alarm["Namespace"], alarm["MetricName"]) for alarm in alarms.values()}
+    assert watched == {
+        ("AWS/SQS", "ApproximateNumberOfMessagesVisible"), ("AWS/ApiGateway", "5xx"), ("AWS/ApiGateway", "Latency"),
+        ("AWS/Lambda", "Errors"), ("AWS/Lambda", "Throttles"), ("AWS/Lambda", "IteratorAge"),
+    }  # fmt: skip
+
+
+def test_dead_letters_and_parked_records_wake_someone(prod: Template) -> None:
+    alarms = prod.of_type("AWS::CloudWatch::Alarm").values()
+    depths = [alarm for alarm in alarms if alarm["Namespace"] == "AWS/SQS"]
+    queues = {name_of(alarm["Dimensions"][0]["Value"]["Fn::GetAtt"][0]) for alarm in depths}
+    assert queues == {"DeadLetters", "Parked"}
+    assert {alarm["Threshold"] for alarm in depths} == {0}
+
+
+def test_the_sweep_runs_every_minute(prod: Template) -> None:
+    (rule,) = prod.of_type("AWS::Events::Rule").values()
+    assert rule["ScheduleExpression"] == "rate(1 minute)"
+    assert "SweepFunction" in str(rule["Targets"][0]["Arn"])
+
+
+def test_everything_at_rest_is_encrypted_with_the_accounts_own_key(prod: Template) -> None:
+    (key,) = prod.of_type("AWS::KMS::Key").values()
+    assert key["EnableKeyRotation"] is True
+    for queue in prod.of_type("AWS::SQS::Queue").values():
+        assert queue["KmsMasterKeyId"]["Fn::GetAtt"][0].startswith("Key")
+    for table in prod.of_type("AWS::DynamoDB::Table").values():
+        assert table["SSESpecification"]["KMSMasterKeyId"]["Fn::GetAtt"][0].startswith("Key")
+    (topic,) = prod.of_type("AWS::SNS::Topic").values()
+    assert "KmsMasterKeyId" in topic
+
+
+def test_the_outputs_name_what_operators_need(prod: Template) -> None:
+    tables = {"TenantsTable", "SessionsTable", "MemoriesTable"}
+    wanted = tables | {"Endpoint", "ApiId", "ParkedQueueUrl", "DeadLettersUrl", "OpenAiKeyParameter", "KeyArn"}
+    queues = {f"{name.capitalize()}QueueUrl" for name in WORKERS}
+    assert wanted | queues <= set(prod.body["Outputs"])
+
+
+def test_nothing_built_or_cached_is_part_of_an_asset(prod: Template) -> None:
+    shipped = [path for path in prod.path.parent.glob("asset.*/**/*") if "palimpsest" in path.parts]
+    assert shipped
+    assert not [path for path in shipped if re.search(r"__pycache__|\.pyc$|\.mypy_cache", str(path))]

@@ -1,0 +1,103 @@
+"""The authorizer vouches for keys that are known, unrevoked and unexpired, and for nothing else."""
+
+from datetime import timedelta
+from io import StringIO
+from typing import Any
+
+import pytest
+from palimpsest.adapters.in_memory.clock import FakeClock
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.errors import Unavailable
+from palimpsest.observability import logger
+from palimpsest.ports.tenants import ApiKey
+from palimpsest.usecases.authorize import Authorize, key_id
+
+from tests.unit.api.gateway import authorizer_event, invoked
+from tests.unit.api.handlers import load
+
+KEY = "pal_" + "k" * 43
+
+
+class World:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.clock, self.tenants = FakeClock(), InMemoryTenants()
+        module = load("authorize")
+        monkeypatch.setattr(module.bootstrap, "authorizer", lambda: Authorize(self.tenants, self.clock))
+        self.handler = module.handler
+
+    def add(self, **more: Any) -> None:
+        self.tenants.add(ApiKey(id=key_id(KEY), tenant="acme", scopes=frozenset({"write", "read"}), **more))
+
+    def __call__(self, authorization: str | None) -> dict[str, Any]:
+        return invoked(self.handler, authorizer_event(authorization))
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> World:
+    return World(monkeypatch)
+
+
+def test_a_known_key_brings_its_tenant_and_scopes(world: World) -> None:
+    world.add()
+    context = {"tenant": "acme", "scopes": "read write", "key_id": key_id(KEY)}
+    assert world(f"Bearer {KEY}") == {"isAuthorized": True, "context": context}
+    assert world(f"bearer {KEY}")["isAuthorized"] is True
+
+
+@pytest.mark.parametrize(
+    "authorization",
+    [
+        None,
+        "",
+        KEY,
+        f"Basic {KEY}",
+        f"Bearer  {KEY}",
+        f"Bearer {KEY}x",
+        f"Bearer {KEY[:-1]}",
+        f"Bearer {KEY}, Bearer {KEY}",
+        "Bearer pal_" + "z" * 43,
+        "Bearer eyJhbGciOiJub25lIn0.eyJ0ZW5hbnQiOiJhY21lIn0.",
+        f"Bearer {KEY}\n",
+    ],
+)
+def test_anything_else_is_refused_without_a_word(world: World, authorization: str | None) -> None:
+    world.add()
+    assert world(authorization) == {"isAuthorized": False}
+
+
+def test_a_key_in_the_query_string_is_no_credential(world: World) -> None:
+    world.add()
+    event = authorizer_event(None, query=f"authorization=Bearer%20{KEY}")
+    assert invoked(world.handler, event) == {"isAuthorized": False}
+
+
+def test_a_revoked_key_is_refused(world: World) -> None:
+    world.add(revoked=True)
+    assert world(f"Bearer {KEY}") == {"isAuthorized": False}
+
+
+def test_a_key_is_refused_once_it_has_expired(world: World) -> None:
+    world.add(expires_at=int((world.clock.now() + timedelta(hours=1)).timestamp()))
+    assert world(f"Bearer {KEY}")["isAuthorized"] is True
+    world.clock.advance(3600)
+    assert world(f"Bearer {KEY}") == {"isAuthorized": False}
+
+
+def test_a_store_that_cannot_answer_vouches_for_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(_: str) -> None:
+        raise Unavailable("The store can't answer.")
+
+    monkeypatch.setattr(world.tenants, "api_key", fails)
+    with pytest.raises(Unavailable):
+        world(f"Bearer {KEY}")
+
+
+def test_no_key_is_ever_logged(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    log = StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", log)
+    world.add()
+    world(f"Bearer {KEY}")
+    world("Bearer pal_" + "z" * 43)
+    assert len(log.getvalue().splitlines()) == 2
+    assert "kkkk" not in log.getvalue()
+    assert "zzzz" not in log.getvalue()

@@ -1,0 +1,311 @@
+"""What can't be parsed or named is 400, what breaks the schema 422, what is too large 413; nothing of it is written."""
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+PATH = "/v1/sessions/s/messages"
+HELLO: dict[str, Any] = {"user_id": "sarah", "messages": [{"role": "user", "content": "hello"}]}
+
+
+def nothing_written(service: Service) -> bool:
+    return not service.world.sessions.state.partitions and not service.world.outbox
+
+
+def deep(levels: int) -> str:
+    return '{"user_id": "u", "metadata": ' + "[" * levels + "]" * levels + "}"
+
+
+@pytest.mark.parametrize(
+    ("raw", "code"),
+    [
+        ("{", "invalid_json"),
+        ("hello", "invalid_json"),
+        ("[]", "invalid_json"),
+        ('[{"user_id": "sarah"}]', "invalid_json"),
+        ('"text"', "invalid_json"),
+        ("null", "invalid_json"),
+        ('{"a": NaN}', "invalid_json"),
+        ('{"a": -Infinity}', "invalid_json"),
+        ('{"a": 1e999}', "invalid_json"),
+        ('{"a": ' + "9" * 5000 + "}", "invalid_json"),
+        ('{"a": "\x01"}', "invalid_json"),
+        ("\ufeff{}", "invalid_json"),
+        (deep(100), "invalid_json"),
+        (deep(100_000), "invalid_json"),
+        ('{"messages": [{"role": "user", "content": "\udc80"}]}', "invalid_unicode"),
+    ],
+)
+def test_what_cannot_be_parsed_is_400(service: Service, call: Client, raw: str, code: str) -> None:
+    answer = call("POST", PATH, raw=raw)
+    assert (answer.status, answer.json["code"]) == (400, code)
+    assert nothing_written(service)
+
+
+@pytest.mark.parametrize(
+    ("said", "field"),
+    [
+        ({"content": "half \ud83d"}, "messages.0.content"),
+        ({"content": "a", "metadata": {"k": ["\ude00"]}}, "messages.0.metadata.k.0"),
+        ({"content": "a", "metadata": {"\ude00": 1}}, "messages.0.metadata"),
+    ],
+)
+def test_half_a_surrogate_pair_is_named_wherever_it_stands(
+    service: Service, call: Client, said: dict[str, Any], field: str
+) -> None:
+    answer = call("POST", PATH, {"user_id": "u", "messages": [{"role": "user", **said}]})
+    assert (answer.status, answer.json["code"]) == (400, "invalid_unicode")
+    assert answer.json["errors"][0]["field"] == field
+    assert nothing_written(service)
+
+
+def test_a_whole_surrogate_pair_is_a_character(call: Client) -> None:
+    raw = json.dumps({"user_id": "u", "messages": [{"role": "user", "content": "😀"}]})
+    assert "\\ud83d\\ude00" in raw
+    assert call("POST", PATH, raw=raw).status == 201
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "messages"),
+        ({**HELLO, "messages": []}, "messages"),
+        ({**HELLO, "messages": "hello"}, "messages"),
+        ({**HELLO, "tenant": "other"}, "tenant"),
+        ({**HELLO, "flush": True}, "flush"),
+        ({**HELLO, "user_id": 5}, "user_id"),
+        ({**HELLO, "context": {"max_tokens": -1}}, "context.max_tokens"),
+        ({**HELLO, "context": {"max_tokens": "500"}}, "context.max_tokens"),
+        ({**HELLO, "context": {"max_tokens": True}}, "context.max_tokens"),
+        ({**HELLO, "context": {"compact": "async"}}, "context.compact"),
+        ({**HELLO, "allow_repeat": "yes"}, "allow_repeat"),
+    ],
+)
+def test_what_breaks_the_schema_is_422_and_named(
+    service: Service, call: Client, body: dict[str, Any], field: str
+) -> None:
+    answer = call("POST", PATH, body)
+    assert answer.status == 422
+    assert answer.headers["Content-Type"] == "application/problem+json"
+    assert field in [error["field"] for error in answer.json["errors"]]
+    assert nothing_written(service)
+
+
+@pytest.mark.parametrize(
+    ("memory", "field"),
+    [
+        ({"max_tokens": -5}, "memory.max_tokens"),
+        ({"max_token": 500}, "memory.max_token"),
+        ({"strategy": "forget"}, "memory.strategy"),
+        ({"blocks": [{"type": "static"}, {"type": "static"}]}, "memory"),
+        ({"blocks": [{"type": "vector", "k": 0}]}, "memory.blocks.0.k"),
+        ({"auto_recall": "yes, please"}, "memory.auto_recall"),
+        ({"strategy": "trim", "count": 3}, "memory.count"),
+        ({"trigger_ratio": 1.5}, "memory.trigger_ratio"),
+        ({"extract": "always"}, "memory.extract"),
+        ({"max_buffer_turns": 0}, "memory.max_buffer_turns"),
+    ],
+)
+@pytest.mark.parametrize("where", ["create", "change", "settings"])
+def test_a_wrong_memory_configuration_is_422_and_named(
+    call: Client, where: str, memory: dict[str, Any], field: str
+) -> None:
+    call.append("s", "hello")
+    method, path, more = {
+        "create": ("POST", "/v1/sessions", {"user_id": "u"}),
+        "change": ("PATCH", "/v1/sessions/s", {}),
+        "settings": ("PUT", "/v1/settings", {}),
+    }[where]
+    before = call("GET", "/v1/sessions/s").json, call("GET", "/v1/settings").json
+    answer = call(method, path, {**more, "memory": memory})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
+    assert (call("GET", "/v1/sessions/s").json, call("GET", "/v1/settings").json) == before
+
+
+@pytest.mark.parametrize(
+    "user_id", ["", "a b", "../x", "a/b", "a#b", "*", "..", "x" * 129, "ｓarah", "sarah\n", "a\x00"]
+)
+def test_an_id_in_the_body_that_is_none_is_400_and_named(service: Service, call: Client, user_id: str) -> None:
+    answer = call("POST", PATH, {**HELLO, "user_id": user_id})
+    assert (answer.status, answer.json["code"]) == (400, "invalid_id")
+    assert answer.json["errors"][0]["field"] == "user_id"
+    assert nothing_written(service)
+
+
+def test_a_messages_own_id_is_named_with_its_place(call: Client) -> None:
+    answer = call("POST", PATH, {"user_id": "u", "messages": [{"role": "user", "content": "a", "id": "no#id"}]})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (400, "messages.0.id")
+
+
+@pytest.mark.parametrize(
+    "segment",
+    [
+        "..",
+        "...",
+        "%2e%2e",
+        "a%2Fb",
+        "..%2F..%2Fother",
+        "a%23b",
+        "a#b",
+        "%00",
+        "a%00b",
+        "*",
+        "%2A",
+        "a%20b",
+        "a b",
+        "x" * 2048,
+        "ѕession",
+        "%D1%95ession",
+        "a%5Cb",
+        "%FF",
+        "a%0A",
+        "a\n",
+        "%252e",
+        "<script>",
+    ],
+)
+@pytest.mark.parametrize("path", ["/v1/sessions/{}", "/v1/sessions/{}/messages", "/v1/sessions/{}/context"])
+def test_a_path_that_names_nothing_is_400(call: Client, path: str, segment: str) -> None:
+    answer = call("GET", path.format(segment))
+    assert (answer.status, answer.json["code"]) == (400, "invalid_id")
+    assert answer.json["errors"][0]["field"] == "session_id"
+
+
+def test_an_encoded_id_is_the_id_that_it_encodes(call: Client) -> None:
+    assert call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", HELLO).json["session_id"] == "a:b@c+d|e"
+    assert call("GET", "/v1/sessions/a:b@c+d|e").json["session_id"] == "a:b@c+d|e"
+
+
+@pytest.mark.parametrize(
+    ("path", "field"), [("/v1/jobs/a%23b", "job_id"), ("/v1/sessions//messages", "session_id"), ("/v1//x", "path")]
+)
+def test_any_part_of_a_path_is_checked_and_named(call: Client, path: str, field: str) -> None:
+    answer = call("GET", path)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (400, field)
+
+
+def test_a_body_over_the_limit_is_413(service: Service, call: Client) -> None:
+    answer = call("POST", PATH, {**HELLO, "messages": [{"role": "user", "content": "x" * 5_000_000}]})
+    assert (answer.status, answer.json["code"]) == (413, "body_too_large")
+    wide = json.dumps({"a": "é" * 2_600_000}, ensure_ascii=False)
+    assert call("POST", PATH, raw=wide).status == 413
+    packed = base64.b64encode(b'{"a":"' + b"x" * 5_000_000 + b'"}').decode()
+    assert call("POST", PATH, raw=packed, is_base64=True).status == 413
+    assert nothing_written(service)
+
+
+def test_a_message_over_the_item_limit_is_413(service: Service, call: Client) -> None:
+    answer = call("POST", PATH, {**HELLO, "messages": [{"role": "user", "content": "x" * 400_000}]})
+    assert (answer.status, answer.json["code"]) == (413, "message_too_large")
+    assert answer.json["errors"][0]["field"] == "messages.0"
+    assert nothing_written(service)
+
+
+@pytest.mark.parametrize("count", [51, 10_000])
+def test_too_many_messages_in_one_call_are_413(service: Service, call: Client, count: int) -> None:
+    answer = call("POST", PATH, {**HELLO, "messages": HELLO["messages"] * count})
+    assert (answer.status, answer.json["code"]) == (413, "too_many_messages")
+    assert nothing_written(service)
+
+
+def test_a_batch_over_the_transaction_limit_is_413(service: Service, call: Client) -> None:
+    answer = call("POST", PATH, {**HELLO, "messages": [{"role": "user", "content": "x" * 370_000}] * 9})
+    assert (answer.status, answer.json["code"]) == (413, "batch_too_large")
+    assert nothing_written(service)
+
+
+@pytest.mark.parametrize(
+    "body", [{"metadata": {"k": "x" * 30_000}}, {"system": "x" * 400_000}, {"memory": {"summary_prompt": "é" * 19_000}}]
+)
+def test_settings_that_one_item_cannot_hold_are_413(service: Service, call: Client, body: dict[str, Any]) -> None:
+    answer = call("POST", "/v1/sessions", {"user_id": "u", **body})
+    assert (answer.status, answer.json["code"]) == (413, "settings_too_large")
+    assert nothing_written(service)
+
+
+def test_a_compressed_body_is_refused_unopened(service: Service, call: Client) -> None:
+    bomb = base64.b64encode(gzip.compress(json.dumps({"a": "x" * 10_000_000}).encode())).decode()
+    answer = call("POST", PATH, raw=bomb, is_base64=True, headers={"Content-Encoding": "gzip"})
+    assert (answer.status, answer.json["code"]) == (400, "unsupported_encoding")
+    assert nothing_written(service)
+
+
+def test_a_base64_body_is_decoded(call: Client) -> None:
+    raw = base64.b64encode(json.dumps(HELLO).encode()).decode()
+    assert call("POST", PATH, raw=raw, is_base64=True).status == 201
+    assert call("POST", PATH, raw="no base64", is_base64=True).json["code"] == "invalid_json"
+    invalid = base64.b64encode(b'{"a":"\xff"}').decode()
+    assert call("POST", PATH, raw=invalid, is_base64=True).json["code"] == "invalid_unicode"
+
+
+def test_the_body_is_json_whatever_its_content_type_says(call: Client) -> None:
+    form = {"content-type": "application/x-www-form-urlencoded"}
+    assert call("POST", PATH, HELLO, headers=form).status == 201
+    assert call("POST", PATH, raw="user_id=sarah", headers=form).json["code"] == "invalid_json"
+
+
+@pytest.mark.parametrize(
+    "query", [{"limit": 0}, {"limit": 101}, {"limit": "many"}, {"order": "up"}, {"at": 5}, {"api_key": "pal_x"}]
+)
+def test_a_wrong_or_unknown_parameter_is_422_and_named(call: Client, query: dict[str, Any]) -> None:
+    call.append("s", "hello")
+    answer = call("GET", PATH, query=query)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, next(iter(query)))
+
+
+@pytest.mark.parametrize("wait", [-1, 20.5, "long"])
+def test_a_wait_out_of_bounds_is_422(call: Client, wait: object) -> None:
+    assert call("DELETE", "/v1/sessions/s", query={"wait": wait}).status == 422
+
+
+def test_a_budget_that_is_too_small_names_the_minimum(call: Client) -> None:
+    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "u", "system": "s" * 2000})
+    call("POST", PATH, HELLO | {"user_id": "u"})
+    answer = call("GET", "/v1/sessions/s/context", query={"max_tokens": 150})
+    assert (answer.status, answer.json["code"]) == (422, "budget_too_small")
+    minimum = answer.json["minimum"]
+    assert str(minimum) in answer.json["detail"]
+    assert answer.json["errors"] == [{"field": "max_tokens", "message": f"at least {minimum}"}]
+    assert call("GET", "/v1/sessions/s/context", query={"max_tokens": minimum}).status == 200
+
+
+def test_a_model_that_nobody_knows_is_422(call: Client) -> None:
+    call.append("s", "hello")
+    answer = call("GET", "/v1/sessions/s/context", query={"model": "mystery-9000"})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "model")
+
+
+def test_every_call_on_an_unknown_session_is_404(call: Client) -> None:
+    calls = [
+        ("GET", "", None),
+        ("PUT", "", {}),
+        ("PATCH", "", {}),
+        ("DELETE", "", None),
+        ("POST", "/end", None),
+        ("GET", "/messages", None),
+        ("DELETE", "/messages", None),
+        ("GET", "/context", None),
+        ("POST", "/context", {}),
+        ("POST", "/prune", {"strategy": "fifo"}),
+        ("POST", "/prune", {"strategy": "summarize"}),
+        ("GET", "/compactions", None),
+        ("GET", "/compactions/1/messages", None),
+    ]
+    for method, rest, body in calls:
+        answer = call(method, f"/v1/sessions/nobody{rest}", body)
+        assert (answer.status, answer.json["code"]) == (404, "session_not_found"), (method, rest)
+
+
+def test_an_unknown_route_is_404_and_a_wrong_method_405(call: Client) -> None:
+    unknown = call("GET", "/v1/sessions/s/nothing")
+    assert (unknown.status, unknown.json["code"]) == (404, "route_not_found")
+    wrong = call("POST", "/v1/sessions/s", {})
+    assert (wrong.status, wrong.json["code"]) == (405, "method_not_allowed")
+    assert wrong.headers["Allow"] == "DELETE, GET, PATCH, PUT"
+    assert call("HEAD", "/v1/sessions/s").status == 405

@@ -1,0 +1,154 @@
+"""The context by GET and POST, compaction on demand, and pruning."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+PATH = "/v1/sessions/s/context"
+PRUNE = "/v1/sessions/s/prune"
+SMALL = {"max_tokens": 200, "keep_recent_turns": 1}
+
+
+def fill(call: Client, turns: int, *, memory: dict[str, Any] | None = None) -> None:
+    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": memory or {}})
+    for turn in range(turns):
+        call.append("s", f"{turn} " + "word " * 20)
+
+
+def contents(context: Any) -> list[str]:
+    return [message["content"] for message in context["messages"]]
+
+
+def test_the_context_is_what_the_model_shall_see(call: Client) -> None:
+    fill(call, 2)
+    context = call("GET", PATH).json
+    assert len(context["messages"]) == 2
+    assert context["tokens"]["context"] == context["tokens"]["window"] > 0
+    assert context["tokens"]["budget"] == 100_000
+    assert (context["compaction"], context["degraded"], context["memory_prompt"]) == ("none", [], "")
+    assert context["static_facts"] == context["extracted_facts"] == context["vector_matches"] == []
+
+
+def test_a_smaller_budget_shows_less_and_never_more_than_it_allows(call: Client) -> None:
+    fill(call, 10)
+    for budget in (110, 150, 200):
+        context = call("GET", PATH, query={"max_tokens": budget}).json
+        assert context["tokens"]["context"] <= context["tokens"]["budget"] == budget
+        assert contents(context)[-1].startswith("9")
+
+
+def test_a_models_name_gives_its_budget(call: Client) -> None:
+    fill(call, 1)
+    assert call("GET", PATH, query={"model": "gpt-4"}).json["tokens"]["budget"] == 8_192 - 4_000
+    assert call("POST", PATH, {"model": "gpt-4"}).json["tokens"]["budget"] == 8_192 - 4_000
+
+
+@pytest.mark.parametrize("message", ["and now?", {"role": "user", "content": "and now?", "name": None, "x": 1}])
+def test_a_given_message_is_weighed_and_not_stored(call: Client, message: object) -> None:
+    fill(call, 1)
+    context = call("POST", PATH, {"message": message}).json
+    assert context["messages"][-1] == {"role": "user", "content": "and now?"}
+    assert context["tokens"]["context"] > context["tokens"]["window"]
+    assert len(call("GET", "/v1/sessions/s/messages").json["messages"]) == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "field"),
+    [(5, "message"), ({"role": "assistant", "content": "hi"}, "message.role"), ({"role": "user"}, "message.content")],
+)
+def test_a_given_message_is_the_users(call: Client, message: object, field: str) -> None:
+    fill(call, 1)
+    answer = call("POST", PATH, {"message": message})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
+
+
+def test_a_message_larger_than_the_budget_is_cut_and_never_left_out(call: Client) -> None:
+    call.append("s", "word " * 2_000)
+    context = call("GET", PATH, query={"max_tokens": 200}).json
+    assert len(context["messages"]) == 1
+    assert context["tokens"]["context"] <= 200
+
+
+def test_post_without_a_body_is_the_context_as_by_get(call: Client) -> None:
+    fill(call, 2)
+    assert call("POST", PATH).json == call("GET", PATH).json
+
+
+def test_compacting_in_step_waits_for_the_summary(call: Client, service: Service) -> None:
+    fill(call, 12, memory=SMALL)
+    assert call("GET", PATH).json["compaction"] == "pending"
+    service.work_while_waiting()
+    for context in (call("GET", PATH, query={"compact": "sync"}).json, call("POST", PATH, {"compact": "sync"}).json):
+        assert context["compaction"] == "none"
+        assert contents(context)[0].startswith("CONVERSATION SUMMARY: ")
+        assert context["tokens"]["summary"] > 0
+
+
+def test_compacting_in_step_gives_up_waiting_and_says_so(call: Client) -> None:
+    fill(call, 12, memory=SMALL)
+    context = call("GET", PATH, query={"compact": "sync"}).json
+    assert context["compaction"] == "pending"
+    assert context["tokens"]["context"] <= 200
+
+
+def test_an_append_can_ask_for_a_compacted_context(call: Client, service: Service) -> None:
+    fill(call, 12, memory=SMALL)
+    service.work_while_waiting()
+    context = call.append("s", "and now?", context={"compact": "sync"}).json["context"]
+    assert contents(context)[0].startswith("CONVERSATION SUMMARY: ")
+    assert contents(context)[-1] == "and now?"
+
+
+def test_fifo_drops_the_oldest_at_once(call: Client) -> None:
+    fill(call, 10)
+    answer = call("POST", PRUNE, {"strategy": "fifo", "max_tokens": 120})
+    assert (answer.status, answer.json["state"], answer.json["job_id"]) == (200, "done", None)
+    assert answer.json["window"]["tokens"] <= 120
+    assert contents(answer.json["context"])[-1].startswith("9")
+    assert len(call("GET", "/v1/sessions/s/messages").json["messages"]) == 10
+
+
+def test_summarize_is_a_job(call: Client, service: Service) -> None:
+    fill(call, 10)
+    answer = call("POST", PRUNE, {"strategy": "summarize"})
+    assert (answer.status, answer.json["state"]) == (202, "pending")
+    assert answer.headers["Location"] == f"/v1/jobs/{answer.json['job_id']}"
+    service.world.drain()
+    assert call("GET", answer.headers["Location"]).json["state"] == "done"
+    assert contents(call("GET", PATH).json)[0].startswith("CONVERSATION SUMMARY: ")
+
+
+def test_whoever_waits_for_a_summary_gets_the_context(call: Client, service: Service) -> None:
+    fill(call, 10)
+    service.work_while_waiting()
+    answer = call("POST", PRUNE, {"strategy": "summarize", "wait": 20, "message": "and now?"})
+    assert (answer.status, answer.json["state"]) == (200, "done")
+    assert call("GET", f"/v1/jobs/{answer.json['job_id']}").json["state"] == "done"
+    assert contents(answer.json["context"])[0].startswith("CONVERSATION SUMMARY: ")
+    assert contents(answer.json["context"])[-1] == "and now?"
+
+
+def test_nothing_to_fold_is_200(call: Client) -> None:
+    fill(call, 1)
+    answer = call("POST", PRUNE, {"strategy": "summarize", "wait": 5})
+    assert (answer.status, answer.json["job_id"], answer.json["state"]) == (200, None, "done")
+    assert len(contents(answer.json["context"])) == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "field"),
+    [
+        ({}, "strategy"),
+        ({"strategy": "semantic"}, "strategy"),
+        ({"strategy": "fifo", "max_tokens": 0}, "max_tokens"),
+        ({"strategy": "fifo", "wait": 21}, "wait"),
+        ({"strategy": "fifo", "blocks": []}, "blocks"),
+    ],
+)
+def test_a_wrong_way_to_prune_is_422(call: Client, body: dict[str, Any], field: str) -> None:
+    fill(call, 1)
+    answer = call("POST", PRUNE, body)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)

@@ -1,0 +1,264 @@
+"""Memories through the front door: saved with an outcome, listed, changed, reverted, deleted, each with its past."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+MEMORIES = "/v1/users/sarah/memories"
+
+
+def employer(content: str, **more: Any) -> dict[str, Any]:
+    return {"type": "fact", "content": content, "topic_key": "Employer", **more}
+
+
+def ids(call: Client, **query: object) -> list[str]:
+    return [row["content"] for row in call("GET", MEMORIES, query=query).json["memories"]]
+
+
+def saved(call: Client, *memories: Any) -> list[str]:
+    """Save each by itself; their ids."""
+    return [call.save(memory).json["memories"][0]["id"] for memory in memories]
+
+
+def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
+    told = {
+        "type": "instruction",
+        "content": "Answer in German.",
+        "subject": "language",
+        "topic_key": "Answer  language!",
+        "keywords": ["german"],
+        "queries": ["Which language?"],
+        "importance": 0.9,
+        "confidence": 0.8,
+        "valid_from": "2025-12-24T18:00:00+01:00",
+        "agent_id": "hr-assistant",
+        "metadata": {"team": "hr", "level": 3, "is_vip": True, "share": 0.5},
+        "source": {"session_id": "s", "message_ids": ["m1"], "seqs": [4], "quote": "auf Deutsch bitte"},
+    }
+    answer = call.save(told)
+    assert answer.status == 201
+    (row,) = answer.json["memories"]
+    assert row == {
+        **told,
+        "id": row["id"],
+        "topic_key": "answer_language",
+        "valid_from": "2025-12-24T17:00:00.000Z",
+        "valid_to": None,
+        "status": "current",
+        "version": 1,
+        "created_at": "2026-01-01T00:00:00.000Z",
+        "supersedes": None,
+        "superseded_by": None,
+        "method": "given",
+        "expires_at": "2027-01-01T00:00:00.000Z",
+        "outcome": "created",
+    }
+    del row["outcome"]
+    assert call("GET", f"{MEMORIES}/{row['id']}").json == row
+    assert call("GET", MEMORIES).json == {"memories": [row], "next_cursor": None}
+
+
+def test_each_memory_of_a_request_has_its_outcome(call: Client) -> None:
+    call.save("likes tea", employer("works at A"))
+    answer = call.save("Likes tea.", employer("works at B"), "likes coffee")
+    assert [row["outcome"] for row in answer.json["memories"]] == ["unchanged", "superseded", "created"]
+    assert [row["version"] for row in answer.json["memories"]] == [1, 2, 1]
+    assert sorted(ids(call)) == ["likes coffee", "likes tea", "works at B"]
+
+
+def test_the_same_request_again_changes_nothing(call: Client) -> None:
+    told: list[Any] = [
+        employer("works at A"),
+        "likes tea",
+        {"type": "event", "content": "ran a race", "valid_from": "2025-06-01T10:00:00Z"},
+    ]
+    first = call.save(*told)
+    again = call.save(*told)
+    assert {row["outcome"] for row in again.json["memories"]} == {"unchanged"}
+    assert [row["id"] for row in again.json["memories"]] == [row["id"] for row in first.json["memories"]]
+
+
+def test_an_old_version_still_answers_and_says_what_came_after_it(call: Client, service: Service) -> None:
+    (old,) = saved(call, employer("works at A"))
+    service.clock.advance(60)
+    (new,) = saved(call, employer("works at B"))
+    row = call("GET", f"{MEMORIES}/{old}").json
+    assert (row["status"], row["superseded_by"], row["valid_to"]) == ("superseded", new, "2026-01-01T00:01:00.000Z")
+    row = call("GET", f"{MEMORIES}/{new}").json
+    assert (row["status"], row["supersedes"], row["version"], row["valid_to"]) == ("current", old, 2, None)
+    assert ids(call) == ["works at B"]
+
+
+def test_what_is_told_late_of_an_earlier_time_is_superseded_from_the_start(call: Client, service: Service) -> None:
+    service.clock.advance(3600)
+    call.save(employer("works at B", valid_from="2026-01-01T00:30:00Z"))
+    (late,) = call.save(employer("works at A", valid_from="2026-01-01T00:10:00Z")).json["memories"]
+    assert (late["outcome"], late["status"], late["version"]) == ("created", "superseded", 1)
+    assert late["valid_to"] == "2026-01-01T00:30:00.000Z"
+    assert ids(call) == ["works at B"]
+
+
+def test_a_client_whose_clock_is_ahead_does_not_hold_a_topic(call: Client, service: Service) -> None:
+    (row,) = call.save(employer("works at A", valid_from="2027-01-01T00:00:00Z")).json["memories"]
+    assert row["valid_from"] == "2026-01-01T00:00:00.000Z"
+    service.clock.advance(1)
+    saved(call, employer("works at B"))
+    assert ids(call) == ["works at B"]
+
+
+def test_history_has_every_version_newest_first_in_pages(call: Client, service: Service) -> None:
+    contents = [f"works at {name}" for name in "ABCDE"]
+    for content in contents:
+        (first,) = saved(call, employer(content))
+        service.clock.advance(60)
+    path = f"{MEMORIES}/{first}/history"
+    assert [row["content"] for row in call("GET", path).json["versions"]] == contents[::-1]
+    seen: list[int] = []
+    query: dict[str, object] | None = {"limit": 2, "order": "asc"}
+    while query is not None:
+        page = call("GET", path, query=query).json
+        seen += [row["version"] for row in page["versions"]]
+        query = {**query, "cursor": page["next_cursor"]} if page["next_cursor"] else None
+    assert seen == [1, 2, 3, 4, 5]
+
+
+def test_a_memory_without_a_topic_is_its_whole_history(call: Client) -> None:
+    (tea,) = saved(call, "likes tea")
+    assert [row["id"] for row in call("GET", f"{MEMORIES}/{tea}/history").json["versions"]] == [tea]
+
+
+def test_reverting_makes_an_old_value_a_new_version(call: Client, service: Service) -> None:
+    old, new = saved(call, employer("works at A"), employer("works at B"))
+    service.clock.advance(60)
+    answer = call("POST", f"{MEMORIES}/{old}/revert")
+    assert answer.status == 200
+    assert (answer.json["content"], answer.json["version"], answer.json["supersedes"]) == ("works at A", 3, new)
+    assert answer.json["id"] not in {old, new}
+    again = call("POST", f"{MEMORIES}/{answer.json['id']}/revert")
+    assert (again.status, again.json["code"]) == (409, "is_current")
+
+
+def test_new_content_supersedes_and_other_fields_change_in_place(call: Client, service: Service) -> None:
+    (tea,) = saved(call, {"type": "fact", "content": "likes tea", "metadata": {"a": 1}, "keywords": ["tea"]})
+    service.clock.advance(60)
+    change = {"importance": 0.9, "subject": "drinks", "metadata": {"b": 2}, "keywords": ["drink"]}
+    row = call("PATCH", f"{MEMORIES}/{tea}", change).json
+    assert row["id"] == tea
+    assert {name: row[name] for name in change} == change
+    row = call("PATCH", f"{MEMORIES}/{tea}", {"content": "likes coffee"}).json
+    assert (row["content"], row["supersedes"], row["version"], row["importance"]) == ("likes coffee", tea, 2, 0.9)
+    assert call("GET", f"{MEMORIES}/{tea}").json["status"] == "superseded"
+    refused = call("PATCH", f"{MEMORIES}/{tea}", {"importance": 0.1})
+    assert (refused.status, refused.json["code"]) == (409, "not_current")
+
+
+def test_a_deleted_memory_is_gone_and_no_older_one_comes_back(call: Client) -> None:
+    old, new = saved(call, employer("works at A"), employer("works at B"))
+    assert call("DELETE", f"{MEMORIES}/{new}").json == {"id": new, "deleted": True}
+    for method in ("GET", "DELETE"):
+        answer = call(method, f"{MEMORIES}/{new}")
+        assert (answer.status, answer.json["code"]) == (404, "memory_not_found")
+    assert ids(call) == []
+    assert call("GET", f"{MEMORIES}/{old}").json["status"] == "superseded"
+
+
+def test_memories_are_gone_when_their_days_are_over_unless_said_again(call: Client, service: Service) -> None:
+    call("PUT", "/v1/settings", {"memory_days": 10})
+    tea, coffee = saved(call, "likes tea", "likes coffee")
+    service.clock.advance(9 * 24 * 3600)
+    saved(call, "likes tea")
+    service.clock.advance(2 * 24 * 3600)
+    assert ids(call) == ["likes tea"]
+    assert call("GET", f"{MEMORIES}/{tea}").status == 200
+    assert call("GET", f"{MEMORIES}/{coffee}").status == 404
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"types": "event"}, ["ran"]),
+        ({"types": "event,task"}, ["call Ann", "ran"]),
+        ({"min_importance": 0.8}, ["ran"]),
+        ({"subject": "sport, outdoors"}, ["ran"]),
+        ({"session_id": "s1"}, ["ran"]),
+        ({"agent_id": "coach"}, ["likes tea"]),
+        ({"created_after": "2026-01-01T00:01:00Z"}, ["call Ann", "ran"]),
+        ({"created_before": "2026-01-01T00:01:00Z"}, ["ran", "likes tea"]),
+        ({"created_after": "2026-01-01T01:30:00+01:00", "types": "fact"}, []),
+        ({"metadata": "level=3"}, ["ran"]),
+        ({"metadata": "level=3,ok=true"}, ["ran"]),
+        ({"metadata": 'level="3"'}, ["likes tea"]),
+        ({"metadata": "where=a=b"}, ["likes tea"]),
+        ({"metadata": "level=4"}, []),
+        ({"order": "asc"}, ["likes tea", "ran", "call Ann"]),
+        ({}, ["call Ann", "ran", "likes tea"]),
+    ],
+)
+def test_a_list_holds_what_its_filters_let_through(
+    call: Client, service: Service, query: dict[str, object], expected: list[str]
+) -> None:
+    tea = {"type": "fact", "content": "likes tea", "agent_id": "coach", "metadata": {"level": "3", "where": "a=b"}}
+    ran = {
+        "type": "event",
+        "content": "ran",
+        "importance": 0.8,
+        "subject": "sport, outdoors",
+        "source": {"session_id": "s1"},
+        "metadata": {"level": 3, "ok": True},
+    }
+    for memory in (tea, ran, {"type": "task", "content": "call Ann"}):
+        call.save(memory)
+        service.clock.advance(60)
+    assert ids(call, **query) == expected
+
+
+def test_pages_of_a_filtered_list_hold_everything_once(call: Client, service: Service) -> None:
+    for number in range(25):
+        call.save({"type": "fact" if number % 3 else "event", "content": f"no {number}", "importance": number % 2})
+        service.clock.advance(1)
+    seen: list[str] = []
+    query: dict[str, object] | None = {"limit": 4, "types": "fact", "min_importance": 1}
+    while query is not None:
+        page = call("GET", MEMORIES, query=query).json
+        assert len(page["memories"]) <= 4
+        seen += [row["content"] for row in page["memories"]]
+        query = {**query, "cursor": page["next_cursor"]} if page["next_cursor"] else None
+    assert seen == [f"no {number}" for number in range(24, -1, -1) if number % 3 and number % 2]
+
+
+def test_a_page_of_large_memories_holds_as_many_as_an_answer_can(call: Client) -> None:
+    large = {
+        "type": "fact",
+        "metadata": dict.fromkeys(map(str, range(64)), "漢" * 256),
+        "queries": ["漢" * 300] * 20,
+        "keywords": ["漢" * 100] * 50,
+    }
+    for start in range(0, 100, 20):
+        call.save(*({**large, "content": f"{start + number} " + "漢" * 3900} for number in range(20)))
+    seen = 0
+    query: dict[str, object] = {"limit": 100}
+    for _ in range(10):
+        answer = call("GET", MEMORIES, query=query)
+        assert answer.status == 200
+        assert len(answer.json["memories"]) < 100
+        seen += len(answer.json["memories"])
+        if answer.json["next_cursor"] is None:
+            break
+        query["cursor"] = answer.json["next_cursor"]
+    assert seen == 100
+
+
+def test_users_are_listed_by_id_and_counted_by_type(call: Client) -> None:
+    for user in ("zoe", "ann", "bob"):
+        call.save("likes tea", {"type": "task", "content": "call"}, user=user)
+    page = call("GET", "/v1/users", query={"limit": 2}).json
+    assert page["users"] == [{"user_id": "ann"}, {"user_id": "bob"}]
+    rest = call("GET", "/v1/users", query={"limit": 2, "cursor": page["next_cursor"]}).json
+    assert rest == {"users": [{"user_id": "zoe"}], "next_cursor": None}
+    call.save(employer("works at A"), employer("works at B"), user="ann")
+    counts = {"fact": 2, "event": 0, "instruction": 0, "task": 1, "total": 3}
+    assert call("GET", "/v1/users/ann").json == {"user_id": "ann", "memories": counts}
+    assert call("GET", "/v1/users/nobody").json["memories"]["total"] == 0

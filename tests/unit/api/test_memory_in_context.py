@@ -1,0 +1,133 @@
+"""What long-term memory brings into a context, by GET from the tables alone, by POST with what resembles a message."""
+
+import pytest
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+CONTEXT = "/v1/sessions/new/context"
+BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
+
+
+@pytest.fixture
+def told(call: Client, service: Service) -> Client:
+    """Sarah told of herself weeks ago; today she begins a session whose context has all three blocks."""
+    call("PUT", "/v1/static-facts/remote-work", {"content": "Work from home <two> days a week."})
+    call("PUT", "/v1/static-facts/sales-only", {"content": "Sales travels.", "agent_id": "sales"})
+    call.append("old", "fact: works in Marketing", "My dentist is called Molar.")
+    call("POST", "/v1/sessions/old/extract", {})
+    service.drain()
+    service.brought_up_to_date()
+    memory = {"blocks": BLOCKS, "max_tokens": 4000}
+    call("POST", "/v1/sessions", {"session_id": "new", "user_id": "sarah", "agent_id": "hr", "memory": memory})
+    call.append("new", "Who am I?")
+    return call
+
+
+def test_get_brings_what_the_tables_hold(told: Client) -> None:
+    context = told("GET", CONTEXT).json
+    assert [fact["content"] for fact in context["static_facts"]] == ["Work from home <two> days a week."]
+    (fact,) = context["extracted_facts"]
+    assert (fact["type"], fact["content"], fact["source"]["session_id"]) == ("fact", "works in Marketing", "old")
+    assert context["vector_matches"] == []
+    assert context["memory_prompt"].startswith("<memory>")
+    assert "works in Marketing" in context["memory_prompt"]
+    assert "&lt;two&gt;" in context["memory_prompt"]
+    assert [message["content"] for message in context["messages"]] == ["Who am I?"]
+    assert "tools" not in context
+
+
+def test_post_brings_what_resembles_the_message_too(told: Client, service: Service) -> None:
+    context = told("POST", CONTEXT, {"message": "When do I see my dentist Molar?"}).json
+    (match,) = [each for each in context["vector_matches"] if "Molar" in each["content"]]
+    assert (match["role"], match["source"]["session_id"], match["source"]["seqs"]) == ("user", "old", [2])
+    assert context["messages"][-1]["content"] == "When do I see my dentist Molar?"
+    assert context["degraded"] == []
+    assert told("GET", "/v1/sessions/new").json["totals"]["messages"] == 1
+
+
+def test_what_is_down_is_named_and_the_context_answers(told: Client, service: Service) -> None:
+    service.index.down = True
+    context = told("POST", CONTEXT, {"message": "When do I see my dentist?"})
+    assert (context.status, context.json["degraded"]) == (200, ["vector"])
+    assert context.json["extracted_facts"]
+    service.embedder = None
+    service.index.down = False
+    assert told("POST", CONTEXT, {"message": "dentist"}).json["degraded"] == ["vector"]
+
+
+def test_an_append_that_asks_for_the_context_gets_it_as_get_gives_it(told: Client) -> None:
+    appended = told.append("new", "And what do I do?", context={}).json
+    assert appended["context"] == told("GET", CONTEXT).json
+
+
+def test_an_explanation_says_why_each_part_is_there(told: Client) -> None:
+    for context in (told("GET", CONTEXT, query={"explain": "true"}), told("POST", CONTEXT, {"explain": True})):
+        trace = context.json["trace"]
+        assert {"strategy", "window", "parts", "cuts", "left_out", "failures"} <= set(trace)
+    assert "trace" not in told("GET", CONTEXT).json
+
+
+def test_at_gives_the_window_as_it_stood(told: Client) -> None:
+    told.append("new", "second")
+    told.append("new", "third")
+    shown = told("GET", CONTEXT, query={"at": 2}).json["messages"]
+    assert [message["content"] for message in shown] == ["Who am I?", "second"]
+    assert told("POST", CONTEXT, {"at": 1}).json["messages"][-1]["content"] == "Who am I?"
+    unknown = told("GET", CONTEXT, query={"at": 9})
+    assert (unknown.status, unknown.json["code"]) == (404, "message_not_found")
+
+
+def test_with_auto_recall_the_context_carries_the_tool(told: Client) -> None:
+    told("PATCH", "/v1/sessions/new", {"memory": {"auto_recall": True}})
+    (tool,) = told("GET", CONTEXT).json["tools"]
+    assert tool["function"]["name"] == "search_memory_tool"
+
+
+def test_memory_stands_in_the_system_prompt_only_if_so_configured(told: Client) -> None:
+    told("PATCH", "/v1/sessions/new", {"memory": {"insert_into_system_prompt": True}, "system": "Be brief."})
+    system = told("GET", CONTEXT).json["messages"][0]
+    assert system["role"] == "system"
+    assert system["content"].startswith("Be brief.")
+    assert "<memory>" in system["content"]
+
+
+def test_another_users_session_brings_nothing_of_sarahs(told: Client) -> None:
+    memory = {"blocks": BLOCKS, "max_tokens": 4000}
+    told("POST", "/v1/sessions", {"session_id": "his", "user_id": "bob", "memory": memory})
+    told.append("his", "Who am I?", user_id="bob")
+    context = told("POST", "/v1/sessions/his/context", {"message": "dentist Molar, Marketing"}).json
+    assert (context["extracted_facts"], context["vector_matches"]) == ([], [])
+    assert "Marketing" not in context["memory_prompt"]
+
+
+@pytest.mark.parametrize("query", [{"explain": "maybe"}, {"at": 0}, {"message": "hello"}])
+def test_a_wrong_parameter_is_422(told: Client, query: dict[str, object]) -> None:
+    answer = told("GET", CONTEXT, query=query)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, next(iter(query)))
+
+
+def test_sessions_are_found_by_words_that_were_said(told: Client) -> None:
+    found = told("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).json
+    assert [row["session_id"] for row in found["sessions"]] == ["old"]
+    assert found["next_cursor"] is None
+    for more in ({"q": "nothing like that"}, {"q": "dentist", "agent_id": "hr"}, {"q": "dentist", "status": "ended"}):
+        assert told("GET", "/v1/sessions", query={"user_id": "sarah", **more}).json["sessions"] == []
+    assert told("GET", "/v1/sessions", query={"user_id": "bob", "q": "dentist"}).json["sessions"] == []
+
+
+def test_a_deleted_session_is_not_found(told: Client) -> None:
+    told("DELETE", "/v1/sessions/old")
+    assert told("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).json["sessions"] == []
+
+
+@pytest.mark.parametrize(("query", "field"), [({"q": "x"}, "user_id"), ({"q": "", "user_id": "sarah"}, "q")])
+def test_words_are_looked_for_in_one_users_sessions(told: Client, query: dict[str, object], field: str) -> None:
+    answer = told("GET", "/v1/sessions", query=query)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
+
+
+def test_a_search_that_is_down_is_said(told: Client, service: Service) -> None:
+    service.index.down = True
+    assert told("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).status == 503
+    assert told("GET", "/v1/sessions", query={"user_id": "sarah"}).status == 200

@@ -1,0 +1,181 @@
+"""The description that is served is the one that the routes make, and real answers keep to it."""
+
+import json
+from collections.abc import Iterator
+from importlib import resources
+from typing import Any
+
+import pytest
+from openapi_schema_validator import OAS31Validator
+from openapi_spec_validator import validate
+from palimpsest.api import examples, memory_examples
+from palimpsest.api.app import resolver
+from palimpsest.api.openapi import ANSWERS, EXAMPLES, ROUTERS, description, written
+
+from tests.unit.api.conftest import Service
+
+DESCRIPTION = description()
+
+
+def operations() -> Iterator[tuple[str, str, dict[str, Any]]]:
+    for path, methods in DESCRIPTION["paths"].items():
+        for method, operation in methods.items():
+            yield path, method, operation
+
+
+def schema(name: str) -> dict[str, Any]:
+    text = json.dumps(DESCRIPTION["components"]["schemas"]).replace("#/components/schemas/", "#/$defs/")
+    return {"$ref": f"#/$defs/{name}", "$defs": json.loads(text)}
+
+
+def test_the_checked_in_description_is_the_generated_one() -> None:
+    checked_in = resources.files("palimpsest.api").joinpath("openapi.json").read_text()
+    assert checked_in == written(), "python -m palimpsest.api.openapi > …/api/openapi.json"
+
+
+def test_it_is_valid_openapi_3_1() -> None:
+    assert DESCRIPTION["openapi"].startswith("3.1")
+    validate(DESCRIPTION)
+
+
+def test_it_has_every_route_and_no_other() -> None:
+    app = resolver(ROUTERS)
+    routes = {(route.openapi_path, route.method.lower()) for route in app._static_routes + app._dynamic_routes}
+    site = {("/v1/health", "get"), ("/v1/openapi.json", "get"), ("/v1/docs", "get")}
+    assert {(path, method) for path, method, _ in operations()} == routes | site
+
+
+def test_every_operation_says_what_it_is_and_how_it_fails() -> None:
+    for path, method, operation in operations():
+        assert operation["summary"], (path, method)
+        assert operation["description"], (path, method)
+        if operation["tags"] == ["site"]:
+            assert operation["security"] == []
+            continue
+        assert {"400", "401", "403", "422", "429", "500", "503"} <= set(operation["responses"])
+        assert set(map(str, ANSWERS[operation["operationId"]])) <= set(operation["responses"])
+        for parameter in operation.get("parameters", ()):
+            assert parameter["description"], (path, method, parameter["name"])
+
+
+@pytest.mark.parametrize(
+    ("name", "example"), [*examples.REQUESTS.items(), *memory_examples.REQUESTS.items(), *EXAMPLES.items()]
+)
+def test_an_example_is_one(name: str, example: dict[str, Any]) -> None:
+    OAS31Validator(schema(name)).validate(example)
+
+
+def test_requests_as_in_the_examples_are_taken(service: Service) -> None:
+    call = service.client()
+    service.work_while_waiting()
+    told = examples.REQUESTS
+    said = [
+        ("POST", "/v1/sessions", told["NewSession"], 201),
+        ("POST", "/v1/sessions/onboarding-7/messages", told["AppendRequest"], 201),
+        ("POST", "/v1/sessions/onboarding-7/context", told["ContextRequest"], 200),
+        ("POST", "/v1/sessions/onboarding-7/prune", told["PruneRequest"], 200),
+        ("PATCH", "/v1/sessions/onboarding-7", told["SessionChange"], 200),
+        ("PUT", "/v1/sessions/onboarding-7", told["SessionSetup"], 200),
+        ("PUT", "/v1/settings", told["NewTenantSettings"], 200),
+    ]
+    for method, path, body, status in said:
+        assert call(method, path, body).status == status, path
+
+
+def test_requests_to_long_term_memory_as_in_the_examples_are_taken(service: Service) -> None:
+    call = service.client()
+    service.work_while_waiting()
+    told = memory_examples.REQUESTS
+    saved = call("POST", "/v1/users/sarah/memories", told["NewMemories"])
+    assert saved.status == 201
+    memory = f"/v1/users/sarah/memories/{saved.json['memories'][0]['id']}"
+    assert call("PATCH", memory, told["MemoryChange"]).status == 200
+    for method, path, name, status in (
+        ("POST", "/v1/users/sarah/memories/forget", "ForgetRequest", 200),
+        ("POST", "/v1/users/sarah/ingest", "IngestRequest", 200),
+        ("POST", "/v1/users/sarah/recall", "RecallBody", 200),
+        ("POST", "/v1/users/sarah/memories/search", "SearchBody", 200),
+        ("POST", "/v1/users/sarah/tools/search_memory_tool", "ToolCallBody", 200),
+        ("PUT", "/v1/static-facts/remote-work", "StaticFactBody", 201),
+        ("POST", "/v1/sessions/onboarding-7/extract", "ExtractRequest", 200),
+    ):
+        body = examples.REQUESTS.get(name) or told[name]
+        assert call(method, path, body).status == status, path
+
+
+def test_real_answers_of_long_term_memory_keep_to_the_description(service: Service) -> None:
+    call = service.client()
+    saved = call.save(
+        {"type": "fact", "content": "works at A", "topic_key": "employer", "metadata": {"n": 1}}, "likes tea"
+    )
+    old = f"/v1/users/sarah/memories/{saved.json['memories'][0]['id']}"
+    changed = call("PATCH", old, {"content": "works at B"})
+    forget = "/v1/users/sarah/memories/forget"
+    call.append("s", "fact: likes coffee", "tea or coffee?")
+    memory = {
+        "memory": {"blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}], "auto_recall": True}
+    }
+    call("PATCH", "/v1/sessions/s", memory)
+    tea = {"query": "tea", "explain": True, "answer": True}
+    fact = call("PUT", "/v1/static-facts/f", {"content": "Tea is free."})
+    service.brought_up_to_date()
+    for answer, name in (
+        (saved, "SavedMemories"),
+        (changed, "Memory"),
+        (call("GET", old), "Memory"),
+        (call("GET", "/v1/users/sarah/memories"), "MemoryPage"),
+        (call("GET", f"{old}/history"), "MemoryVersions"),
+        (call("POST", "/v1/users/sarah/recall", tea), "Recalled"),
+        (call("POST", "/v1/users/sarah/memories/search", {"query": "tea", "mode": "vector"}), "FoundMemories"),
+        (call("GET", "/v1/tools"), "Tools"),
+        (call("POST", "/v1/users/sarah/tools/search_memory_tool", {"arguments": {"query": "tea"}}), "ToolMessage"),
+        (fact, "StaticFact"),
+        (call("GET", "/v1/static-facts"), "StaticFacts"),
+        (call("DELETE", "/v1/static-facts/f"), "Deleted"),
+        (call("POST", "/v1/sessions/s/context", {"message": "tea", "explain": True}), "Context"),
+        (
+            ingested := call("POST", "/v1/users/sarah/ingest", {"messages": [{"role": "user", "content": "hm"}]}),
+            "JobPending",
+        ),
+        (call("POST", "/v1/sessions/s/extract", {}), "JobPending"),
+        (call("GET", "/v1/jobs", query={"user_id": "sarah"}), "JobPage"),
+        (call("POST", f"{ingested.headers['Location']}/retry"), "Problem"),
+        (call("POST", f"{old}/revert"), "Memory"),
+        (call("DELETE", old), "Deleted"),
+        (call("GET", old), "Problem"),
+        (call("POST", forget, {"filter": {"types": ["fact"]}, "dry_run": True}), "WouldForget"),
+        (forgetting := call("POST", forget, {"filter": {"types": ["fact"]}}), "JobPending"),
+        (call("GET", forgetting.headers["Location"]), "Job"),
+        (call("GET", "/v1/users"), "UserPage"),
+        (call("GET", "/v1/users/sarah"), "User"),
+    ):
+        OAS31Validator(schema(name)).validate(answer.json)
+
+
+def test_real_answers_keep_to_the_description(service: Service) -> None:
+    call = service.client()
+    memory = {"max_tokens": 200, "keep_recent_turns": 1}
+    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "u", "memory": memory})
+    for turn in range(12):
+        appended = call.append("s", f"{turn} " + "word " * 20, user_id="u", context={})
+        service.world.drain()
+    n = call("GET", "/v1/sessions/s/compactions").json["compactions"][0]["n"]
+    for answer, name in (
+        (appended, "Appended"),
+        (call("GET", "/v1/sessions/s"), "Session"),
+        (call("GET", "/v1/sessions"), "SessionPage"),
+        (call("GET", "/v1/sessions/s/messages"), "MessagePage"),
+        (call("GET", "/v1/sessions/s/context"), "Context"),
+        (call("GET", "/v1/sessions/s/compactions"), "CompactionPage"),
+        (call("GET", f"/v1/sessions/s/compactions/{n}/messages"), "MessagePage"),
+        (call("POST", "/v1/sessions/s/prune", {"strategy": "fifo"}), "Pruned"),
+        (call("GET", "/v1/settings"), "TenantSettings"),
+        (call("GET", "/v1/sessions/s/context", query={"max_tokens": 1}), "Problem"),
+        (call("DELETE", "/v1/sessions/s/messages"), "WindowEmptied"),
+        (call("DELETE", "/v1/sessions/s/messages", query={"from": 3}), "JobPending"),
+        (deleted := call("DELETE", "/v1/sessions/s"), "JobPending"),
+        (call("GET", deleted.headers["Location"]), "Job"),
+        (call("GET", "/v1/sessions/s"), "Problem"),
+    ):
+        OAS31Validator(schema(name)).validate(answer.json)
+    assert appended.status == 201

@@ -1,0 +1,192 @@
+"""The edge of the functions behind stream and queues: which records failed, when they come again, and who is told."""
+
+import json
+from dataclasses import dataclass, field
+from io import StringIO
+from typing import Any
+
+import pytest
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from palimpsest.adapters.in_memory.queues import InMemoryQueues
+from palimpsest.api.records import LONGEST_BACKOFF, backoff, queue_batch, queue_record, stream_batch
+from palimpsest.domain.jobs import MAX_RECEIVES
+from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.observability import logger
+from palimpsest.ports.queues import JobNotice
+from palimpsest.usecases.dispatch import Dispatch
+
+from tests.unit.api.gateway import LambdaContext
+from tests.unit.api.handlers import ROOT, load
+
+NOTICE = JobNotice("acme", "job_4c2f", "summarize")
+SECRET = "4111 1111 1111 1111"
+
+
+@dataclass
+class Worker:
+    """A worker whose step fails as told, and that notes what it was asked."""
+
+    failure: Exception | None = None
+    done: list[JobNotice] = field(default_factory=list)
+    given_up: list[tuple[JobNotice, str]] = field(default_factory=list)
+    hidden: list[int] = field(default_factory=list)
+
+    def step(self, notice: JobNotice) -> None:
+        if self.failure is not None:
+            raise self.failure
+        self.done.append(notice)
+
+    def give_up(self, notice: JobNotice, *, error: str) -> None:
+        self.given_up.append((notice, error))
+
+    def hide(self, receipt_handle: str, *, seconds: int) -> None:
+        self.hidden.append(seconds)
+
+    def handle(self, record: SQSRecord) -> None:
+        queue_record(record, step=self.step, give_up=self.give_up, hide=self.hide)
+
+    def receive(self, *records: dict[str, Any]) -> list[str]:
+        """The messages that the queue is to keep."""
+        answer = queue_batch({"Records": list(records)}, LambdaContext(), handle=self.handle)  # type: ignore[arg-type]
+        return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+def message(number: int = 1, *, receives: int = 1, body: str | None = None) -> dict[str, Any]:
+    sample: dict[str, Any] = json.loads((ROOT / "events/summarize/job.json").read_text())["Records"][0]
+    notice = {"tenant": NOTICE.tenant, "job_id": NOTICE.job_id, "kind": NOTICE.kind}
+    attributes = {**sample["attributes"], "ApproximateReceiveCount": str(receives)}
+    return {**sample, "messageId": f"m{number}", "attributes": attributes, "body": body or json.dumps(notice)}
+
+
+def change(number: int, *, kind: str = "summarize") -> dict[str, Any]:
+    """A stream record that inserts a job."""
+    sample: dict[str, Any] = json.loads((ROOT / "events/dispatch/jobs.json").read_text())["Records"][0]
+    image = sample["dynamodb"]["NewImage"]
+    image["pk"]["S"] = sample["dynamodb"]["Keys"]["pk"]["S"] = f"acme#job#job_{number}"
+    image["kind"]["S"] = kind
+    sample["dynamodb"]["SequenceNumber"] = str(number)
+    return sample
+
+
+def streamed(*records: dict[str, Any], queues: InMemoryQueues) -> list[str]:
+    """The sequence numbers from which the stream goes on."""
+    answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=Dispatch(queues))  # type: ignore[arg-type]
+    return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
+
+
+@pytest.fixture
+def log(monkeypatch: pytest.MonkeyPatch) -> StringIO:
+    kept = StringIO()
+    monkeypatch.setattr(logger.registered_handler, "stream", kept)
+    return kept
+
+
+def test_one_bad_record_of_ten_is_parked_and_the_other_nine_go_on() -> None:
+    queues = InMemoryQueues()
+    records = [change(number, kind="unknown" if number == 4 else "summarize") for number in range(10)]
+    assert streamed(*records, queues=queues) == []
+    assert [notice.job_id for notice in queues.sent] == [f"job_{number}" for number in range(10) if number != 4]
+    [parked] = queues.parked
+    assert json.loads(parked)["keys"]["pk"] == {"S": "acme#job#job_4"}
+
+
+@pytest.mark.parametrize(
+    "image",
+    [
+        {},
+        {"pk": {"S": "acme"}},
+        {"pk": {"S": "acme#s"}, "kind": {"S": "summarize"}},
+        {"pk": {"S": "a#b#c#d"}, "kind": {"S": "summarize"}},
+        {"pk": {"S": "acme#job#.."}, "kind": {"S": "summarize"}},
+        {"pk": {"N": "1"}, "kind": {"S": "summarize"}},
+        {"pk": {"S": "acme#job#job_1"}, "kind": {"S": ["summarize"]}},
+        {"pk": "acme#job#job_1", "kind": {"S": "summarize"}},
+    ],
+)
+def test_a_record_that_makes_no_sense_is_parked_by_its_keys_alone(image: dict[str, Any]) -> None:
+    queues = InMemoryQueues()
+    record = change(1)
+    record["dynamodb"]["NewImage"] = {**image, "text": {"S": SECRET}}
+    assert streamed(record, queues=queues) == []
+    assert queues.sent == []
+    assert json.loads(queues.parked[0]) == {"event_id": record["eventID"], "keys": record["dynamodb"]["Keys"]}
+
+
+def test_a_record_without_anything_is_parked_too() -> None:
+    queues = InMemoryQueues()
+    assert streamed({"eventID": "1", "eventName": "INSERT", "dynamodb": {}}, queues=queues) == []
+    assert len(queues.parked) == 1
+
+
+def test_a_stream_whose_queues_are_down_comes_again_from_where_it_stopped() -> None:
+    queues = InMemoryQueues()
+    queues.is_down = True
+    assert streamed(change(7), change(8), queues=queues)[0] == "7"
+    queues.is_down = False
+    assert streamed(change(7), change(8), queues=queues) == []
+    assert [notice.job_id for notice in queues.sent] == ["job_7", "job_8"]
+
+
+def test_a_step_that_is_done_leaves_nothing_to_do() -> None:
+    worker = Worker()
+    assert worker.receive(message()) == []
+    assert (worker.done, worker.hidden, worker.given_up) == ([NOTICE], [], [])
+
+
+def test_only_the_message_that_failed_comes_again() -> None:
+    worker = Worker()
+    bad = message(4, body="no notice")
+    assert worker.receive(*(bad if number == 4 else message(number) for number in range(10))) == ["m4"]
+    assert len(worker.done) == 9
+
+
+def test_a_failed_step_waits_as_long_as_the_provider_asked() -> None:
+    worker = Worker(ModelUnavailable("busy", retry_after=37.0))
+    assert worker.receive(message()) == ["m1"]
+    assert worker.hidden == [37]
+
+
+@pytest.mark.parametrize(("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_BACKOFF)])
+def test_no_provider_can_ask_for_a_hot_loop_or_for_ever(asked: float, waits: int) -> None:
+    assert backoff(ModelUnavailable("busy", retry_after=asked), receives=1) == waits
+
+
+def test_without_a_word_from_the_provider_the_wait_doubles_with_jitter() -> None:
+    for receives, longest in ((1, 5), (2, 10), (3, 20), (20, LONGEST_BACKOFF)):
+        waits = {backoff(Unavailable("later"), receives=receives) for _ in range(200)}
+        assert len(waits) > 1
+        assert longest / 2 <= min(waits)
+        assert max(waits) <= longest + 1
+
+
+@pytest.mark.parametrize("receives", range(1, MAX_RECEIVES + 1))
+def test_a_job_fails_with_the_last_receive_of_its_message_and_not_before(receives: int) -> None:
+    worker = Worker(ModelUnavailable("busy"))
+    assert worker.receive(message(receives=receives)) == ["m1"]
+    assert worker.given_up == ([(NOTICE, "model_unavailable")] if receives == MAX_RECEIVES else [])
+    assert (worker.hidden == [0]) is (receives == MAX_RECEIVES)
+
+
+@pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', "{}", '{"kind": "summarize"}', '{"kind": "rm -rf"}'])
+def test_a_message_that_names_no_job_goes_to_the_dead_letters_without_waiting(body: str) -> None:
+    worker = Worker()
+    assert worker.receive(message(body=body or " ")) == ["m1"]
+    assert (worker.hidden, worker.done, worker.given_up) == ([0], [], [])
+
+
+def test_logs_name_jobs_and_failures_and_never_what_they_were_about(log: StringIO) -> None:
+    worker = Worker(ValueError(SECRET))
+    worker.receive(message(), message(2, body=SECRET))
+    streamed(change(1), {**change(2), "text": SECRET}, queues=InMemoryQueues())
+    assert NOTICE.job_id in log.getvalue()
+    assert "ValueError" in log.getvalue()
+    assert SECRET not in log.getvalue()
+
+
+@pytest.mark.parametrize("function", ["summarize", "sweep"])
+def test_a_function_that_is_told_too_little_fails_its_batch_and_says_what_is_missing(
+    function: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SESSIONS_TABLE", raising=False)
+    with pytest.raises(RuntimeError, match="SESSIONS_TABLE"):
+        load(function).handler({"Records": [message()]}, LambdaContext())

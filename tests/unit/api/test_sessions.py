@@ -1,0 +1,183 @@
+"""Sessions are begun, configured, read, listed, ended and deleted."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Answer, Client
+
+NEW = {"session_id": "s", "user_id": "sarah", "agent_id": "hr", "system": "Be kind.", "metadata": {"channel": "chat"}}
+
+
+def create(call: Client, **more: Any) -> Answer:
+    return call("POST", "/v1/sessions", {**NEW, **more})
+
+
+def test_a_session_begins_with_what_it_was_told(call: Client) -> None:
+    answer = create(call, memory={"strategy": "trim", "max_tokens": 900})
+    session = answer.json
+    assert answer.status == 201
+    assert call("GET", "/v1/sessions/s").json == session
+    assert {name: session[name] for name in NEW} == NEW
+    assert session["memory"] | {"strategy": "trim", "max_tokens": 900, "max_memory_tokens": 500} == session["memory"]
+    assert session["window"]["messages"] == 0
+    assert session["window"]["tokens"] > 0
+    assert (session["status"], session["compaction"]) == ("active", "none")
+    assert session["expires_at"] > session["created_at"]
+
+
+def test_a_session_without_an_id_gets_one(call: Client) -> None:
+    session = call("POST", "/v1/sessions", {"user_id": "sarah"}).json
+    assert call("GET", f"/v1/sessions/{session['session_id']}").json == session
+
+
+def test_beginning_it_again_gives_the_same_until_it_has_messages(call: Client) -> None:
+    first = create(call).json
+    again = create(call)
+    assert (again.status, again.json) == (200, first)
+    assert create(call, system="Be brief.").json["code"] == "session_exists"
+    assert create(call, user_id="tom").json["code"] == "owner_mismatch"
+    call("POST", "/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hello"}]})
+    assert create(call).status == 409
+
+
+def test_a_session_needs_a_user(call: Client) -> None:
+    answer = call("POST", "/v1/sessions", {"session_id": "s"})
+    assert (answer.status, answer.json["errors"]) == (422, [{"field": "user_id", "message": "is required"}])
+
+
+def test_put_replaces_and_what_is_not_said_is_the_default_again(call: Client) -> None:
+    create(call, memory={"max_tokens": 900, "keep_recent_turns": 2})
+    session = call("PUT", "/v1/sessions/s", {"memory": {"keep_recent_turns": 3}}).json
+    assert (session["system"], session["metadata"]) == (None, {})
+    assert (session["memory"]["max_tokens"], session["memory"]["keep_recent_turns"]) == (100_000, 3)
+
+
+def test_what_get_gives_can_be_put_back(call: Client) -> None:
+    session = create(call, memory={"max_tokens": 900}).json
+    told = {name: session[name] for name in ("user_id", "agent_id", "system", "memory", "metadata")}
+    again = call("PUT", "/v1/sessions/s", told)
+    assert again.status == 200
+    assert {name: again.json[name] for name in told} == told
+
+
+def test_patch_changes_what_is_said(call: Client) -> None:
+    create(call, memory={"max_tokens": 900, "keep_recent_turns": 2})
+    change = {"memory": {"keep_recent_turns": 3}, "metadata": {"channel": None, "mood": "good"}}
+    session = call("PATCH", "/v1/sessions/s", change).json
+    assert (session["system"], session["metadata"]) == ("Be kind.", {"mood": "good"})
+    assert (session["memory"]["max_tokens"], session["memory"]["keep_recent_turns"]) == (900, 3)
+    assert call("PATCH", "/v1/sessions/s", {"system": None}).json["system"] is None
+
+
+@pytest.mark.parametrize("method", ["PUT", "PATCH"])
+@pytest.mark.parametrize("other", [{"user_id": "tom"}, {"agent_id": "sales"}])
+def test_a_session_keeps_its_user_and_agent(call: Client, method: str, other: dict[str, str]) -> None:
+    before = create(call).json
+    answer = call(method, "/v1/sessions/s", {**other, "system": "Mine now."})
+    assert (answer.status, answer.json["code"]) == (409, "owner_mismatch")
+    assert call("GET", "/v1/sessions/s").json == before
+
+
+def test_a_system_message_that_is_more_than_text_comes_back_as_it_is(call: Client) -> None:
+    system = {"role": "developer", "content": [{"type": "text", "text": "Be kind."}]}
+    assert create(call, system=system).json["system"] == system
+    answer = call("PATCH", "/v1/sessions/s", {"system": {"role": "user", "content": "Be kind."}})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "system.role")
+
+
+def test_ending_is_a_state_and_can_be_repeated(call: Client) -> None:
+    create(call)
+    assert call("POST", "/v1/sessions/s/end").json["status"] == "ended"
+    assert call("POST", "/v1/sessions/s/end", {}).status == 200
+
+
+def test_a_deleted_session_is_gone_and_its_job_can_be_read(call: Client, service: Service) -> None:
+    create(call)
+    call("POST", "/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hello"}]})
+    answer = call("DELETE", "/v1/sessions/s")
+    job_id = answer.json["job_id"]
+    assert (answer.status, answer.json["state"]) == (202, "pending")
+    assert answer.headers["Location"] == f"/v1/jobs/{job_id}"
+    assert call("GET", "/v1/sessions/s").status == 404
+    assert call("DELETE", "/v1/sessions/s").status == 404
+    assert call("GET", "/v1/sessions").json["sessions"] == []
+    service.world.drain()
+    job = call("GET", f"/v1/jobs/{job_id}").json
+    assert (job["kind"], job["state"]) == ("delete", "done")
+    assert job["result"]["removed"] > 0
+
+
+def test_whoever_waits_for_a_deletion_gets_its_job(call: Client, service: Service) -> None:
+    create(call)
+    service.work_while_waiting()
+    answer = call("DELETE", "/v1/sessions/s", query={"wait": 5})
+    assert (answer.status, answer.json["state"], answer.json["kind"]) == (200, "done", "delete")
+    assert answer.json["job_id"] == answer.json["id"]
+
+
+def test_waiting_in_vain_is_202(call: Client) -> None:
+    create(call)
+    assert call("DELETE", "/v1/sessions/s", query={"wait": 2}).status == 202
+
+
+def test_a_session_made_again_has_nothing_of_the_old_one(call: Client) -> None:
+    call.append("s", "secret")
+    call("DELETE", "/v1/sessions/s")
+    call.append("s", "hello")
+    assert [row["content"] for row in call("GET", "/v1/sessions/s/messages").json["messages"]] == ["hello"]
+
+
+def test_a_users_sessions_are_listed_by_creation(call: Client, service: Service) -> None:
+    for name in ("a", "b", "c"):
+        create(call, session_id=name, agent_id="hr" if name != "b" else "sales")
+        service.clock.advance(60)
+    create(call, session_id="d", user_id="tom")
+    call("POST", "/v1/sessions/c/end")
+
+    def listed(**query: Any) -> list[str]:
+        return [each["session_id"] for each in call("GET", "/v1/sessions", query=query).json["sessions"]]
+
+    assert listed(user_id="sarah") == ["c", "b", "a"]
+    assert listed(user_id="sarah", order="asc") == ["a", "b", "c"]
+    assert listed(user_id="sarah", agent_id="hr") == ["c", "a"]
+    assert listed(user_id="sarah", status="ended") == ["c"]
+    assert sorted(listed()) == ["a", "b", "c", "d"]
+    assert listed(user_id="nobody") == []
+
+
+def test_a_list_goes_on_where_its_cursor_says(call: Client, service: Service) -> None:
+    names = [f"s{number}" for number in range(7)]
+    for name in names:
+        create(call, session_id=name)
+        service.clock.advance(1)
+    found, cursor = [], None
+    while True:
+        query = {"user_id": "sarah", "limit": 3, "order": "asc"} | ({"cursor": cursor} if cursor else {})
+        page = call("GET", "/v1/sessions", query=query).json
+        found += [each["session_id"] for each in page["sessions"]]
+        cursor = page["next_cursor"]
+        if cursor is None:
+            break
+    assert found == names
+
+
+def test_a_page_of_large_sessions_holds_fewer(call: Client) -> None:
+    for number in range(20):
+        assert create(call, session_id=f"s{number}", system="x" * 370_000).status == 201
+    seen, cursor = 0, None
+    while True:
+        answer = call("GET", "/v1/sessions", query={"limit": 20} | ({"cursor": cursor} if cursor else {}))
+        assert len(answer.text) < 5_000_000
+        seen += len(answer.json["sessions"])
+        cursor = answer.json["next_cursor"]
+        if cursor is None:
+            break
+    assert seen == 20
+
+
+@pytest.mark.parametrize("query", [{"user_id": "a b"}, {"agent_id": "a#b"}, {"user_id": ""}])
+def test_a_filter_that_is_no_id_is_400(call: Client, query: dict[str, str]) -> None:
+    answer = call("GET", "/v1/sessions", query=query)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (400, next(iter(query)))

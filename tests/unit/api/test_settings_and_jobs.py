@@ -1,0 +1,67 @@
+"""The tenant's settings, and jobs that can be waited for."""
+
+from typing import Any
+
+import pytest
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+SETTINGS = "/v1/settings"
+BUILT_IN = {"memory": {}, "retention_days": 30, "memory_days": 365}
+
+
+def test_settings_are_the_built_in_ones_until_they_are_set(call: Client) -> None:
+    assert call("GET", SETTINGS).json == BUILT_IN
+
+
+def test_new_sessions_take_the_tenants_settings(call: Client) -> None:
+    told = {"memory": {"strategy": "trim", "max_tokens": 700}, "retention_days": None, "memory_days": None}
+    assert call("PUT", SETTINGS, told).json == told
+    assert call("GET", SETTINGS).json == told
+    call.append("s", "hello")
+    session = call("GET", "/v1/sessions/s").json
+    assert (session["memory"]["strategy"], session["memory"]["max_tokens"]) == ("trim", 700)
+    assert session["expires_at"] is None
+
+
+def test_what_is_not_said_goes_back_to_the_built_in_default(call: Client) -> None:
+    call("PUT", SETTINGS, {"memory": {"max_tokens": 700}, "retention_days": 7})
+    assert call("PUT", SETTINGS, {}).json == BUILT_IN
+
+
+def test_settings_are_the_tenants_own(call: Client, service: Service) -> None:
+    call("PUT", SETTINGS, {"retention_days": 7})
+    assert service.client(tenant="other")("GET", SETTINGS).json["retention_days"] == 30
+
+
+@pytest.mark.parametrize(
+    "body", [{"retention_days": 0}, {"retention_days": -1}, {"retention_days": 1.5}, {"memory_days": 0}, {"days": 3}]
+)
+def test_wrong_settings_are_422(call: Client, body: dict[str, Any]) -> None:
+    answer = call("PUT", SETTINGS, body)
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, next(iter(body)))
+
+
+def test_a_session_is_gone_when_its_days_are_over(call: Client, service: Service) -> None:
+    call("PUT", SETTINGS, {"retention_days": 7})
+    call.append("s", "hello")
+    service.clock.advance(7 * 24 * 3600)
+    assert call("GET", "/v1/sessions/s").status == 404
+
+
+def test_a_job_is_read_when_it_ends_or_when_the_wait_is_over(call: Client, service: Service) -> None:
+    call.append("s", "hello")
+    path = call("DELETE", "/v1/sessions/s").headers["Location"]
+    assert call("GET", path, query={"wait": 3}).json["state"] == "pending"
+    service.work_while_waiting()
+    job = call("GET", path, query={"wait": 3}).json
+    assert job["state"] == "done"
+    assert job["usage"] == {"model_calls": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": None}
+
+
+def test_an_unknown_job_is_404_and_so_is_another_tenants(call: Client, service: Service) -> None:
+    call.append("s", "hello")
+    path = call("DELETE", "/v1/sessions/s").headers["Location"]
+    for answer in (call("GET", "/v1/jobs/job_0"), service.client(tenant="other")("GET", path)):
+        assert (answer.status, answer.json["code"]) == (404, "job_not_found")

@@ -1,0 +1,48 @@
+"""Health, description and documentation: for everybody, and with nothing from elsewhere."""
+
+import base64
+import gzip
+import json
+import re
+from typing import Any
+
+import pytest
+from palimpsest.api.site import page
+
+from tests.unit.api.gateway import http_event
+
+
+def get(path: str, **headers: str) -> dict[str, Any]:
+    event = http_event("GET", f"/v1/{path}", headers={name.replace("_", "-"): value for name, value in headers.items()})
+    return page(event, stage="test", request_id="request-1")
+
+
+def test_health_is_short() -> None:
+    assert json.loads(get("health")["body"]) == {"status": "ok", "stage": "test"}
+
+
+def test_the_description_is_served() -> None:
+    answer = get("openapi.json")
+    assert answer["headers"]["Content-Type"] == "application/json"
+    assert json.loads(answer["body"])["openapi"].startswith("3.1")
+
+
+def test_the_documentation_loads_nothing_from_elsewhere() -> None:
+    answer = get("docs")
+    assert answer["headers"]["Content-Type"].startswith("text/html")
+    assert "default-src 'none'" in answer["headers"]["Content-Security-Policy"]
+    outside = re.sub(r"<(script|style)>.*?</\1>", "", answer["body"], flags=re.DOTALL)
+    assert not re.search(r"(src|href)=", outside)
+    assert "/v1/sessions/{session_id}/messages" in answer["body"]
+
+
+@pytest.mark.parametrize("path", ["openapi.json", "docs"])
+def test_what_is_long_is_packed_for_who_can_unpack_it(path: str) -> None:
+    answer = get(path, accept_encoding="gzip, br")
+    assert answer["headers"]["Content-Encoding"] == "gzip"
+    assert gzip.decompress(base64.b64decode(answer["body"])).decode() == get(path)["body"]
+
+
+def test_anything_else_is_a_problem() -> None:
+    answer = get("nothing")
+    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (404, "route_not_found")

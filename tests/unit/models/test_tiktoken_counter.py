@@ -1,0 +1,87 @@
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+import tiktoken
+from hypothesis import given
+from hypothesis import strategies as st
+from palimpsest.adapters.tiktoken_counter import PIECE, RanksMissing, TiktokenCounter, pieces
+from palimpsest.ports.tokens import TokenCounter
+
+COUNTER = TiktokenCounter()
+
+
+def test_it_counts_as_tiktoken_does() -> None:
+    counter: TokenCounter = COUNTER
+    text = "Sarah's desk costs $300, naïve façade, 漢字 and 👩‍👩‍👧."
+    for encoding in ("o200k_base", "cl100k_base"):
+        assert counter.count(text, encoding) == len(tiktoken.get_encoding(encoding).encode_ordinary(text))
+
+
+@pytest.mark.parametrize(
+    ("model", "encoding"),
+    [
+        (None, "o200k_base"),
+        ("gpt-4.1-nano", "o200k_base"),
+        ("gpt-4-0613", "cl100k_base"),
+        ("openai/GPT-3.5-turbo", "cl100k_base"),
+        ("gpt-oss-20b", "o200k_base"),
+        ("text-davinci-003", "o200k_base"),
+        ("qwen2.5:7b", "o200k_base"),
+        ("", "o200k_base"),
+    ],
+)
+def test_every_model_has_an_encoding_that_ships(model: str | None, encoding: str) -> None:
+    assert COUNTER.encoding_for(model) == encoding
+    assert COUNTER.count("hello", encoding) == 1
+
+
+def test_the_names_of_special_tokens_are_counted_as_plain_text() -> None:
+    assert COUNTER.count("<|endoftext|>", "o200k_base") > 1
+
+
+def test_an_unknown_encoding_is_refused() -> None:
+    with pytest.raises(ValueError, match="p50k_base"):
+        COUNTER.count("hello", "p50k_base")
+
+
+def test_missing_or_damaged_tables_are_named_instead_of_downloaded(tmp_path: Path) -> None:
+    counter = TiktokenCounter(tmp_path)
+    with pytest.raises(RanksMissing, match="o200k_base"):
+        counter.warm()
+    damaged = tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790"
+    damaged.write_bytes(b"YQ== 0\n")
+    with pytest.raises(RanksMissing, match="damaged"):
+        counter.warm()
+    assert damaged.exists()
+
+
+def test_importing_the_counter_loads_no_tiktoken() -> None:
+    code = "import sys, palimpsest.adapters.tiktoken_counter; print('tiktoken' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
+    assert done.stdout.strip() == "False"
+
+
+@pytest.mark.parametrize("unit", ["a", " ", "\t", "😀", "!", "1", "word ", "漢"])
+def test_text_that_repeats_itself_is_counted_in_linear_time_and_never_overflows(unit: str) -> None:
+    text = unit * (1_000_000 // len(unit)) + "x"
+    begun = time.process_time()
+    assert COUNTER.count(text, "o200k_base") > 7_000
+    assert time.process_time() - begun < 10  # a quadratic count takes minutes
+
+
+@given(st.lists(st.text(max_size=40), max_size=6), st.sampled_from([" ", "  ", "\n ", "z", " a"]))
+def test_a_long_text_is_cut_where_no_token_crosses(parts: list[str], filler: str) -> None:
+    text = " and ".join(parts).join(["so it goes, "] * 2) + filler * 100 + " word" * (PIECE // 4)
+    assert "".join(pieces(text)) == text
+    whole = len(tiktoken.get_encoding("o200k_base").encode_ordinary(text))
+    assert COUNTER.count(text, "o200k_base") == whole
+
+
+@given(st.text())
+def test_any_text_is_counted(text: str) -> None:
+    count = COUNTER.count(text, "cl100k_base")
+    assert (count == 0) == (text == "")
+    assert count <= len(text.encode())

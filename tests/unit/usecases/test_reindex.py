@@ -1,0 +1,175 @@
+"""The index is built anew beside the one that is read, resumes after a kill, and takes its place at the end."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from palimpsest.adapters.embedded_index import EmbeddedIndex
+from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.ports.queues import RecordChanged
+from palimpsest.ports.search_index import Owner
+from palimpsest.usecases import reindex
+from palimpsest.usecases.embed import Embed
+from palimpsest.usecases.manage_memories import Where
+from palimpsest.usecases.recall import Recall
+from palimpsest.usecases.recall_request import RecallRequest
+from palimpsest.usecases.reindex import Reindex, Reindexing
+
+from tests.doubles.failing_index import FailingIndex
+from tests.doubles.meanings import Meanings
+from tests.unit.usecases.recall_world import DAVID, SARAH, RecallWorld, Words
+
+MOST_STEPS = 200
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> RecallWorld:
+    world = RecallWorld(tmp_path)
+    for number in range(7):
+        world.say(*(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}")
+    world.say("hello from david", session="davids", user="david")
+    for number in range(9):
+        world.keep(f"fact number {number}", topic="counter" if number > 5 else None)
+    world.keep("fact of david", scope=DAVID)
+    world.index_all()
+    return world
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindex, "PAGE", 4)
+    monkeypatch.setattr(reindex, "LOOKED_AT", 2)
+
+
+def run(use: Reindex, state: Reindexing, *, steps: int = MOST_STEPS) -> Reindexing:
+    """Step after step, each from what was kept of the one before."""
+    for _ in range(steps):
+        if state.is_done:
+            return state
+        state = Reindexing.of_json(use(state).as_json())
+    return state
+
+
+def everything(index: FailingIndex | EmbeddedIndex, owner: str = "sarah") -> set[str]:
+    part = index.of(Owner("acme", owner))
+    return {hit.key for text in ("message", "fact", "hello") for hit in part.by_words(text, k=100)}
+
+
+def test_a_rebuilt_index_holds_what_the_old_one_held(world: RecallWorld) -> None:
+    before, others = everything(world.index), everything(world.index, "david")
+    (old,) = world.index.indexes()
+    done = run(world.reindex, Reindexing(("acme",)))
+    assert done.is_done
+    assert everything(world.index) == before
+    assert everything(world.index, "david") == others
+    assert len(before) == 28 + 7  # seven facts hold, two were displaced
+    assert world.index.indexes() != (old,)
+    assert done.indexed == 29 + 10
+
+
+def test_until_the_end_the_old_index_is_read(world: RecallWorld) -> None:
+    state = world.reindex(Reindexing(("acme",)))
+    (read, built) = world.index.indexes()
+    while state.phase != "switch":
+        assert world.index.indexes() == (read, built)
+        assert everything(world.index)
+        state = world.reindex(state)
+    world.reindex(state)
+    assert world.index.indexes() == (built,)
+
+
+def test_every_step_may_be_cut_off_and_done_again(world: RecallWorld) -> None:
+    before = everything(world.index)
+    state = Reindexing(("acme",))
+    while not state.is_done:
+        world.reindex(state)  # killed before its state was kept
+        state = Reindexing.of_json(world.reindex(state).as_json())
+    assert everything(world.index) == before
+    assert len(world.index.indexes()) == 1
+
+
+def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(world: RecallWorld) -> None:
+    facts = [record for record in world.memories.listed(SARAH, limit=50).records if record.topic_key is None]
+    state = Reindexing(("acme",))
+    step = 0
+    while not state.is_done:
+        state = world.reindex(state)
+        world.time.advance(1)
+        world.keep(f"fact that came in step {step}")
+        world.say(f"message in step {step}", session=f"new{step % 3}")
+        if step < len(facts):
+            world.manage.delete(SARAH, facts[step].id)
+            world.pending.append(RecordChanged("acme", "sarah", facts[step].id))
+        world.index_all()
+        step += 1
+    expected = _expected(world)
+    assert everything(world.index) == expected
+    assert len(expected) > 30
+
+
+def _expected(world: RecallWorld) -> set[str]:
+    """What a fresh index of the same tables holds."""
+    records, _ = world.manage.listed(SARAH, where=Where(), limit=99)
+    found = {record.id for record in records}
+    for name in world.sessions.listed(SARAH.owner, user="sarah", limit=99).sessions:
+        said = world.sessions.messages(SARAH.owner.session(name), first=1, last=99)
+        found |= {f"{name}/{message.seq}" for message in said}
+    return found
+
+
+def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are_never_mixed(
+    world: RecallWorld, tmp_path: Path
+) -> None:
+    newer = Meanings("newer-model", 64)
+    index = FailingIndex(EmbeddedIndex(tmp_path / "index.sqlite", space=newer.space))
+    embed = Embed(world.memories, world.sessions, index, newer, world.time)
+    use = Reindex(world.memories, world.sessions, index, embed)
+    recall = Recall(world.memories, world.sessions, index, newer, Words(), world.time)
+    state = run(use, Reindexing(("acme",)), steps=4)
+    assert not state.is_done
+    during = recall(SARAH, RecallRequest("message 6 3"))
+    assert (during.degraded, bool(during.memories)) == (("vector",), True)
+    assert world.recall("message 6 3").degraded == ()  # whoever still has the old model
+    assert run(use, state).is_done
+    assert recall(SARAH, RecallRequest("message 6 3")).degraded == ()
+    assert world.recall("message 6 3").degraded == ("vector",)
+    assert [name.rpartition(".")[0] for name in index.indexes()] == ["newer-model-64"]
+
+
+def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(world: RecallWorld) -> None:
+    state = world.reindex(Reindexing(("acme",)))
+    world.index.down = True
+    with pytest.raises(Unavailable):
+        world.reindex(state)
+    world.index.down = False
+    world.index.unwritable = {"s3/2"}
+    with pytest.raises(Unavailable):
+        run(world.reindex, state)
+    world.index.unwritable = set()
+    before = everything(world.index)
+    assert run(world.reindex, state).is_done
+    assert everything(world.index) == before
+
+
+def test_a_model_that_is_away_stops_it_before_anything_loses_its_vector(world: RecallWorld) -> None:
+    state = world.reindex(Reindexing(("acme",)))
+    world.embedder.failure = ModelUnavailable("busy")
+    with pytest.raises(Unavailable):
+        world.reindex(state)
+
+
+def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(world: RecallWorld) -> None:
+    world.embedder.refused = {"message 3 1": ModelFailed("refused", code="model_refused_request")}
+    done = run(world.reindex, Reindexing(("acme",)))
+    assert (done.is_done, done.left_out) == (True, 1)
+    assert "s3/2" in everything(world.index)
+
+
+def test_without_any_tenant_an_empty_index_takes_its_place(world: RecallWorld) -> None:
+    assert run(world.reindex, Reindexing(())).is_done
+    assert everything(world.index) == set()
+
+
+def test_a_state_survives_being_kept(world: RecallWorld) -> None:
+    state = replace(Reindexing(("acme", "other")), phase="records", after="x", seq=3, page="y", indexed=5, left_out=1)
+    assert Reindexing.of_json(state.as_json()) == state
