@@ -1,0 +1,1 @@
+"""Measures: recall on labelled conversations, cost, growth and sizes."""

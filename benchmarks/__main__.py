@@ -1,0 +1,99 @@
+"""Measures, prints, and after a whole run writes benchmarks/results.md.
+
+python -m benchmarks [append context peers cold race sizes] [--quick]
+"""
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks import beside, cold, costs, growth, race, report, sizes
+from benchmarks.conversation import QUICK_SIZES, SIZES
+from benchmarks.race import Course
+from benchmarks.report import Table
+from benchmarks.service import Place, place
+from infra import paths
+
+OURS = ("pynamodb", "botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
+
+
+class Run:
+    """One run: what several tables show is measured once."""
+
+    def __init__(self, at: Place, *, quick: bool) -> None:
+        self._at = at
+        self._quick = quick
+        self.benchmarks: dict[str, Callable[[], list[Table]]] = {
+            "append": lambda: [costs.append_table(self._figures)],
+            "context": lambda: [costs.context_table(self._figures)],
+            "peers": self._peers,
+            "race": lambda: [race.table(at, course=Course(5, 5) if quick else Course(10, 20))],
+            "cold": lambda: [cold.table(at, times=3 if quick else 7)],
+            "sizes": lambda: [sizes.table()],
+        }
+
+    @cached_property
+    def _figures(self) -> costs.Figures:
+        return growth.measured(self._at, sizes=self._sizes, rounds=15 if self._quick else 50)
+
+    @property
+    def _sizes(self) -> tuple[int, ...]:
+        return QUICK_SIZES if self._quick else SIZES
+
+    def _peers(self) -> list[Table]:
+        return beside.tables(self._at, self._figures, sizes=self._sizes, seconds=10 if self._quick else 120)
+
+
+def main() -> None:
+    asked = _arguments()
+    with place() as at:
+        run = Run(at, quick=asked.quick)
+        names = asked.names or list(run.benchmarks)
+        unknown = set(names) - set(run.benchmarks)
+        if unknown:
+            sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(run.benchmarks)}.")
+        print(f"{report.machine()}\n{_versions()}\n")
+        tables = [table for name in names for table in _measured(name, run.benchmarks[name])]
+    if set(names) == set(run.benchmarks) and not asked.quick:
+        report.write(f"{report.machine()}. {_versions()}.", tables)
+        print(f"Written: {report.RESULTS.relative_to(Path.cwd())}")
+
+
+def _measured(name: str, benchmark: Callable[[], list[Table]]) -> Iterator[Table]:
+    """The tables of one benchmark, each with the load that it was measured under."""
+    print(f"{name} …", file=sys.stderr, flush=True)
+    before = report.load()
+    begun = time.monotonic()
+    tables = benchmark()
+    print(f"{name}: {time.monotonic() - begun:.0f} s\n", file=sys.stderr, flush=True)
+    under = f"Load average before {before}, after {report.load()}."
+    for table in tables:
+        marked = Table(table.title, table.columns, table.rows, (*table.notes, under))
+        print(report.for_terminal(marked), end="\n\n", flush=True)
+        yield marked
+
+
+def _versions() -> str:
+    engine = f"dynoxide {_engine_version()} (a file database)"
+    return ", ".join([f"Engine: {engine}", *(f"{name} {version(name)}" for name in OURS)])
+
+
+def _engine_version() -> str:
+    locked = json.loads((paths.PROJECT / "tests" / "engines" / "package-lock.json").read_text())
+    return str(locked["packages"]["node_modules/@dynoxide/linux-x64"]["version"])
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=True)
+    parser.add_argument("names", nargs="*", help="append context peers race cold sizes (all of them)")
+    parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes")
+    return parser.parse_args()
+
+
+if __name__ == "__main__":
+    main()

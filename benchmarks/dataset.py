@@ -1,0 +1,89 @@
+"""Reads a labelled set for the memory benchmark, ours or another in the same form, and refuses a faulty one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import TypeAdapter, ValidationError
+
+from benchmarks.dataset_faults import faults
+from benchmarks.dataset_form import (
+    Conversation,
+    Dataset,
+    Evidence,
+    Message,
+    NewStatement,
+    OldStatement,
+    Question,
+    Session,
+    Strict,
+    Supersession,
+)
+
+__all__ = [
+    "OURS",
+    "Conversation",
+    "Dataset",
+    "Evidence",
+    "Message",
+    "NewStatement",
+    "OldStatement",
+    "Question",
+    "Session",
+    "Supersession",
+    "UnusableDataset",
+    "load",
+]
+
+OURS = Path(__file__).parent / "data" / "palimpsest-memory-1"
+MAX_FAULTS_SHOWN = 20
+
+
+class UnusableDataset(ValueError):
+    """The set cannot be scored. The message names each fault and where it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class _File(Strict):
+    set: str
+    conversations: tuple[Conversation, ...] = ()
+    questions: tuple[Question, ...] = ()
+    supersessions: tuple[Supersession, ...] = ()
+
+
+def load(path: Path | str = OURS) -> Dataset:
+    """Read a set: a JSON file, or a folder whose JSON files make one set. Raises `UnusableDataset`."""
+    path = Path(path)
+    files = sorted(path.glob("*.json")) if path.is_dir() else [path]
+    if not files or not files[0].is_file():
+        raise UnusableDataset(f"{path}: neither a JSON file nor a folder with JSON files in it")
+    parts = [_read(file) for file in files]
+    names = {part.set for part in parts}
+    if len(names) > 1:
+        raise UnusableDataset(f"{path}: the files belong to several sets: {', '.join(sorted(names))}")
+    dataset = Dataset(
+        name=parts[0].set,
+        conversations=tuple(conversation for part in parts for conversation in part.conversations),
+        questions=tuple(question for part in parts for question in part.questions),
+        supersessions=tuple(supersession for part in parts for supersession in part.supersessions),
+    )
+    _refuse(faults(dataset))
+    return dataset
+
+
+def _read(file: Path) -> _File:
+    try:
+        return TypeAdapter(_File).validate_json(file.read_bytes())
+    except ValidationError as error:
+        places = ((".".join(map(str, each["loc"])), each["msg"]) for each in error.errors())
+        _refuse(": ".join(filter(None, (file.name, place, reason))) for place, reason in places)
+        raise
+
+
+def _refuse(found: Iterable[str]) -> None:
+    every = list(found)
+    if every:
+        more = [f"… and {len(every) - MAX_FAULTS_SHOWN} more"] if len(every) > MAX_FAULTS_SHOWN else []
+        raise UnusableDataset("\n".join(every[:MAX_FAULTS_SHOWN] + more))

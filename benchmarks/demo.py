@@ -1,0 +1,194 @@
+"""The demo: a conversation fills its window, overflows, is summarised in the background and is unfolded again.
+
+`python -m benchmarks.demo` talks to the local stack through its front door, and starts it if it does not run.
+"""
+
+import http.client
+import json
+import os
+import uuid
+from datetime import datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+from benchmarks.demo_conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TRIGGER_RATIO, TURNS, USER
+from benchmarks.demo_screen import Screen, Window, screen
+from infra import deploy, local, ministack, paths
+from infra.processes import CannotRun
+
+NAMES = {"user": "Sarah", "assistant": "HR"}
+COLOURS = {"user": "yellow", "assistant": "blue", "system": "dim"}
+HOW = {"extractive": "the conversation's own sentences; no model was asked", "model": "written by a model"}
+TRIGGER = int(BUDGET * TRIGGER_RATIO)
+WAIT_SECONDS = 20
+SMALL = 250  # tokens: a model with half the room
+
+
+class Service:
+    """The front door. Whatever it refuses ends the demo with its own words."""
+
+    def __init__(self, url: str, key: str) -> None:
+        place = urlsplit(url)
+        self.url = url
+        self._base = place.path
+        self._key = key
+        self._connection = http.client.HTTPConnection(place.netloc, timeout=60)
+
+    def __call__(self, method: str, path: str, body: object = None) -> Any:
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        text = None if body is None else json.dumps(body)
+        try:
+            self._connection.request(method, self._base + path, text, headers)
+            answer = self._connection.getresponse()
+            said = json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise SystemExit(f"{self.url} does not answer as it should: {error!r}") from error
+        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+            raise SystemExit(f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}")
+        return said
+
+
+class Demo:
+    """One conversation, told while it happens."""
+
+    def __init__(self, service: Service, show: Screen) -> None:
+        self._service = service
+        self._show = show
+        self._session = f"demo-{uuid.uuid4().hex[:8]}"
+        self._path = f"/v1/sessions/{self._session}"
+        self._tokens = 0  # what the last bar showed
+        self._said: list[str] = []
+
+    def run(self) -> None:
+        self._begin()
+        for number, turn in enumerate(TURNS, 1):
+            self._show.line(f"\n{self._show.paint(f'Turn {number}', 'dim')}")
+            for role, text in zip(("user", "assistant"), turn, strict=True):
+                self._append(role, text, shows_window=role == "assistant")
+        self._show_context()
+        self._unfold()
+
+    def _begin(self) -> None:
+        created = {"session_id": self._session, "user_id": USER, "system": SYSTEM, "memory": MEMORY}
+        self._service("POST", "/v1/sessions", created)
+        self._show.heading("Palimpsest: the context always fits, and nothing is forgotten")
+        self._show.entry("service", self._service.url)
+        self._show.entry("session", f"{self._session} of the user {USER}")
+        self._show.entry(
+            "window",
+            f"{BUDGET} tokens; from {TRIGGER} on (|) all but the newest {KEPT_TURNS} turns are folded into a summary",
+        )
+        self._show.entry(
+            "bars", "= summary   # messages   . room       What both say was written before; all else is real."
+        )
+
+    def _append(self, role: str, text: str, *, shows_window: bool) -> None:
+        self._show.entry(NAMES[role], text, colour=COLOURS[role])
+        answer = self._service(
+            "POST", f"{self._path}/messages", {"messages": [{"role": role, "content": text}], "context": {}}
+        )
+        self._said.append(text)
+        overflow = answer["overflow"]
+        if overflow or shows_window:
+            tokens, summary = answer["window"]["tokens"], answer["context"]["tokens"]["summary"]
+            self._bar("window", tokens, summary, note="OVERFLOW" if overflow else "")
+        if overflow:
+            self._compact(answer)
+
+    def _bar(self, title: str, tokens: int, summary: int, *, note: str = "") -> None:
+        window = Window(tokens, summary, trigger=TRIGGER, budget=BUDGET)
+        self._show.bar(title, window, before=self._tokens, note=note)
+        self._tokens = tokens
+
+    def _compact(self, answer: Any) -> None:
+        """The window has overflowed: what can be had meanwhile, and what comes of it."""
+        job, weighs = answer["overflow"]["job_id"], answer["context"]["tokens"]
+        small = self._service("GET", f"{self._path}/context?max_tokens={SMALL}")
+        state = answer["context"]["compaction"]
+        self._show.entry(
+            "pending", f"The append did not wait for a summary. It stored {job} with its message.", colour="red"
+        )
+        self._show.entry(
+            "", f"Meanwhile (compaction: {state}) a context of {weighs['context']} tokens fits {weighs['budget']};"
+        )
+        self._show.entry("", f"one for a model with half the room has {small['tokens']['context']} and fits {SMALL}.")
+        self._show.entry("", "table -> stream -> dispatch -> queue -> summarize ...", body="dim")
+        done = self._service("GET", f"/v1/jobs/{job}?wait={WAIT_SECONDS}")
+        if done["state"] != "done":
+            self._show.entry("summary", f"It is {done['state']}; the context fits all the same, and it is tried again.")
+            return
+        self._committed()
+
+    def _committed(self) -> None:
+        (newest,) = self._service("GET", f"{self._path}/messages?order=desc&limit=1")["messages"]
+        (folded,) = self._service("GET", f"{self._path}/compactions?order=desc&limit=1")["compactions"]
+        weighs = self._service("GET", f"{self._path}/context")["tokens"]
+        how = HOW.get(folded["method"], "")
+        seconds = (_time(folded) - _time(newest)).total_seconds()
+        told = f"{_duration(seconds)} later: messages {folded['from']}-{folded['to']} are part of a summary now"
+        self._show.entry("committed", told, colour="green")
+        self._show.entry("summary", f"method {folded['method']} ({how})", colour="blue")
+        self._show.entry("", folded["summary"], body="dim")
+        self._bar("window", weighs["window"], weighs["summary"], note=f"from {folded['tokens_before']}")
+        self._show.pause(1.0)
+
+    def _show_context(self) -> None:
+        self._show.heading("What a model would see with Sarah's last question")
+        context = self._service("POST", f"{self._path}/context", {"message": LAST_QUESTION})
+        for message in context["messages"]:
+            self._show.entry(message["role"], message["content"], colour=COLOURS[message["role"]])
+        whole = self._service("GET", self._path)["totals"]
+        self._show.line()
+        self._show.entry(
+            "context",
+            f"{context['tokens']['context']} tokens of {context['tokens']['budget']}; all {whole['messages']} messages "
+            f"weigh {whole['tokens']}. However long they talk, it never outgrows its window.",
+            colour="green",
+        )
+
+    def _unfold(self) -> None:
+        compactions = self._service("GET", f"{self._path}/compactions")["compactions"]
+        if not compactions:
+            return
+        first = compactions[0]
+        self._show.heading(
+            f"What stands underneath: the first summary unfolded, messages {first['from']}-{first['to']}"
+        )
+        rows = self._service("GET", f"{self._path}/compactions/{first['n']}/messages?limit=100")["messages"]
+        for row in rows:
+            self._show.entry(f"{row['seq']:>3} {NAMES[row['role']]}", row["content"], body="dim")
+        same = [row["content"] for row in rows] == self._said[first["from"] - 1 : first["to"]]
+        self._show.line()
+        self._show.entry("unfolded", "word for word what was said" if same else "NOT what was said", colour="green")
+        self._show.entry("next", f"make logs shows who did what; the API is described at {self._service.url}/v1/docs")
+
+
+def _duration(seconds: float) -> str:
+    return f"{seconds:.1f} s" if seconds >= 1 else f"{seconds * 1000:.0f} ms"
+
+
+def _time(stored: Any) -> datetime:
+    return datetime.fromisoformat(stored["created_at"])
+
+
+def find_service() -> Service:
+    """The local stack, started if it does not run."""
+    told = paths.local_state() / "endpoint.json"
+    if ministack.running() is None or not told.is_file():
+        print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
+        local.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
+    said = json.loads(told.read_text())
+    return Service(said["url"], said["api_key"])
+
+
+def main() -> None:
+    try:
+        Demo(find_service(), screen()).run()
+    except (CannotRun, deploy.DeploymentFailed) as error:
+        raise SystemExit(str(error)) from error
+    except KeyboardInterrupt:
+        raise SystemExit(130) from None
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,132 @@
+"""The libraries that stand beside us: each in an environment of its own, thrown away with .build, versions pinned."""
+
+import contextlib
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from benchmarks.service import Place
+from infra import paths
+
+ENVIRONMENTS = paths.BUILD / "venvs" / "bench"
+REQUIREMENTS = Path(__file__).parent / "subjects" / "requirements"
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """`module` drives it, `packages` are what its row names with their versions, `note` how it is set up."""
+
+    module: str
+    title: str
+    packages: tuple[str, ...]
+    note: str
+
+    @property
+    def versions(self) -> str:
+        pinned = dict(
+            line.split(" ")[0].split("==", 1) for line in self.requirements.read_text().splitlines() if "==" in line
+        )
+        return ", ".join(f"{package} {pinned[package]}" for package in self.packages)
+
+    @property
+    def requirements(self) -> Path:
+        return REQUIREMENTS / f"{self.module}.txt"
+
+
+PEERS = (
+    Peer(
+        "openai_agents", "OpenAI Agents SQLiteSession", ("openai-agents",),
+        "a file database, get_items(limit=20); its text is neither validated nor counted",
+    ),
+    Peer(
+        "llama_index_memory", "LlamaIndex Memory", ("llama-index-core", "sqlalchemy", "aiosqlite"),
+        "a file database by async_database_uri; token_limit of 40 messages, token_flush_size of 20, no memory blocks: "
+        "reading gives the 20 to 40 messages of its queue",
+    ),
+    Peer(
+        "langgraph_sqlite", "LangGraph SqliteSaver", ("langgraph", "langgraph-checkpoint-sqlite"),
+        "MessagesState; an append is one update_state (a run of a graph writes more checkpoints), reading is "
+        "get_state; its beta DeltaChannel, which stores differences, is not used",
+    ),
+    Peer(
+        "langchain_dynamodb", "LangChain DynamoDBChatMessageHistory", ("langchain-community", "boto3"),
+        "the documented table on the same engine as ours, history_size unset: with it older messages are deleted",
+    ),
+)  # fmt: skip
+
+
+def python_of(peer: Peer) -> Path:
+    """The interpreter of its environment, which is made where it is missing or was made from other requirements."""
+    folder = ENVIRONMENTS / peer.module
+    stamp = folder / "requirements.sha256"
+    digest = hashlib.sha256(peer.requirements.read_bytes() + sys.version.encode()).hexdigest()
+    python = folder / "bin" / "python"
+    with paths.building():
+        if not stamp.is_file() or stamp.read_text() != digest:
+            print(f"Installing {peer.versions}", file=sys.stderr, flush=True)
+            shutil.rmtree(folder, ignore_errors=True)
+            uv = [sys.executable, "-m", "uv"]
+            subprocess.run([*uv, "venv", "--quiet", "--python", sys.executable, folder], check=True)
+            options = ["--quiet", "--no-deps", "--only-binary", ":all:", "--python", python]
+            subprocess.run([*uv, "pip", "install", *map(str, options), "-r", str(peer.requirements)], check=True)
+            stamp.write_text(digest)
+    return python
+
+
+def command(python: Path | str, module: str, told: dict[str, Any]) -> list[str]:
+    return [str(python), "-m", f"benchmarks.subjects.{module}", json.dumps(told)]
+
+
+def environment(place: Place) -> dict[str, str]:
+    """What a subject's process is told: nothing of whose machine this is, and nothing that leads off it."""
+    kept = {name: os.environ[name] for name in ("PATH", "HOME", "LANG") if name in os.environ}
+    return {**kept, **place.environment}
+
+
+def asked(python: Path | str, module: str, told: dict[str, Any], *, place: Place, seconds: float) -> dict[str, Any]:
+    """The answer of a subject's process. Raises `RuntimeError` if it ends without one, or not in time."""
+    try:
+        done = subprocess.run(
+            command(python, module, told), check=False, capture_output=True, text=True, timeout=seconds,
+            cwd=paths.PROJECT, env=environment(place),
+        )  # fmt: skip
+    except subprocess.TimeoutExpired as error:
+        raise RuntimeError(f"{module}: no answer within {seconds:.0f} s") from error
+    if done.returncode != 0:
+        raise RuntimeError(f"{module}: {done.stderr.strip().splitlines()[-1:]}")
+    answer: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    return answer
+
+
+@contextlib.contextmanager
+def home(peer: Peer, place: Place) -> Iterator[str]:
+    """Where a peer stores: a folder of its own, or a table of its own on the engine."""
+    if peer.module == "langchain_dynamodb":
+        yield json.dumps({"endpoint": place.endpoint, "table": _session_table(place)})
+    else:
+        with tempfile.TemporaryDirectory(prefix="bench-") as folder:
+            yield folder
+
+
+def _session_table(place: Place) -> str:
+    """The table of LangChain's documentation, under a name that was never used."""
+    import uuid
+
+    import boto3
+
+    name = f"SessionTable-{uuid.uuid4().hex[:8]}"
+    boto3.client("dynamodb", endpoint_url=place.endpoint).create_table(
+        TableName=name,
+        KeySchema=[{"AttributeName": "SessionId", "KeyType": "HASH"}],
+        AttributeDefinitions=[{"AttributeName": "SessionId", "AttributeType": "S"}],
+        BillingMode="PAY_PER_REQUEST",
+    )
+    return name

@@ -1,0 +1,183 @@
+"""Append and context while the conversation grows: CPU, consumed units, requests and bytes, through the handler."""
+
+import itertools
+import os
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from benchmarks.conversation import BATCH, WINDOW, batches, said
+from benchmarks.measure import Cost, cost_of, typical
+from benchmarks.meter import Reading, item_bytes, metered
+from benchmarks.service import TENANT, Function, Place, body_of, event
+
+FOLDED_AT = 2 * WINDOW  # messages in the window before it is trimmed to half
+LIBRARY = ", library"
+SAMPLE = 40  # messages whose bytes are looked at
+
+
+@dataclass(frozen=True, slots=True)
+class Sized:
+    """One conversation's figures. `costs` and `readings` go by the name of the call; `bytes_of` by the kind of item."""
+
+    costs: Mapping[str, Cost]
+    readings: Mapping[str, Reading]
+    bytes_of: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What is measured, and what is done with its answer (None: it is none of HTTP)."""
+
+    name: str
+    run: Callable[[], Any]
+
+
+class Conversation:
+    """One session whose window swings between 20 and 40 messages, however many it has."""
+
+    def __init__(self, function: Function, size: int, *, weight: int) -> None:
+        self.id = f"of-{size}-{weight}"
+        self.size = size
+        self._function = function
+        self._path = f"/v1/sessions/{self.id}"
+        self._number = itertools.count(size)
+        memory = {"strategy": "trim", "max_tokens": 3 + FOLDED_AT * weight, "max_memory_tokens": WINDOW * weight}
+        self._ask("POST", "/v1/sessions", {"session_id": self.id, "user_id": "sarah", "memory": memory})
+
+    def fill(self) -> None:
+        for number, batch in enumerate(batches(self.size)):
+            messages = [{"role": role, "content": text} for role, text in batch]
+            answer = self._ask("POST", f"{self._path}/messages", {"messages": messages})
+            if sys.stderr.isatty() and number % 20 == 0:
+                print(f"\r  filling: {number * BATCH:,} of {self.size:,}   ", end="", file=sys.stderr, flush=True)
+        if answer["window"]["messages"] != WINDOW:
+            raise RuntimeError(f"the window holds {answer['window']['messages']} messages")
+
+    def context(self) -> Call:
+        return Call("context", partial(self._function, event("GET", f"{self._path}/context")))
+
+    def library_context(self) -> Call:
+        from palimpsest import bootstrap
+
+        return Call(f"context{LIBRARY}", partial(bootstrap.sessions_app().context, self._scope))
+
+    def append(self, *, keyed: bool) -> Call:
+        """An append of the next message; one that makes room in the window counts as another call."""
+        body, number = self._next()
+        given = event("POST", f"{self._path}/messages", body, key=f"key-{number:032d}" if keyed else None)
+        return Call("append with a key" if keyed else "append", partial(self._function, given))
+
+    def library_append(self) -> Call:
+        from palimpsest import bootstrap
+        from palimpsest.domain.messages import Draft
+
+        body, _ = self._next()
+        drafts = [Draft(chat=chat) for chat in body["messages"]]
+        return Call(f"append{LIBRARY}", partial(bootstrap.sessions_app().append, self._scope, drafts))
+
+    def items(self, prefix: str, *, limit: int) -> list[Any]:
+        """The newest items of one kind, whole."""
+        found = self._function.client.query(
+            TableName=os.environ["SESSIONS_TABLE"], Limit=limit, ScanIndexForward=False,
+            KeyConditionExpression="pk = :pk AND begins_with(sk, :kind)",
+            ExpressionAttributeValues={":pk": {"S": f"{TENANT}#{self.id}"}, ":kind": {"S": prefix}},
+        )  # fmt: skip
+        return list(found["Items"])
+
+    @property
+    def _scope(self) -> Any:
+        from palimpsest.domain.scope import SessionScope
+
+        return SessionScope(TENANT, self.id)
+
+    def _next(self) -> tuple[dict[str, Any], int]:
+        number = next(self._number)
+        role, text = said(number)
+        return {"messages": [{"role": role, "content": text}]}, number
+
+    def _ask(self, method: str, path: str, body: dict[str, Any]) -> Any:
+        return body_of(self._function(event(method, path, body)))
+
+
+def measured(place: Place, *, sizes: tuple[int, ...], rounds: int) -> dict[int, Sized]:
+    """Each size is a session of its own; the calls go round by round over all of them, so that whatever else the
+    machine does meets them alike.
+    """
+    function = Function(place.environment)
+    weight = _weight(function)
+    talks = [Conversation(function, size, weight=weight) for size in sizes]
+    for talk in talks:
+        talk.fill()
+    contexts = _rounds(talks, _contexts, rounds=rounds, engine=place.engine)
+    readings = {talk.size: _readings(function, talk) for talk in talks}
+    appends = _rounds(talks, _appends, rounds=rounds, engine=place.engine)
+    return {
+        talk.size: Sized(contexts[talk.size] | appends[talk.size], readings[talk.size], _bytes(talk)) for talk in talks
+    }
+
+
+def _rounds(
+    talks: Sequence[Conversation], calls: Callable[[Conversation], Iterator[Call]], *, rounds: int, engine: int
+) -> dict[int, dict[str, Cost]]:
+    """What each call costs in each conversation, typically."""
+    costs: dict[int, dict[str, list[Cost]]] = {talk.size: defaultdict(list) for talk in talks}
+    for _ in range(rounds):
+        for talk in talks:
+            for call in calls(talk):
+                answer, cost = cost_of(call.run, engine=engine)
+                costs[talk.size][_kind(call, answer)].append(cost)
+    return {size: {name: typical(all_) for name, all_ in of.items()} for size, of in costs.items()}
+
+
+def _weight(function: Function) -> int:
+    """Tokens of one message."""
+    role, text = said(0)
+    body = {"user_id": "sarah", "messages": [{"role": role, "content": text}]}
+    answer = body_of(function(event("POST", "/v1/sessions/weighing/messages", body)))
+    return int(answer["messages"][0]["tokens"])
+
+
+def _contexts(talk: Conversation) -> Iterator[Call]:
+    yield talk.context()
+    yield talk.library_context()
+
+
+def _appends(talk: Conversation) -> Iterator[Call]:
+    yield talk.append(keyed=False)
+    yield talk.append(keyed=True)
+    yield talk.library_append()
+
+
+def _kind(call: Call, answer: Any) -> str:
+    """An append that made room is told apart: it reads the window, which the others do not."""
+    if call.name.endswith(LIBRARY):
+        made_room = getattr(answer, "overflow", None) is not None
+        return "library, making room" if made_room else call.name
+    return "append, making room" if body_of(answer).get("overflow") else call.name
+
+
+def _readings(function: Function, talk: Conversation) -> dict[str, Reading]:
+    """What each call asks of the engine; the window holds 20 messages before and after."""
+    readings = {}
+    with metered(function.client) as meter:
+        messages = body_of(talk.context().run())["messages"]
+        if len(messages) != WINDOW:
+            raise RuntimeError(f"the context holds {len(messages)} messages")
+        readings["context"] = meter.read()
+        for number in range(FOLDED_AT):
+            call = talk.append(keyed=number % 2 == 1)
+            answer = call.run()
+            readings.setdefault(_kind(call, answer), meter.read())
+            meter.read()
+    return readings
+
+
+def _bytes(talk: Conversation) -> dict[str, float]:
+    """Mean bytes of an item of each kind, keys and attribute names included."""
+    kinds = {"head": "head", "settings": "settings", "message": "m#", "key": "k#"}
+    found = {kind: talk.items(prefix, limit=SAMPLE) for kind, prefix in kinds.items()}
+    return {kind: sum(map(item_bytes, items)) / len(items) for kind, items in found.items()}

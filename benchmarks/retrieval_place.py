@@ -1,0 +1,160 @@
+"""A memory to ask questions of: the library's use cases over stores in this process and either search index."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, timedelta
+from itertools import islice
+from typing import TypeVar
+
+from palimpsest.adapters.in_memory.clock import FakeClock
+from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.sessions import InMemorySessions
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.adapters.tiktoken_counter import TiktokenCounter
+from palimpsest.domain.messages import Draft, numbered
+from palimpsest.domain.ranking import DEFAULT, Weights
+from palimpsest.domain.records import Source
+from palimpsest.domain.remembering import Statement
+from palimpsest.domain.scope import Scope
+from palimpsest.domain.session import Commit, Head, Settings
+from palimpsest.domain.times import milliseconds, seconds, stamp
+from palimpsest.ports.embedder import Embedder
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.queues import Changed, MessageChanged, RecordChanged
+from palimpsest.ports.search_index import SearchIndex
+from palimpsest.ports.sessions import Sessions
+from palimpsest.usecases.embed import Embed
+from palimpsest.usecases.recall import Recall
+from palimpsest.usecases.recall_request import Recalled, RecallRequest, Recollection
+from palimpsest.usecases.remember import MAX_STATEMENTS, Remember
+from palimpsest.usecases.search_memories import Mode, SearchMemories
+
+from benchmarks.dataset import Dataset, NewStatement, OldStatement, Session, Supersession
+
+TENANT = Scope("benchmark")
+BATCH = 100
+MOST = 20  # results of one question
+
+Item = TypeVar("Item")
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """One result: the labelled set's messages that it is or rests on, whether it is a record, and whether it says of
+    itself that it is outdated.
+    """
+
+    messages: tuple[str, ...]
+    is_record: bool
+    is_outdated: bool
+
+
+class Place:
+    """Stores a labelled set and answers its questions, as each user. Time stands still, a day after the last message.
+
+    The stores are in this process unless others are given.
+    """
+
+    def __init__(
+        self,
+        dataset: Dataset,
+        *,
+        index: SearchIndex,
+        embedder: Embedder | None,
+        stores: tuple[Sessions, Memories] | None = None,
+    ) -> None:
+        self.dataset = dataset
+        last = max(session.messages[-1].timestamp for session in dataset.sessions())
+        self.clock = FakeClock(last.astimezone(UTC) + timedelta(days=1))
+        self.sessions, self.memories = stores or _stores_here()
+        self.index = index
+        self._recall = Recall(self.memories, self.sessions, index, embedder, TiktokenCounter(), self.clock)
+        self._search = SearchMemories(self.memories, self.sessions, index, embedder, self.clock)
+        self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
+        self._remember = Remember(self.memories, InMemoryTenants(), self.clock)
+        self._named: dict[tuple[str | None, int], str] = {}
+
+    def store(self, *, settle: Callable[[], None]) -> None:
+        """Every message as it was said, and what replaced what as versions of a topic; `settle` makes it findable."""
+        self.index.prepare()
+        for session in self.dataset.sessions():
+            self.put(self._keep(session))
+        for supersession in self.dataset.supersessions:
+            self.put(self._supersede(supersession))
+        settle()
+
+    def put(self, changes: Iterable[Changed], *, embedder: Embedder | None = None) -> None:
+        """Have everything indexed, by the place's own embedder or another one of its space."""
+        embed = self._embed if embedder is None else replace(self._embed, embedder=embedder)
+        for batch in batches(changes, BATCH):
+            failed = embed(batch)
+            assert not failed, f"{len(failed)} could not be indexed"
+
+    def say(self, session: str, user: str, drafts: Sequence[Draft]) -> Iterator[Changed]:
+        """Store a whole session."""
+        now = self.clock.now()
+        messages = numbered(
+            drafts, [0] * len(drafts), session=session, seq=0, turn=0, before="", encoding="o200k_base", now=stamp(now)
+        )
+        head = Head(user=user, version=1, seq=len(messages), updated_at=seconds(now))
+        settings = Settings(user=user, agent=None, created_at=messages[0].timestamp or stamp(now))
+        commit = Commit(before=None, after=head, settings=settings, messages=messages)
+        self.sessions.commit(TENANT.session(session), commit)
+        yield from (MessageChanged(TENANT.tenant, session, message.seq) for message in messages)
+
+    def remember(self, user: str, statements: Iterable[Statement]) -> Iterator[Changed]:
+        for batch in batches(statements, MAX_STATEMENTS):
+            for made in self._remember(TENANT.user(user), batch):
+                yield RecordChanged(TENANT.tenant, user, made.record.id)
+
+    def _keep(self, session: Session) -> Iterator[Changed]:
+        self._named |= {(session.id, seq): message.id for seq, message in enumerate(session.messages, 1)}
+        drafts = [Draft(message.chat, timestamp=message.timestamp.isoformat()) for message in session.messages]
+        yield from self.say(session.id, session.user, drafts)
+
+    def _supersede(self, supersession: Supersession) -> Iterator[Changed]:
+        every: tuple[OldStatement | NewStatement, ...] = (*supersession.old, supersession.new)
+        yield from self.remember(supersession.user, (self._statement(supersession, said) for said in every))
+
+    def _statement(self, supersession: Supersession, said: OldStatement | NewStatement) -> Statement:
+        session = self.dataset.session_of(said.message)
+        seq = [message.id for message in session.messages].index(said.message) + 1
+        return Statement(
+            type="fact",
+            content=f"{supersession.topic}: {said.text}",
+            topic=supersession.topic,
+            source=Source(session=session.id, seqs=(seq,), quote=said.quote),
+            valid_from=milliseconds(self.dataset.message(said.message).timestamp),
+        )
+
+    def recalled(self, user: str, question: str, *, weights: Weights = DEFAULT, k: int = MOST) -> Recalled:
+        """What all retrievers find together. It is a fault of the measurement if one could not look."""
+        recall = replace(self._recall, weights=weights)
+        found = recall(TENANT.user(user), RecallRequest(question, k=k))
+        expected = () if recall.embedder is not None else ("vector",)
+        assert found.degraded == expected, f"degraded: {found.degraded}"
+        return found
+
+    def recall(self, user: str, question: str, *, weights: Weights = DEFAULT) -> list[Found]:
+        return [self._found(one) for one in self.recalled(user, question, weights=weights).memories]
+
+    def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
+        """What one retriever finds alone."""
+        return [self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)]
+
+    def _found(self, one: Recollection) -> Found:
+        messages = tuple(self._named.get((one.source.session, seq), "") for seq in one.source.seqs)
+        return Found(messages, one.record is not None, one.outdated_by is not None)
+
+
+def _stores_here() -> tuple[Sessions, Memories]:
+    sessions = InMemorySessions()
+    return sessions, InMemoryMemories(sessions.state)
+
+
+def batches(every: Iterable[Item], size: int) -> Iterator[Sequence[Item]]:
+    rest = iter(every)
+    while batch := list(islice(rest, size)):
+        yield batch

@@ -1,0 +1,89 @@
+"""How well questions were answered: recall, reciprocal rank, what came new before old, what was kept silent."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from benchmarks.dataset import Dataset, Question, Supersession
+from benchmarks.retrieval_place import Found
+
+KS = (5, 10, 20)
+STALE_WITHIN = 5
+
+Ask = Callable[[str, str], Sequence[Found]]
+"""What a user's question finds, best first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Scores:
+    """Means over questions. `recall` is the share of a question's evidence among the first k results, by k; `mrr` looks
+    at the first result that is evidence. Of supersessions: how often the new statement came before every old one
+    (`new_first`), and how often an old one was told as if it held, as a record (`stale_records`) or as a message that
+    does not say it is outdated (`stale_messages`, among the first five). `silent` is the share of unanswerable
+    questions that nothing was told to, `lost` that of answerable ones.
+    """
+
+    recall: Mapping[int, float]
+    mrr: float
+    new_first: float
+    stale_records: float
+    stale_messages: float
+    silent: float
+    lost: float
+
+
+def half_of(question: Question) -> int:
+    """0: what weights were chosen on; 1: what they were not."""
+    return hashlib.sha256(question.id.encode()).digest()[-1] % 2
+
+
+def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
+    """Ask every question; of `half` only those (supersessions are all of one piece)."""
+    questions = [question for question in dataset.questions if half in (None, half_of(question))]
+    found = {question.id: ask(question.user, question.question) for question in questions}
+    answerable = [question for question in questions if question.evidence]
+    unanswerable = [question for question in questions if not question.evidence]
+    changed = [(each, ask(each.user, each.question)) for each in dataset.supersessions]
+    return Scores(
+        recall={k: _mean([_recall(each, found[each.id][:k]) for each in answerable]) for k in KS},
+        mrr=_mean([_reciprocal_rank(each, found[each.id]) for each in answerable]),
+        new_first=_mean([_new_first(each, results) for each, results in changed]),
+        stale_records=_mean([any(one.is_record and _is_stale(each, one) for one in rs) for each, rs in changed]),
+        stale_messages=_mean([_leaks(each, results) for each, results in changed]),
+        silent=_mean([not found[each.id] for each in unanswerable]),
+        lost=_mean([not found[each.id] for each in answerable]),
+    )
+
+
+def _mean(values: Sequence[float]) -> float:
+    return fmean(values) if values else 0.0
+
+
+def _recall(question: Question, found: Sequence[Found]) -> float:
+    """The share of the evidence that is there: half, where one of two messages was found."""
+    told = {message for one in found for message in one.messages}
+    return len(told.intersection(question.answer_ids)) / len(question.answer_ids)
+
+
+def _reciprocal_rank(question: Question, found: Sequence[Found]) -> float:
+    places = (place for place, one in enumerate(found, 1) if not set(one.messages).isdisjoint(question.answer_ids))
+    return next((1 / place for place in places), 0.0)
+
+
+def _new_first(supersession: Supersession, found: Sequence[Found]) -> bool:
+    """Whether the new statement was found, and before every old one that is wrong now."""
+    firsts = (one for one in found if supersession.new.message in one.messages or _is_stale(supersession, one))
+    first = next(firsts, None)
+    return first is not None and supersession.new.message in first.messages
+
+
+def _is_stale(supersession: Supersession, one: Found) -> bool:
+    return any(old.message in one.messages for old in supersession.stale)
+
+
+def _leaks(supersession: Supersession, found: Sequence[Found]) -> bool:
+    told = (one for one in found[:STALE_WITHIN] if not one.is_record and not one.is_outdated)
+    return any(_is_stale(supersession, one) for one in told)

@@ -1,0 +1,59 @@
+"""Palimpsest: the `sessions` function's handler, called with events; what may be tried again is, under its key."""
+
+import json
+import time
+import uuid
+from collections.abc import Sequence
+from functools import cache
+
+from benchmarks.service import Function, body_of, event
+from benchmarks.subjects.harness import Said, main
+
+TRIES = 5
+
+
+@cache
+def _function(environment: str) -> Function:
+    return Function(json.loads(environment))
+
+
+class Subject:
+    """`place` is the function's environment."""
+
+    batch = 50
+
+    def __init__(self, place: str) -> None:
+        self._function = _function(place)
+
+    def append(self, session: str, messages: Sequence[Said]) -> None:
+        body = {"user_id": "sarah", "messages": [{"role": role, "content": text} for role, text in messages]}
+        given = event("POST", f"/v1/sessions/{session}/messages", body, key=uuid.uuid4().hex)
+        for _ in range(TRIES):
+            answer = self._function(given)
+            if answer["statusCode"] != 503:
+                break
+            time.sleep(1)
+        body_of(answer)
+
+    def newest(self, session: str, count: int) -> Sequence[str]:
+        context = body_of(self._function(event("GET", f"/v1/sessions/{session}/context")))
+        return [message["content"] for message in context["messages"]][-count:]
+
+    def everything(self, session: str) -> Sequence[str]:
+        """Page by page."""
+        texts: list[str] = []
+        query: dict[str, str] = {"limit": "100"}
+        while True:
+            given = event("GET", f"/v1/sessions/{session}/messages")
+            page = body_of(self._function({**given, "queryStringParameters": query}))
+            texts += [message["content"] for message in page["messages"]]
+            if page["next_cursor"] is None:
+                return texts
+            query = {"limit": "100", "cursor": page["next_cursor"]}
+
+    def stored_bytes(self, session: str) -> int:
+        return 0
+
+
+if __name__ == "__main__":
+    main(Subject)
