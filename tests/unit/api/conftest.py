@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from palimpsest.adapters.embedded_index import EmbeddedIndex
 from palimpsest.adapters.in_memory.clock import FakeClock
+from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
 from palimpsest.adapters.in_memory.memories import InMemoryMemories
 from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
 from palimpsest.api import memory_routes, routes
@@ -12,6 +13,7 @@ from palimpsest.api.app import HttpApp
 from palimpsest.bootstrap import wire_memories, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.bootstrap.long_term import Models, Stores
+from palimpsest.bootstrap.work import EXTRACTED
 from palimpsest.domain.jobs import Job
 from palimpsest.domain.scope import Scope
 from palimpsest.ports.embedder import Embedder
@@ -65,12 +67,18 @@ class WholeWorld(World):
             extractor=self.extractor,
             clock=clock,
         )
-        self.swept, self.sweep = wire_sweep(sessions=self.sessions, jobs=self.jobs, memories=self.memories, clock=clock)
+        self.swept, self.sweep = wire_sweep(
+            sessions=self.sessions,
+            jobs=self.jobs,
+            memories=self.memories,
+            expiries=InMemoryExpiries(self.memories),
+            clock=clock,
+        )
 
     def handle(self, job: Job) -> None:
         notice = JobNotice(job.tenant, job.id, job.kind)
-        if job.kind == "extract":
-            self.extraction.step(notice)
+        if job.kind in EXTRACTED:
+            self.extraction.queue.step(notice)
         elif job.kind in self.swept.steps:
             self.swept.step(notice)
         else:
@@ -79,8 +87,8 @@ class WholeWorld(World):
     def fail(self, job: Job, *, error: str = "unavailable") -> None:
         """The last receive of the job's message has failed."""
         notice = JobNotice(job.tenant, job.id, job.kind)
-        if job.kind == "extract":
-            self.extraction.give_up(notice, error=error)
+        if job.kind in EXTRACTED:
+            self.extraction.queue.give_up(notice, error=error)
         elif job.kind in self.swept.ends:
             self.swept.give_up(notice, error=error)
         else:

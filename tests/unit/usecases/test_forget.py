@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.adapters.in_memory.clock import FakeClock
+from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
 from palimpsest.adapters.in_memory.jobs import InMemoryJobs
 from palimpsest.adapters.in_memory.memories import InMemoryMemories
 from palimpsest.adapters.in_memory.sessions import InMemorySessions
@@ -39,7 +40,11 @@ class World:
         self.managing = ManageMemories(self.memories, InMemoryTenants(), self.clock)
         self.forgetting = Forget(self.memories, self.jobs, self.clock)
         self.work, self.sweep = wire_sweep(
-            sessions=self.sessions, jobs=self.jobs, memories=self.memories, clock=self.clock
+            sessions=self.sessions,
+            jobs=self.jobs,
+            memories=self.memories,
+            expiries=InMemoryExpiries(self.memories),
+            clock=self.clock,
         )
         self.delivered = 0
 

@@ -9,7 +9,14 @@ from palimpsest import settings
 from palimpsest.blocks.board import Blocks
 from palimpsest.blocks.extractive import ExtractiveMemory
 from palimpsest.blocks.static import StaticMemory
-from palimpsest.bootstrap.engines import session_store, system_clock, tenant_store, token_counter
+from palimpsest.bootstrap.engines import (
+    fact_store,
+    memory_store,
+    session_store,
+    system_clock,
+    tenant_store,
+    token_counter,
+)
 from palimpsest.domain.jobs import Job, JobKind
 from palimpsest.domain.scope import Scope
 from palimpsest.domain.times import seconds
@@ -107,7 +114,6 @@ def ways_to_retry(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, 
 
 @cache
 def sessions_app() -> SessionsApp:
-    """Without long-term memory until the workers that extract and flush are deployed beside it."""
     told = settings.SessionsSettings.read()
     sessions, jobs = session_store(told.sessions_table)
     return wire_sessions(
@@ -116,4 +122,6 @@ def sessions_app() -> SessionsApp:
         tenants=tenant_store(told.tenants_table),
         tokens=token_counter(),
         clock=system_clock(),
+        memories=memory_store(told.memories_table, told.sessions_table),
+        facts=fact_store(told.tenants_table),
     )

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from palimpsest import settings
 from palimpsest.ports.clock import Clock
 from palimpsest.ports.embedder import Embedder, Space
+from palimpsest.ports.expiries import Expiries
 from palimpsest.ports.memories import Memories
 from palimpsest.ports.search_index import SearchIndex
 from palimpsest.ports.secrets import Secret
@@ -59,6 +60,13 @@ def memory_store(table: str, jobs_table: str) -> Memories:
     memories = DynamoDbMemories(table, jobs_table)
     memories.warm()
     return memories
+
+
+@cache
+def expiry_store(memories_table: str) -> Expiries:
+    from palimpsest.adapters.dynamodb.expiries import DynamoDbExpiries
+
+    return DynamoDbExpiries(memories_table)
 
 
 @cache

@@ -10,6 +10,7 @@ from palimpsest import settings
 from palimpsest.adapters.patterns import PatternExtractor
 from palimpsest.bootstrap.engines import (
     chat_model,
+    expiry_store,
     memory_store,
     model_key,
     session_store,
@@ -20,6 +21,7 @@ from palimpsest.bootstrap.engines import (
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.domain.jobs import JobKind
 from palimpsest.ports.clock import Clock
+from palimpsest.ports.expiries import Expiries
 from palimpsest.ports.memories import Memories
 from palimpsest.ports.models import Summarizer
 from palimpsest.ports.queues import JobNotice
@@ -27,13 +29,14 @@ from palimpsest.ports.sessions import Jobs, Sessions
 from palimpsest.ports.tokens import TokenCounter
 from palimpsest.usecases.by_kind import ByKind, GivesUp
 from palimpsest.usecases.dispatch import Dispatch
+from palimpsest.usecases.expire import Expire
 from palimpsest.usecases.extract_failed import GiveUpExtraction, MendExtraction, RetryExtraction
 from palimpsest.usecases.extraction_steps import Steps
 from palimpsest.usecases.forget import ForgetPages
 from palimpsest.usecases.mend_user_jobs import GiveUpUserJob, MendUserJob
 from palimpsest.usecases.remove import Remove
 from palimpsest.usecases.summarize import GiveUp, SummarizeOverflow
-from palimpsest.usecases.sweep import Sweep
+from palimpsest.usecases.sweep import Mend, Sweep
 
 SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "erase")
 """Kinds of jobs that the function `sweep` does."""
@@ -50,7 +53,9 @@ class Worker:
     hide: Callable[..., None]
 
 
-def wire_sweep(*, sessions: Sessions, jobs: Jobs, memories: Memories, clock: Clock) -> tuple[ByKind, Sweep]:
+def wire_sweep(
+    *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
+) -> tuple[ByKind, Sweep]:
     """What the sweep queue is worked off by, and the scheduled round."""
     remove, give_up = Remove(sessions, jobs, clock), GiveUp(sessions, jobs, clock)
     mend, give_up_on_user = MendUserJob(jobs, clock), GiveUpUserJob(jobs, clock)
@@ -60,7 +65,9 @@ def wire_sweep(*, sessions: Sessions, jobs: Jobs, memories: Memories, clock: Clo
     )
     steps = Steps(sessions, jobs, memories, clock)
     retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much
-    return work, Sweep(sessions, jobs, clock, {"forget": mend, "extract": MendExtraction(steps, retry, parking)})
+    mends: dict[JobKind, Mend] = {"forget": mend, "extract": MendExtraction(steps, retry, parking)}
+    expire = Expire(memories, expiries, clock)
+    return work, Sweep(sessions, jobs, clock, mends, expire)
 
 
 def wire_summarize(
@@ -121,8 +128,7 @@ def extract_worker() -> Worker:
         extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
         clock=system_clock(),
     )
-    by_kind = ByKind({"extract": work.step}, {"extract": work.give_up})
-    return _worker(by_kind.step, by_kind.give_up, told.extract_queue_url)
+    return _worker(work.queue.step, work.queue.give_up, told.extract_queue_url)
 
 
 @cache
@@ -141,7 +147,13 @@ def _sweep() -> tuple[ByKind, Sweep]:
     told = settings.SweepSettings.read()
     sessions, jobs = session_store(told.sessions_table)
     memories = memory_store(told.memories_table, told.sessions_table)
-    return wire_sweep(sessions=sessions, jobs=jobs, memories=memories, clock=system_clock())
+    return wire_sweep(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memories,
+        expiries=expiry_store(told.memories_table),
+        clock=system_clock(),
+    )
 
 
 def _worker(step: Callable[[JobNotice], None], give_up: GivesUp, queue_url: str) -> Worker:

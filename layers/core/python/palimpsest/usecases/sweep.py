@@ -21,15 +21,18 @@ from palimpsest.usecases.summarize import GiveUp
 
 PER_SHARD = 25
 
+Mend = Callable[[Job], object]
+"""What is done with a job that is due. May raise `CommitLost`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`mends` says what is done with a job of long-term memory that is due; it may raise `CommitLost`."""
+    """`mends` says what is done with jobs of long-term memory."""
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
-    mends: Mapping[JobKind, Callable[[Job], object]] = field(default_factory=dict)
+    mends: Mapping[JobKind, Mend] = field(default_factory=dict)
     expire: Expire | None = None
 
     def __call__(self) -> int:
