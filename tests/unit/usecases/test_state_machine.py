@@ -219,8 +219,10 @@ class Conversation(RuleBasedStateMachine):
         self.writes_until_death = None
         self.settle()
         for _ in range(12):
-            for job in list(self.world.outbox):
-                self.world.handle_to_the_end(job)
+            delivered = 0
+            while delivered < len(self.world.outbox):  # what a step leaves to the next is under way within seconds
+                self.world.handle_to_the_end(self.world.outbox[delivered])
+                delivered += 1
             self.world.time.advance(2 * 3600)
             self.world.sweep()
         assert all(job.has_ended for job in self.world.sessions.state.jobs.values())
