@@ -57,8 +57,9 @@ class Stream:
 @pytest.fixture
 def stream(stack: Stack) -> Iterator[Stream]:
     lambdas = stack.place.client("lambda")
-    found = lambdas.list_event_source_mappings(FunctionName=stack.outputs["DispatchFunction"])["EventSourceMappings"]
-    stream = Stream(lambdas, found[0]["UUID"])
+    follows = {"EventSourceArn": stack.outputs["SessionsStream"], "FunctionName": stack.outputs["DispatchFunction"]}
+    (found,) = lambdas.list_event_source_mappings(**follows)["EventSourceMappings"]
+    stream = Stream(lambdas, found["UUID"])
     yield stream
     stream.go_on()
 
