@@ -42,6 +42,7 @@ from palimpsest.usecases.prune import Prune
 from palimpsest.usecases.read_job import ReadJob
 from palimpsest.usecases.remove import begin_again
 from palimpsest.usecases.retry_job import Again, RetryJob
+from palimpsest.usecases.unerased import Unerased
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +74,7 @@ def wire_sessions(
 ) -> SessionsApp:
     """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
     long_term = None if memories is None else LongTerm(memories, jobs)
+    sessions = sessions if memories is None else Unerased(sessions, memories)
     blocks = Blocks(
         static=None if facts is None else StaticMemory(facts),
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
@@ -115,7 +117,7 @@ def ways_to_retry(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, 
 @cache
 def sessions_app() -> SessionsApp:
     told = settings.SessionsSettings.read()
-    sessions, jobs = session_store(told.sessions_table)
+    sessions, jobs = session_store(told.sessions_table, told.memories_table)
     return wire_sessions(
         sessions=sessions,
         jobs=jobs,

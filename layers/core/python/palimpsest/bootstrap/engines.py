@@ -44,11 +44,12 @@ def fact_store(tenants_table: str) -> StaticFacts:
 
 
 @cache
-def session_store(table: str) -> tuple[DynamoDbSessions, Jobs]:
+def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
+    """`memories` is the table that sessions are begun beside."""
     from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
     from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
 
-    sessions = DynamoDbSessions(table)
+    sessions = DynamoDbSessions(table, memories=memories)
     sessions.warm()
     return sessions, DynamoDbJobs(table)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 
 from palimpsest import settings
@@ -38,6 +38,7 @@ from palimpsest.ports.tenants import Tenants
 from palimpsest.ports.tokens import TokenCounter
 from palimpsest.usecases.append import Append
 from palimpsest.usecases.context import ReadContext
+from palimpsest.usecases.erase import Erase
 from palimpsest.usecases.extract_report import ReportExtraction
 from palimpsest.usecases.extract_request import RequestExtraction
 from palimpsest.usecases.find_sessions import FindSessions
@@ -55,6 +56,7 @@ from palimpsest.usecases.search_memories import SearchMemories
 from palimpsest.usecases.search_tool import SearchTool
 from palimpsest.usecases.show_memories import ShowMemories
 from palimpsest.usecases.static_facts import ManageStaticFacts
+from palimpsest.usecases.unerased import Unerased
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +95,7 @@ class MemoriesApp:
     remember: Remember
     manage_memories: ManageMemories
     forget: Forget
+    erase: Erase
     show: ShowMemories
     ingest: Ingest
     facts: ManageStaticFacts
@@ -142,6 +145,7 @@ def searching(stores: Stores, models: Models, clock: Clock) -> SearchMemories:
 
 def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
     """The use cases of long-term memory over any adapters."""
+    stores = replace(stores, sessions=Unerased(stores.sessions, stores.memories))
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
     long_term = LongTerm(memories, jobs)
@@ -164,6 +168,7 @@ def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock
         remember=Remember(memories, tenants, clock),
         manage_memories=manage_memories,
         forget=Forget(memories, jobs, clock),
+        erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),
         ingest=Ingest(sessions, memories, append, request, clock),
         facts=ManageStaticFacts(stores.facts, clock),
@@ -178,7 +183,7 @@ def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock
 @cache
 def memories_app() -> MemoriesApp:
     told = settings.MemoriesSettings.read()
-    sessions, jobs = session_store(told.sessions_table)
+    sessions, jobs = session_store(told.sessions_table, told.memories_table)
     stores = Stores(
         sessions=sessions,
         jobs=jobs,

@@ -29,6 +29,7 @@ from palimpsest.ports.sessions import Jobs, Sessions
 from palimpsest.ports.tokens import TokenCounter
 from palimpsest.usecases.by_kind import ByKind, GivesUp
 from palimpsest.usecases.dispatch import Dispatch
+from palimpsest.usecases.erase import ErasePages
 from palimpsest.usecases.expire import Expire
 from palimpsest.usecases.extract_failed import GiveUpExtraction, MendExtraction, RetryExtraction
 from palimpsest.usecases.extraction_steps import Steps
@@ -37,6 +38,7 @@ from palimpsest.usecases.mend_user_jobs import GiveUpUserJob, MendUserJob
 from palimpsest.usecases.remove import Remove
 from palimpsest.usecases.summarize import GiveUp, SummarizeOverflow
 from palimpsest.usecases.sweep import Mend, Sweep
+from palimpsest.usecases.user_steps import UserSteps
 
 SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "erase")
 """Kinds of jobs that the function `sweep` does."""
@@ -59,9 +61,12 @@ def wire_sweep(
     """What the sweep queue is worked off by, and the scheduled round."""
     remove, give_up = Remove(sessions, jobs, clock), GiveUp(sessions, jobs, clock)
     mend, give_up_on_user = MendUserJob(jobs, clock), GiveUpUserJob(jobs, clock)
+    user_steps = UserSteps(jobs, mend, clock)
+    forget = ForgetPages(memories, user_steps, clock)
+    erase = ErasePages(sessions, memories, user_steps, clock)
     work = ByKind(
-        {"delete": remove, "withdraw": remove, "forget": ForgetPages(memories, jobs, mend, clock)},
-        {"delete": give_up, "withdraw": give_up, "forget": give_up_on_user},
+        {"delete": remove, "withdraw": remove, "forget": forget, "erase": erase},
+        {"delete": give_up, "withdraw": give_up, "forget": give_up_on_user, "erase": give_up_on_user},
     )
     steps = Steps(sessions, jobs, memories, clock)
     retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much

@@ -145,6 +145,7 @@ class Commit:
     else wrote the head since; guard `window` holds if `before.job` is still pending and the window still starts where
     it did: counters then change by their difference, so that appends may come between.
     `compaction` takes the place of one of its number: that one stands no more, a withdrawal opened what it had folded.
+    If `begins`, the session does: where there is long-term memory, `after.epoch` must then be its user's still.
     `key` also guards: the commit is lost if the key is there, has not expired and belongs to this life of the session.
     Each of `jobs` is put (and the commit lost if its id exists); `finished` moves on the job of that id, which must not
     have ended, nor lack a part that is `needed`.
@@ -153,6 +154,7 @@ class Commit:
     before: Head | None
     after: Head
     guard: Literal["version", "window"] = "version"
+    begins: bool = False
     settings: Settings | None = None
     messages: tuple[Message, ...] = ()
     compaction: Compaction | None = None

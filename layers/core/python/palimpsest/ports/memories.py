@@ -188,5 +188,8 @@ class Memories(Protocol):
         next page goes on. Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 
-    def wipe(self, scope: UserScope, *, below_epoch: int) -> int:
-        """Delete everything of epochs below, page by page, but not the epoch itself; returns how many items went."""
+    def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
+        """Delete everything of epochs below, page by page, but not the epoch itself; returns how many items went.
+
+        With a `limit` it stops soon after so many went: nothing is left once it returns 0.
+        """

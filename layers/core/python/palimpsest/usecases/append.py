@@ -192,6 +192,7 @@ class Append:
         commit = Commit(
             before=found.before,
             after=head,
+            begins=found.created and self.long_term is not None,
             messages=messages,
             key=IdempotencyKey(request.key, request.hash, first, last, expires_at) if request.key else None,
             settings=found.settings if found.created or found.speaks_system else None,

@@ -99,7 +99,8 @@ class EmbedPlans:
             return None
         owner = session.owner.user(head.user)
         plan = Plan(owner, self.memories.user(owner).epoch)
-        found = self._readable(session, head, [change.seq for change in changes])
+        is_erased = head.epoch < plan.epoch
+        found = {} if is_erased else self._readable(session, head, [change.seq for change in changes])
         for change in changes:
             key = message_key(session.session, change.seq)
             plan.changes[key] = change

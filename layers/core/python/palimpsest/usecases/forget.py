@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import timedelta
 
 from palimpsest.domain.forgetting import Limits
 from palimpsest.domain.jobs import Job
 from palimpsest.domain.records import Record
 from palimpsest.domain.scope import Scope, UserScope
 from palimpsest.domain.times import milliseconds, seconds
-from palimpsest.domain.user_jobs import ERASED, following, on_user, root_of
+from palimpsest.domain.user_jobs import ERASED, on_user
 from palimpsest.errors import CommitLost
 from palimpsest.ports.clock import Clock
 from palimpsest.ports.memories import MOST_ACTIONS, Memories, MemoryCommit, Pointer
@@ -20,12 +19,10 @@ from palimpsest.ports.queues import JobNotice
 from palimpsest.ports.sessions import Jobs
 from palimpsest.usecases.committing import until_committed
 from palimpsest.usecases.manage_memories import Where
-from palimpsest.usecases.mend_user_jobs import MendUserJob
+from palimpsest.usecases.user_steps import UserSteps
 
 PAGE = 25
 EARLIER_AT_ONCE = 10
-STEP = timedelta(seconds=50)
-"""After this long a step hands over to the next: the function has 90 s."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,38 +57,30 @@ class Forget:
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
     memories: Memories
-    jobs: Jobs
-    mend: MendUserJob
+    steps: UserSteps
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat. Raises `Unavailable`."""
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
-        if job is None or job.state == "done":
+        job = self.steps.taken_up(notice)
+        if job is None:
             return
-        if job.state == "failed":  # redriven
-            self.mend(job)
-            return
-        if self._is_handed_over(job):
-            self._rest(job)
-            return
-        self.jobs.start(job)
         scope = Scope(job.tenant).user(job.user or "")
         limits = Limits.read(scope, job.told)
         forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
-        until = self.clock.now() + STEP
+        until = self.steps.deadline
         while self.clock.now() < until:
             if self.memories.user(scope).epoch != job.epoch:
-                self._end(job, forgotten, error=ERASED)
+                self.steps.end(job, {"forgotten": forgotten}, error=ERASED)
                 return
             page = self.memories.listed(scope, types=limits.types, limit=PAGE, after=after)
             matching = [record.id for record in page.records if limits.matches(record)]
             forgotten += self._forget(scope, job, matching)
             after = page.after
             if after is None:
-                self._end(job, forgotten)
+                self.steps.end(job, {"forgotten": forgotten})
                 return
-        self._go_on(job, {"after": after, "forgotten": forgotten})
+        self.steps.go_on(job, {"after": after, "forgotten": forgotten})
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
         """Remove those of the memories that are still current; how many were."""
@@ -132,28 +121,6 @@ class ForgetPages:
     def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
         """Everything that was said of the record's topic; a record without one was said once."""
         return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
-
-    def _is_handed_over(self, job: Job) -> bool:
-        return self.jobs.get(Scope(job.tenant), following(job, told={}, now=0).id) is not None
-
-    def _go_on(self, job: Job, place: dict[str, object]) -> None:
-        with suppress(CommitLost):  # the other delivery of the same message was faster
-            self.jobs.put(following(job, told={**job.told, **place}, now=seconds(self.clock.now())))
-        self._rest(job)
-
-    def _rest(self, job: Job) -> None:
-        """The next step has the rest. The job that was asked for runs on until the last one ends it."""
-        with suppress(CommitLost):
-            self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
-
-    def _end(self, job: Job, forgotten: int, *, error: str | None = None) -> None:
-        """First the job that was asked for, then the step: a step that is left over finds that out and ends."""
-        root = job if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
-        for one in (root, job):
-            if one is not None:
-                done = replace(one, state="done", due_at=None, error=error, result={"forgotten": forgotten})
-                with suppress(CommitLost):  # the other delivery of the same message was faster
-                    self.jobs.finish(done)
 
 
 def _parts(commit: MemoryCommit, *, kept: str) -> Iterator[MemoryCommit]:

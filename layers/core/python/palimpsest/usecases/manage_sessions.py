@@ -85,7 +85,13 @@ class ManageSessions:
             now=now,
         )
         after = touched(beginning.head, now=seconds(now))
-        commit = Commit(before=before, after=after, settings=beginning.settings, jobs=beginning.jobs)
+        commit = Commit(
+            before=before,
+            after=after,
+            begins=self.long_term is not None,
+            settings=beginning.settings,
+            jobs=beginning.jobs,
+        )
         self.sessions.commit(scope, commit)
         return Session(scope.session, after, beginning.settings), True
 

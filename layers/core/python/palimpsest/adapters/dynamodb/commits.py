@@ -142,7 +142,7 @@ def is_too_large(actions: Iterable[Action]) -> bool:
 
 
 def _bytes(action: Action) -> int:
-    arguments = action.get("Put") or action["Update"]
+    arguments = action.get("Put") or action.get("Update") or {}
     attributes: Attributes = {**arguments.get("Item", {}), **arguments.get("ExpressionAttributeValues", {})}
     return sum(len(name) + len(str(next(iter(value.values()))).encode()) for name, value in attributes.items())
 

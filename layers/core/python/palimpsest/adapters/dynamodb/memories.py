@@ -137,8 +137,8 @@ class DynamoDbMemories:
     def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
         return user_page(self._table, Scope(tenant), limit=limit, after=after)
 
-    def wipe(self, scope: UserScope, *, below_epoch: int) -> int:
-        return wipe(self._table, scope, below_epoch=below_epoch)
+    def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
+        return wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
 
     def _places(self, scope: UserScope, topic_key: str) -> Iterator[Sequence[Item]]:
         values = {":pk": text(scope.partition), ":prefix": text(items.places_of(topic_key))}

@@ -92,6 +92,13 @@ def require_walk(update: Update, walk: Walk) -> None:
     update.require("noted", *([] if walk.noted is None else [number(walk.noted)]))
 
 
+def in_epoch(table: str, scope: UserScope, epoch: int) -> Action:
+    """A transaction's condition that the user is in that epoch."""
+    guard = Update()
+    require_epoch(guard, epoch)
+    return {"ConditionCheck": guard.arguments(table, scope.partition, memory_items.USER)}
+
+
 def require_epoch(update: Update, epoch: int) -> None:
     """A user who was never erased has no epoch."""
     update.require("epoch", *([number(epoch)] if epoch else []))

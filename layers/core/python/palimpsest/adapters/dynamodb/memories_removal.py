@@ -13,7 +13,7 @@ from palimpsest.errors import CommitLost
 WIPED_AT_ONCE = 50
 
 
-def wipe(table: Table, scope: UserScope, *, below_epoch: int) -> int:
+def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
     """Everything but the user's item has its epoch; a key may have been written anew in the meantime."""
     pages = table.pages(
         "pk = :pk", {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
@@ -25,6 +25,8 @@ def wipe(table: Table, scope: UserScope, *, below_epoch: int) -> int:
         sorts = [item["sk"]["S"] for item in page]
         for start in range(0, len(sorts), WIPED_AT_ONCE):
             removed += _wipe_some(table, scope, sorts[start : start + WIPED_AT_ONCE], below_epoch)
+            if limit is not None and removed >= limit:
+                return removed
     return removed
 
 

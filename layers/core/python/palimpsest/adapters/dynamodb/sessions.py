@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from palimpsest.adapters.dynamodb import items
 from palimpsest.adapters.dynamodb.commits import Update, actions_of, is_too_large
 from palimpsest.adapters.dynamodb.errors import Refused
+from palimpsest.adapters.dynamodb.memories_commits import in_epoch
 from palimpsest.adapters.dynamodb.removal import remove
 from palimpsest.adapters.dynamodb.table import Item, Meter, Table
 from palimpsest.adapters.store_rules import cursor, place_of
@@ -18,12 +19,22 @@ from palimpsest.ports.sessions import Listed, Opened
 
 
 class DynamoDbSessions:
-    """`Sessions` over one table. Connects when first used or by `warm`; safe to use from many threads."""
+    """`Sessions` over one table. Connects when first used or by `warm`; safe to use from many threads.
+
+    `memories` is the table of long-term memory, if there is one: it has the users' epochs.
+    """
 
     def __init__(
-        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
+        self,
+        table: str,
+        *,
+        memories: str | None = None,
+        region: str | None = None,
+        endpoint: str | None = None,
+        meter: Meter | None = None,
     ) -> None:
         self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+        self._memories = memories
 
     def warm(self) -> None:
         self._table.warm()
@@ -46,6 +57,8 @@ class DynamoDbSessions:
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         actions = actions_of(self._table.name, scope, commit)
+        if commit.begins and self._memories is not None:
+            actions.append(in_epoch(self._memories, scope.owner.user(commit.after.user), commit.after.epoch))
         try:
             self._table.transact(actions)
         except Refused as error:

@@ -38,11 +38,20 @@ class Era:
     progress: dict[str, Progress] = field(default_factory=dict)
     lines: dict[tuple[str, int], ChunkLine] = field(default_factory=dict)
 
+    @property
+    def _kinds(self) -> tuple[dict[Any, Any], ...]:
+        return (self.records, self.pointers, self.places, self.marks, self.uses, self.progress, self.lines)
+
     def keys(self) -> set[tuple[str, Any]]:
-        kinds: tuple[Mapping[Any, Any], ...] = (
-            self.records, self.pointers, self.places, self.marks, self.uses, self.progress, self.lines,
-        )  # fmt: skip
-        return {(str(number), name) for number, kind in enumerate(kinds) for name in kind}
+        return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}
+
+    def wiped(self, limit: int | None, *, besides: set[tuple[str, Any]]) -> set[tuple[str, Any]]:
+        """Remove items, at most `limit` that are not among `besides`: a table holds one under a key, of one epoch."""
+        counted = sorted(self.keys() - besides, key=repr)[:limit]
+        gone = {*counted, *(self.keys() & besides)}
+        for number, name in gone:
+            del self._kinds[int(number)][name]
+        return gone
 
 
 @dataclass(slots=True)
@@ -83,6 +92,7 @@ class InMemoryMemories:
             known.user = User(epoch + 1, known.user.version + 1)
             known.is_listed = False
             known.walk = None
+            self.state.epochs[scope.tenant, scope.user] = epoch + 1
             self._put_job(job)
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
@@ -176,12 +186,16 @@ class InMemoryMemories:
         users = sorted(user for user in known if user > beyond)
         return tuple(users[:limit]), user_cursor(scope, users[limit - 1]) if len(users) > limit else None
 
-    def wipe(self, scope: UserScope, *, below_epoch: int) -> int:
+    def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         with self.state.write("wipe"):
             eras = self._of(scope).eras
-            old = [eras.pop(epoch) for epoch in sorted(eras) if epoch < below_epoch]
-            gone = set().union(*(era.keys() for era in old))
-            return len(gone.difference(*(era.keys() for era in eras.values())))
+            kept = set[tuple[str, Any]]().union(*(era.keys() for epoch, era in eras.items() if epoch >= below_epoch))
+            gone: set[tuple[str, Any]] = set()
+            for epoch in sorted(epoch for epoch in eras if epoch < below_epoch):
+                gone |= eras[epoch].wiped(None if limit is None else limit - len(gone - kept), besides=kept | gone)
+                if not eras[epoch].keys():
+                    del eras[epoch]
+            return len(gone - kept)
 
     def _of(self, scope: UserScope) -> Known:
         return self._known[scope.tenant, scope.user]

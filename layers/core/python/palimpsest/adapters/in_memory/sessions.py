@@ -40,7 +40,7 @@ class InMemorySessions:
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         with self.state.write("commit"):
             found = self._partition(scope)
-            if not (_holds(found, commit) and self._may_move(commit)):
+            if not (_holds(found, commit) and self._may_move(commit) and self._may_begin(scope, commit)):
                 raise CommitLost("Another writer was first.")
             self.state.partitions[scope.tenant, scope.session] = found
             _apply(found, commit)
@@ -117,6 +117,11 @@ class InMemorySessions:
         if any(job_partition(job) in self.state.jobs for job in commit.jobs):
             return False
         return commit.finished is None or self.state.may_finish(commit.finished)
+
+    def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
+        """Whether a session that begins is of its user's present epoch."""
+        after = commit.after
+        return not commit.begins or after.epoch == self.state.epochs.get((scope.tenant, after.user), 0)
 
     def _places(self, scope: Scope, user: str | None) -> Iterator[str]:
         with self.state.lock:

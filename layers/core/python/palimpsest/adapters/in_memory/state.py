@@ -71,12 +71,15 @@ class Partition:
 
 @dataclass(slots=True)
 class State:
-    """Sessions by tenant and id, jobs by partition; `outbox` holds every job that was put: what the stream carries."""
+    """Sessions by tenant and id, jobs by partition; `outbox` holds every job that was put: what the stream carries.
+    `epochs` has users who were erased, by tenant and id.
+    """
 
     faults: Faults = _no_faults
     partitions: dict[tuple[str, str], Partition] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     outbox: list[Job] = field(default_factory=list)
+    epochs: dict[tuple[str, str], int] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @contextmanager
