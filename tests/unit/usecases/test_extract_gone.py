@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from palimpsest.domain.extraction import Chunk
+from palimpsest.domain.jobs import OVERDUE_SECONDS
 from palimpsest.ports.queues import JobNotice
 
 from tests.unit.usecases.extraction_world import SMALL, ExtractionWorld, asked, erase, facts
@@ -85,3 +86,18 @@ def test_a_withdrawn_message_is_not_extracted() -> None:
     assert world.contents() == ["kept"]
     assert world.through() == 2
     assert world.report(job).ledger.received == 1
+
+
+def test_a_session_made_again_is_extracted_although_its_first_job_was_lost() -> None:
+    world = ExtractionWorld()
+    world.say("fact: old life, never extracted")
+    world.manage.delete(world.session())
+    world.say("fact: one", "fact: two")
+    lost = world.ask()
+    world.delivered = len(world.outbox)
+    world.time.advance(OVERDUE_SECONDS + 1)
+    world.sweep()
+    world.drain()
+    assert world.job(lost.id).error == "stuck"
+    assert world.contents() == ["one", "two"]
+    assert world.outbox_now()[-1].state == "done"

@@ -53,6 +53,8 @@ class Steps:
         epoch = self.memories.user(scope).epoch
         progress = self.memories.progress(scope, job.session)
         opened = self.sessions.open(session_of(job), settings=True)
+        if opened.head is not None:  # what is before the session's present life is nobody's work any more
+            progress = replace(progress, through=max(progress.through, opened.head.base))
         turn = turn_of(
             job,
             head=opened.head,
