@@ -98,6 +98,9 @@ key: $(DONE)/infra ## Store the OpenAI key that the workers read
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.redrive $(ARGS)
 
+reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
+	@$(PYTHON) -m infra.reindex $(ARGS)
+
 ## Keep it
 lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for newer versions)
 	@$(COMPILE) --group installer -o requirements-installer.txt
@@ -146,4 +149,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e test-deep bench format \
-	synth api-key key redrive lock clean
+	synth api-key key redrive reindex lock clean

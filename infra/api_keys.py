@@ -23,6 +23,7 @@ from infra.target import Target
 
 SCOPES = ("read", "write", "admin")
 TENANT = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
+OPERATOR = "palimpsest.operator"  # whose jobs are the operator's own: no key stands for it
 DAY = 24 * 3600
 
 
@@ -140,6 +141,8 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _tenant(text: str) -> str:
+    if text == OPERATOR:
+        raise argparse.ArgumentTypeError(f"{text!r} is the service's own name for its operator")
     if not TENANT.fullmatch(text) or not text.strip("."):
         raise argparse.ArgumentTypeError(f"{text!r} is no tenant: up to 128 of A-Z a-z 0-9 . _ : @ + | = -")
     return text

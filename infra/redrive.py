@@ -15,7 +15,7 @@ from infra import target
 from infra.target import Target
 
 QUEUE_OF_KIND = {
-    "summarize": "Summarize", "extract": "Extract", "flush": "Extract",
+    "summarize": "Summarize", "extract": "Extract", "flush": "Extract", "reindex": "Reindex",
     **dict.fromkeys(("delete", "withdraw", "forget", "erase"), "Sweep"),
 }  # fmt: skip
 EMBED = "Embed"

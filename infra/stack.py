@@ -42,7 +42,7 @@ STREAM_BATCH = 25
 STREAM_RETRIES = 10
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
-INDEXING = {"embed": Line(seconds=60, batch=10, receives=50)}
+INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
 """What only a stage with a search index has. An outage of the index, or of its model, is waited out for hours."""
 
 
@@ -142,6 +142,7 @@ class Palimpsest(Stack):
         self._add_extract()
         if self.search.url:
             self._add_embed()
+            self._add_reindex()
         sweep = self._worker("sweep", memory_mb=512, told=self._names(self.tables.sessions, self.tables.memories))
         self.tables.grant(sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["due"])
         self.tables.grant(sweep.role, self.tables.memories, READS, WRITES, DELETES, indexes=["by_created", "due"])
@@ -166,6 +167,17 @@ class Palimpsest(Stack):
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
         self._grant_openai_key(embed.role)
+
+    def _add_reindex(self) -> None:
+        """What builds the search index anew, for all tenants: it alone looks through the lists of all their owners."""
+        told = self._names(self.tables.sessions, self.tables.memories) | self._searching()
+        reindex = self._worker("reindex", memory_mb=1024, layers=self._layers.embedding, told=told)
+        self.tables.grant(reindex.role, self.tables.sessions, READS, WRITES, indexes=["by_owner"])
+        self.tables.grant(reindex.role, self.tables.memories, READS, ["dynamodb:UpdateItem"], indexes=["by_created"])
+        self.tables.grant_scan(reindex.role, self.tables.sessions, "by_user")
+        self.tables.grant_scan(reindex.role, self.tables.memories, "by_tenant")
+        self.search.grant(reindex.role, makes_indexes=True)
+        self._grant_openai_key(reindex.role)
 
     def _add_dispatch(self) -> None:
         queues = {**self.queues.of, "parked": self.queues.parked}

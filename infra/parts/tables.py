@@ -53,6 +53,11 @@ class Tables(Construct):
         if arns:
             iam.Grant.add_to_principal(grantee=user, actions=["dynamodb:Query"], resource_arns=arns)
 
+    def grant_scan(self, reader: iam.IGrantable, table: dynamodb.Table, index: str) -> None:
+        """Allow looking through an index from end to end."""
+        arn = f"{table.table_arn}/index/{index}"
+        iam.Grant.add_to_principal(grantee=reader, actions=["dynamodb:Scan"], resource_arns=[arn])
+
     def _table(self, name: str, *, stage: Stage, is_streamed: bool = False) -> dynamodb.Table:
         """A table whose changes are streamed also forgets items whose time has passed."""
         own = dynamodb.TableEncryption.CUSTOMER_MANAGED

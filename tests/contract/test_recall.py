@@ -138,7 +138,7 @@ def test_a_rebuilt_index_answers_alike_on_either_engine(
         at.settle()
         before = sorted(world.found("tea", k=30))
         (old,) = world.index.indexes()
-        state = Reindexing(("acme",))
+        state = Reindexing()
         while not state.is_done:
             state = world.reindex(state)
         at.settle()

@@ -13,7 +13,7 @@ from palimpsest.ports.search_index import ANYTHING, Document, Filter, Gone, Hit,
 class FailingIndex:
     """Implements `SearchIndex`. While `down` is set, nothing of it answers; `unwritable` are keys whose writes fail.
 
-    `writes` are the changes that arrived, batch by batch; `before_write` and `after_write` are called around each.
+    `writes` are the changes that arrived, batch by batch; `before_write` is called before each, which is `arriving`.
     """
 
     index: SearchIndex
@@ -22,6 +22,7 @@ class FailingIndex:
     unwritable: set[str] = field(default_factory=set)
     writes: list[Sequence[Document | Gone]] = field(default_factory=list)
     before_write: Any = None
+    arriving: Sequence[Document | Gone] = ()
 
     @property
     def space(self) -> Space | None:
@@ -54,6 +55,7 @@ class _Part:
 
     def write(self, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
         self.whole.check()
+        self.whole.arriving = changes
         if self.whole.before_write is not None:
             self.whole.before_write()
         self.whole.writes.append(tuple(changes))

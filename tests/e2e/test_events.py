@@ -25,6 +25,7 @@ LAYERS = {
     "summarize": MODELS,
     "extract": MODELS,
     "embed": EMBEDDING,
+    "reindex": EMBEDDING,
 }  # the others have what every function has
 KNOWN = [  # what the samples of `memories` are about
     {"type": "fact", "topic_key": "department", "content": content, "valid_from": f"{day}T08:00:00Z"}
@@ -59,7 +60,7 @@ def _variables(endpoint: str) -> dict[str, str]:
     sqs = boto3.client("sqs", endpoint_url=endpoint)
     urls = {
         name: sqs.create_queue(QueueName=name)["QueueUrl"]
-        for name in ("summarize", "extract", "embed", "sweep", "parked")
+        for name in ("summarize", "extract", "embed", "reindex", "sweep", "parked")
     }
     tenants = tenants_table(endpoint)
     key: dict[str, Any] = {
@@ -125,5 +126,6 @@ CHECKS = {
     "summarize": _no_failures,
     "extract": _no_failures,
     "embed": _no_failures,
+    "reindex": lambda case, answer: answer["is_new"] if case == "start" else _no_failures(case, answer),
     "sweep": _no_failures,
 }

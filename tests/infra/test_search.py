@@ -65,7 +65,7 @@ def test_only_who_fills_the_index_may_make_and_drop_indexes(prod: Template) -> N
         for statement in prod.statements(function)
         if INDEXES & set(statement["Action"])
     }
-    assert may == {"embed"}
+    assert may == {"embed", "reindex"}
 
 
 def test_functions_are_told_the_domains_address(prod: Template) -> None:

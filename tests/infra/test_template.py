@@ -6,10 +6,10 @@ import pytest
 
 from tests.infra.conftest import Synthesized, Template
 
-FUNCTIONS = {"authorize", "sessions", "memories", "dispatch", "summarize", "extract", "embed", "sweep", "site"}
-CALL_OR_SEARCH = {"memories", "summarize", "extract", "embed"}
-RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "sweep": 4}
+RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
 WORKERS = set(RECEIVES)
+FUNCTIONS = WORKERS | {"authorize", "sessions", "memories", "dispatch", "site"}
+CALL_OR_SEARCH = {"memories", "summarize", "extract", "embed", "reindex"}
 
 
 def name_of(logical_id: str) -> str:
@@ -47,7 +47,8 @@ def test_queue_workers_report_single_failures_and_are_limited(prod: Template) ->
 
 def test_only_what_costs_no_model_call_a_message_takes_many_at_once(prod: Template) -> None:
     sizes = {each["FunctionName"]["Ref"]: each["BatchSize"] for each in prod.mappings(streams=False)}
-    assert sizes == {"SummarizeFunction": 1, "ExtractFunction": 1, "EmbedFunction": 10, "SweepFunction": 1}
+    assert sizes.pop("EmbedFunction") == 10
+    assert sizes == {f"{name.capitalize()}Function": 1 for name in WORKERS - {"embed"}}
 
 
 def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
@@ -211,6 +212,7 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
         ("dispatch", {"logs", "dynamodb", "kms", "sqs"}),
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
         ("embed", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
+        ("reindex", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
         ("summarize", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
         ("sweep", {"logs", "dynamodb", "kms", "sqs"}),
     ],
@@ -249,6 +251,28 @@ def test_embed_reads_tables_and_only_notes_what_is_indexed(prod: Template) -> No
     assert writing == {("Memories", "dynamodb:UpdateItem")}
 
 
+def test_reindex_alone_looks_through_what_belongs_to_every_tenant_and_there_through_keys_alone(prod: Template) -> None:
+    scanned = {
+        (function, str(statement["Resource"]).rpartition("/index/")[2].strip("]}'"))
+        for function in FUNCTIONS
+        for statement in prod.statements(function)
+        if "dynamodb:Scan" in statement["Action"]
+    }
+    assert scanned == {("reindex", "by_user"), ("reindex", "by_tenant")}
+
+
+def test_reindex_writes_jobs_and_notes_what_is_indexed_and_deletes_nothing(prod: Template) -> None:
+    changing = {"PutItem", "UpdateItem", "DeleteItem", "BatchWriteItem"}
+    writing = {
+        (table, action.removeprefix("dynamodb:"))
+        for statement in prod.statements("reindex")
+        for table in ("Tenants", "Sessions", "Memories")
+        for action in statement["Action"]
+        if table in str(statement["Resource"]) and action.removeprefix("dynamodb:") in changing
+    }
+    assert writing == {("Sessions", "PutItem"), ("Sessions", "UpdateItem"), ("Memories", "UpdateItem")}
+
+
 def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: Template) -> None:
     seen = dict.fromkeys(("sessions", "memories", "extract"), "tenant#*") | {"authorize": "key#*"}
     for function, leading in seen.items():
@@ -256,7 +280,7 @@ def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: T
         assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}}
 
 
-@pytest.mark.parametrize("function", ["memories", "summarize", "extract", "embed"])
+@pytest.mark.parametrize("function", sorted(CALL_OR_SEARCH))
 def test_the_key_of_the_models_is_the_one_parameter_that_is_read(prod: Template, function: str) -> None:
     (statement,) = (each for each in prod.statements(function) if each["Action"] == "ssm:GetParameter")
     assert str(statement["Resource"]).endswith(":parameter/palimpsest/prod/openai-api-key']]}")

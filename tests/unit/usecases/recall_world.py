@@ -10,6 +10,7 @@ from typing import Any
 from palimpsest.adapters.embedded_index import EmbeddedIndex
 from palimpsest.adapters.in_memory.clock import FakeClock
 from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.owners import InMemoryOwners
 from palimpsest.adapters.in_memory.sessions import InMemorySessions
 from palimpsest.adapters.in_memory.tenants import InMemoryTenants
 from palimpsest.domain.lifecycle import deleted
@@ -65,7 +66,8 @@ class RecallWorld:
         self.manage = ManageMemories(self.memories, self.tenants, self.time)
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.time)
         self.search = SearchMemories(self.memories, self.sessions, self.index, self.embedder, self.time)
-        self.reindex = Reindex(self.memories, self.sessions, self.index, self.embed)
+        self.owners = InMemoryOwners(self.sessions, self.memories)
+        self.reindex = Reindex(self.owners, self.memories, self.sessions, self.index, self.embed)
         self.pending: list[Changed] = []
 
     @property

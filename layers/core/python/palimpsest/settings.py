@@ -83,11 +83,12 @@ class MemoriesSettings(SearchSettings, ChatSettings):
 
 
 class DispatchSettings(Settings):
-    """No queue for changes where there is no search index to bring up to date."""
+    """No queues for changes and for reindexing where there is no search index."""
 
     summarize_queue_url: Text
     extract_queue_url: Text
     embed_queue_url: str = ""
+    reindex_queue_url: str = ""
     sweep_queue_url: Text
     parked_queue_url: Text
 
@@ -110,6 +111,12 @@ class EmbedSettings(SearchSettings):
     embed_queue_url: Text
 
 
+class ReindexSettings(SearchSettings):
+    sessions_table: Text
+    memories_table: Text
+    reindex_queue_url: Text
+
+
 class SweepSettings(Settings):
     sessions_table: Text
     memories_table: Text
@@ -128,6 +135,7 @@ BY_FUNCTION: dict[str, type[Settings]] = {
     "summarize": SummarizeSettings,
     "extract": ExtractSettings,
     "embed": EmbedSettings,
+    "reindex": ReindexSettings,
     "sweep": SweepSettings,
     "site": SiteSettings,
 }

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.domain.scope import Scope
+from palimpsest.domain.scope import OPERATOR, Scope
 from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
 
 
@@ -33,7 +33,7 @@ class Caller:
 
     @classmethod
     def _checked(cls, tenant: object, scopes: object, key_id: object) -> Caller:
-        if not isinstance(tenant, str):
+        if not isinstance(tenant, str) or tenant == OPERATOR:
             raise Unauthenticated("The call carries no tenant.")
         try:
             scope = Scope(tenant)

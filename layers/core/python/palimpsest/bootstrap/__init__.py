@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from palimpsest.bootstrap.conversations import SessionsApp, sessions_app, wire_sessions
     from palimpsest.bootstrap.door import authorizer
     from palimpsest.bootstrap.engines import embedder, search_index
-    from palimpsest.bootstrap.indexing import EmbedWorker, embed_worker
+    from palimpsest.bootstrap.indexing import EmbedWorker, embed_worker, reindex_starter, reindex_worker
     from palimpsest.bootstrap.long_term import MemoriesApp, memories_app, wire_memories
     from palimpsest.bootstrap.work import (
         Worker,
@@ -36,6 +36,8 @@ __all__ = [
     "embedder",
     "extract_worker",
     "memories_app",
+    "reindex_starter",
+    "reindex_worker",
     "remove_worker",
     "search_index",
     "sessions_app",
@@ -51,7 +53,7 @@ _PARTS = {
     "conversations": ("SessionsApp", "sessions_app", "wire_sessions"),
     "door": ("authorizer",),
     "engines": ("embedder", "search_index"),
-    "indexing": ("EmbedWorker", "embed_worker"),
+    "indexing": ("EmbedWorker", "embed_worker", "reindex_starter", "reindex_worker"),
     "long_term": ("MemoriesApp", "memories_app", "wire_memories"),
     "work": (
         "Worker",

@@ -13,6 +13,7 @@ from palimpsest.ports.clock import Clock
 from palimpsest.ports.embedder import Embedder, Space
 from palimpsest.ports.expiries import Expiries
 from palimpsest.ports.memories import Memories
+from palimpsest.ports.owners import Owners
 from palimpsest.ports.search_index import SearchIndex
 from palimpsest.ports.secrets import Secret
 from palimpsest.ports.sessions import Jobs
@@ -68,6 +69,13 @@ def expiry_store(memories_table: str) -> Expiries:
     from palimpsest.adapters.dynamodb.expiries import DynamoDbExpiries
 
     return DynamoDbExpiries(memories_table)
+
+
+@cache
+def owners(sessions_table: str, memories_table: str) -> Owners:
+    from palimpsest.adapters.dynamodb.owners import DynamoDbOwners
+
+    return DynamoDbOwners(sessions_table, memories_table)
 
 
 @cache

@@ -12,14 +12,20 @@ from palimpsest.bootstrap.engines import (
     embeds_here,
     memory_store,
     model_key,
+    owners,
     search_index,
     session_store,
     system_clock,
 )
+from palimpsest.bootstrap.work import Worker
 from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.queues import Changed
+from palimpsest.ports.queues import Changed, JobNotice
 from palimpsest.ports.search_index import SearchIndex
 from palimpsest.usecases.embed import Embed
+from palimpsest.usecases.mend_user_jobs import MendUserJob
+from palimpsest.usecases.reindex import Reindex
+from palimpsest.usecases.reindex_job import GiveUpReindexStep, ReindexStep, StartReindex
+from palimpsest.usecases.user_steps import UserSteps
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,31 @@ def embed_worker() -> EmbedWorker:
         return Embed(memories, sessions, _prepared(told), _embedder(told), system_clock())(changes)
 
     return EmbedWorker(embed, SqsVisibility(told.embed_queue_url).hide)
+
+
+@cache
+def reindex_worker() -> Worker:
+    told = settings.ReindexSettings.read()
+    from palimpsest.adapters.sqs import SqsVisibility
+
+    sessions, jobs = session_store(told.sessions_table)
+    memories = memory_store(told.memories_table, told.sessions_table)
+    clock, index = system_clock(), search_index(told)
+    steps = UserSteps(jobs, MendUserJob(jobs, clock), clock)
+    space = f"{told.embedding_model} {told.embedding_dimension}"
+
+    def step(notice: JobNotice) -> None:
+        embed = Embed(memories, sessions, index, _embedder(told), clock)
+        reindex = Reindex(owners(told.sessions_table, told.memories_table), memories, sessions, index, embed)
+        ReindexStep(reindex, jobs, steps, clock, space)(notice)
+
+    return Worker(step, GiveUpReindexStep(jobs, clock), SqsVisibility(told.reindex_queue_url).hide)
+
+
+@cache
+def reindex_starter() -> StartReindex:
+    _, jobs = session_store(settings.ReindexSettings.read().sessions_table)
+    return StartReindex(jobs, system_clock())
 
 
 @cache

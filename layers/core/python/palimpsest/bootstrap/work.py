@@ -70,7 +70,12 @@ def wire_sweep(
     )
     steps = Steps(sessions, jobs, memories, clock)
     retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much
-    mends: dict[JobKind, Mend] = {"forget": mend, "extract": MendExtraction(steps, retry, parking)}
+    mends: dict[JobKind, Mend] = {
+        "forget": mend,
+        "erase": mend,
+        "reindex": mend,
+        "extract": MendExtraction(steps, retry, parking),
+    }
     expire = Expire(memories, expiries, clock)
     return work, Sweep(sessions, jobs, clock, mends, expire)
 
@@ -83,7 +88,10 @@ def wire_summarize(
 
 def queue_urls(told: settings.DispatchSettings) -> dict[JobKind, str]:
     """The queue of each kind of job."""
-    urls: dict[JobKind, str] = {"summarize": told.summarize_queue_url}
+    urls: dict[JobKind, str] = {
+        "summarize": told.summarize_queue_url,
+        "reindex": told.reindex_queue_url or told.parked_queue_url,
+    }
     return urls | dict.fromkeys(EXTRACTED, told.extract_queue_url) | dict.fromkeys(SWEPT, told.sweep_queue_url)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-JobKind = Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "erase"]
+JobKind = Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "erase", "reindex"]
 JobState = Literal["pending", "running", "done", "failed"]
 
 RETENTION_SECONDS = 30 * 24 * 3600

@@ -7,32 +7,33 @@ from dataclasses import asdict, dataclass, replace
 from itertools import islice
 from typing import Any, Literal
 
-from palimpsest.domain.scope import Scope, SessionScope
+from palimpsest.domain.scope import SessionScope
 from palimpsest.errors import Unavailable
 from palimpsest.ports.memories import Memories
+from palimpsest.ports.owners import Owners
 from palimpsest.ports.queues import Changed, MessageChanged, RecordChanged
 from palimpsest.ports.search_index import SearchIndex
 from palimpsest.ports.sessions import Sessions
 from palimpsest.usecases.embed import Embed
 
 Phase = Literal["prepare", "messages", "records", "switch", "done"]
-PAGE = 100  # changes of one step
+PAGE = 50  # changes of one step
 LOOKED_AT = 25  # sessions or users of one step: most have less than a page
 TRIES = 2
+HARMLESS = "hello"
 
 
 @dataclass(frozen=True, slots=True)
 class Reindexing:
-    """How far a reindexing is: what is kept between two steps. It holds ids, cursors and counts.
+    """How far a reindexing is: what is kept between two steps. It holds names, cursors and counts.
 
-    `tenants` are those still to do, the first one under way. `after` is where the list of its sessions or users goes
-    on; `seq` and `page` how far the session or the user is that comes next. `left_out` counts what nobody could make
-    a vector of: its words are indexed.
+    `after` is where the list of sessions or users goes on; `within` whose turn it is then, if it has begun, and `seq`
+    or `page` how far it is. `left_out` counts what nobody could make a vector of: its words are indexed.
     """
 
-    tenants: tuple[str, ...]
     phase: Phase = "prepare"
     after: str | None = None
+    within: str | None = None
     seq: int = 0
     page: str | None = None
     indexed: int = 0
@@ -43,17 +44,18 @@ class Reindexing:
         return self.phase == "done"
 
     def as_json(self) -> dict[str, Any]:
-        return asdict(self) | {"tenants": list(self.tenants)}
+        return asdict(self)
 
     @classmethod
     def of_json(cls, kept: Mapping[str, Any]) -> Reindexing:
-        return cls(**{**kept, "tenants": tuple(kept["tenants"])})
+        return cls(**kept)
 
 
 @dataclass(frozen=True, slots=True)
 class Reindex:
     """`index` and `embed` are of the space that shall be: another one than is read, where the model changes."""
 
+    owners: Owners
     memories: Memories
     sessions: Sessions
     index: SearchIndex
@@ -62,12 +64,13 @@ class Reindex:
     def __call__(self, state: Reindexing) -> Reindexing:
         """One step, safe to repeat: a step that was cut off is done again from the state before it.
 
-        What is written meanwhile goes to every index of the family, so nothing is missed. Raises `Unavailable`.
+        What is written meanwhile goes to every index of the family, so nothing is missed. Raises `Unavailable`, and
+        `ModelFailed` while no vectors can be had.
         """
         match state.phase:
             case "prepare":
                 self.index.prepare(afresh=True)
-                return replace(state, phase="messages" if state.tenants else "switch")
+                return replace(state, phase="messages")
             case "messages":
                 return self._messages(state)
             case "records":
@@ -81,19 +84,17 @@ class Reindex:
     def _messages(self, state: Reindexing) -> Reindexing:
         """A page of messages, of one session or of several."""
         changes: list[Changed] = []
-        scope = Scope(state.tenants[0])
-        for _ in range(LOOKED_AT):
-            listed = self.sessions.listed(scope, user=None, limit=1, after=state.after, newest_first=False)
-            for name in listed.sessions:
-                seqs = self._seqs(scope.session(name), after=state.seq, most=PAGE - len(changes))
-                changes += (MessageChanged(scope.tenant, name, seq) for seq in seqs)
-                state = replace(state, seq=seqs[-1] if seqs else state.seq)
+        looked_at = 0
+        for scope, place in islice(self.owners.sessions(after=state.after), LOOKED_AT):
+            looked_at += 1
+            begun = state.seq if state.within == scope.partition else 0
+            seqs = self._seqs(scope, after=begun, most=PAGE - len(changes))
+            changes += (MessageChanged(scope.tenant, scope.session, seq) for seq in seqs)
             if len(changes) >= PAGE:
-                break
-            state = replace(state, after=listed.after, seq=0)
-            if listed.after is None:
-                state = replace(state, phase="records")
-                break
+                return self._embedded(replace(state, within=scope.partition, seq=seqs[-1]), changes)
+            state = replace(state, after=place, within=None, seq=0)
+        if looked_at < LOOKED_AT:
+            state = replace(state, phase="records", after=None)
         return self._embedded(state, changes)
 
     def _seqs(self, session: SessionScope, *, after: int, most: int) -> list[int]:
@@ -106,20 +107,19 @@ class Reindex:
     def _records(self, state: Reindexing) -> Reindexing:
         """A page of records, of one user or of several."""
         changes: list[Changed] = []
-        tenant = state.tenants[0]
-        for _ in range(LOOKED_AT):
-            users, after = self.memories.users(tenant, limit=1, after=state.after)
-            for user in users:
-                page = self.memories.listed(Scope(tenant).user(user), limit=PAGE, after=state.page, newest_first=False)
-                changes += (RecordChanged(tenant, user, record.id) for record in page.records)
-                state = replace(state, page=page.after)
-            if state.page is None:
-                state = replace(state, after=after)
-                if after is None:
-                    state = _next_tenant(state)
-                    break
+        looked_at = 0
+        for scope, place in islice(self.owners.users(after=state.after), LOOKED_AT):
+            looked_at += 1
+            begun = state.page if state.within == scope.partition else None
+            page = self.memories.listed(scope, limit=PAGE - len(changes), after=begun, newest_first=False)
+            changes += (RecordChanged(scope.tenant, scope.user, record.id) for record in page.records)
+            if page.after is not None:
+                return self._embedded(replace(state, within=scope.partition, page=page.after), changes)
+            state = replace(state, after=place, within=None, page=None)
             if len(changes) >= PAGE:
-                break
+                return self._embedded(state, changes)
+        if looked_at < LOOKED_AT:
+            state = replace(state, phase="switch", after=None)
         return self._embedded(state, changes)
 
     def _embedded(self, state: Reindexing, changes: Sequence[Changed]) -> Reindexing:
@@ -130,12 +130,9 @@ class Reindex:
             left, unwritten = outcome.unwritten | outcome.without_vector, outcome.unwritten
             if not left:
                 break
-        if unwritten or (left and len(left) == len(changes)):
+        if unwritten:
             raise Unavailable("A page could not be indexed; try again.")
+        if left and self.embed.embedder is not None:
+            self.embed.embedder.embed([HARMLESS])  # a model that takes this refused those texts; else it fails here too
         done = len(changes) - len(left)
         return replace(state, indexed=state.indexed + done, left_out=state.left_out + len(left))
-
-
-def _next_tenant(state: Reindexing) -> Reindexing:
-    rest = state.tenants[1:]
-    return replace(state, tenants=rest, phase="messages" if rest else "switch", after=None, seq=0, page=None)

@@ -108,6 +108,15 @@ class Table:
                 return
             arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
 
+    def scan(self, **arguments: Any) -> Iterator[Sequence[Item]]:
+        """All items, of the table or of an index, page by page as they are asked for; in no order, but the same."""
+        while True:
+            answer = self.call("Scan", TableName=self.name, **arguments)
+            yield answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                return
+            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
     def _until_free(self, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
         for attempt in range(BUSY_ATTEMPTS - 1):
             try:
