@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import palimpsest
 import pytest
 
 from tests.doubles.dynamodb_api import DynamoDbApi, Step
@@ -78,6 +79,16 @@ def test_what_only_passes_on_loads_no_heavy_library(function: str) -> None:
     modules, _ = first_answers(function)
     assert "palimpsest" in modules
     assert not modules & {*HEAVY, "tiktoken"}
+
+
+def test_the_library_loads_none_of_its_classes_until_one_is_asked_for() -> None:
+    script = "import sys, palimpsest; print(*(name for name in sys.modules if name.startswith('palimpsest')))"
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=40)  # noqa: S603 - ours
+    assert done.stdout.split() == ["palimpsest"]
+    classes = [getattr(palimpsest, name).__name__ for name in palimpsest.__all__]
+    assert classes == ["AgentMemory", "ExtractiveMemory", "StaticMemory", "VectorMemory"]
+    with pytest.raises(AttributeError, match="Nothing"):
+        _ = palimpsest.Nothing
 
 
 def test_the_heavy_libraries_are_there_to_be_loaded() -> None:

@@ -1,1 +1,26 @@
 """Agent memory as a service: contexts that always fit, over conversations that are never lost."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from palimpsest.agent_memory import AgentMemory
+    from palimpsest.blocks.extractive import ExtractiveMemory
+    from palimpsest.blocks.static import StaticMemory
+    from palimpsest.blocks.vector import VectorMemory
+
+__all__ = ["AgentMemory", "ExtractiveMemory", "StaticMemory", "VectorMemory"]
+_HOMES = {
+    "AgentMemory": "agent_memory",
+    "ExtractiveMemory": "blocks.extractive",
+    "StaticMemory": "blocks.static",
+    "VectorMemory": "blocks.vector",
+}
+
+
+def __getattr__(name: str) -> Any:
+    """The library's classes, loaded when they are first asked for: functions ask for none of them."""
+    if name not in _HOMES:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

@@ -90,7 +90,7 @@ class Problem:
 def problem(error: Exception) -> Problem:
     """The problem that an error is. What nobody expected says nothing of itself."""
     if isinstance(error, RequestValidationError):
-        return _refused(error.errors())
+        return problem(refusal(error.errors()))
     if not isinstance(error, PalimpsestError):
         return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Something went wrong on our side.")
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
@@ -113,6 +113,16 @@ def naming(name: str) -> Iterator[None]:
     except ValidationError as error:
         errors = fields({**fault, "loc": ("body", name, *fault["loc"][1:])} for fault in error.errors())
         raise Unprocessable(_detail(errors), errors=errors) from error
+
+
+def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
+    """What pydantic's errors come to: `BadRequest` where an id is none, because nothing can be named by it;
+    `Unprocessable` for anything else that breaks the schema.
+    """
+    errors = fields(faults)
+    if any(fault["type"] == INVALID_ID for fault in faults):
+        return BadRequest(_detail(errors), code=INVALID_ID, errors=errors)
+    return Unprocessable(_detail(errors), errors=errors)
 
 
 def fields(faults: Iterable[Mapping[str, Any]]) -> tuple[FieldError, ...]:
@@ -140,14 +150,6 @@ def _path(location: Sequence[int | str]) -> list[str]:
         if not is_tag and not (isinstance(step, str) and step.startswith("<")):
             kept.append(str(step))
     return kept
-
-
-def _refused(faults: Sequence[Mapping[str, Any]]) -> Problem:
-    """422 for what breaks the schema; 400 where an id is none, because nothing can be named by it."""
-    errors = fields(faults)
-    if any(fault["type"] == INVALID_ID for fault in faults):
-        return Problem(HTTPStatus.BAD_REQUEST, INVALID_ID, _detail(errors), errors=errors)
-    return Problem(HTTPStatus.UNPROCESSABLE_ENTITY, Unprocessable.code, _detail(errors), errors=errors)
 
 
 def _detail(errors: Sequence[FieldError]) -> str:

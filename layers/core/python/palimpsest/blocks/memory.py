@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
-from palimpsest.domain.recollection import Recollection
 from palimpsest.domain.scope import SessionScope, UserScope
 from palimpsest.domain.strategy import Strategy
 from palimpsest.errors import ReadOnlyBlock
+
+Brought_co = TypeVar("Brought_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,11 +27,14 @@ class Conversation:
         return self.scope.owner.user(self.user)
 
 
-class Memory(Protocol):
-    """One block. Everything raises `Unavailable` if a store can't answer."""
+class Memory(Protocol[Brought_co]):
+    """One block, which brings a `Recollection`, or all of them, which make a context.
 
-    def get(self, session: Conversation, message: str | None = None) -> Recollection:
-        """What the block brings into a context, for the message about to be sent if there is one."""
+    Everything raises `Unavailable` if a store can't answer.
+    """
+
+    def get(self, session: Conversation, message: str | None = None) -> Brought_co:
+        """What it brings for the message about to be sent, if there is one."""
 
     def update(self, session: Conversation, message: str) -> None:
         """Take in what the session says: `message` is the newest of it. Raises `ReadOnlyBlock`."""

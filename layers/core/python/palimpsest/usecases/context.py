@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from functools import partial
@@ -54,6 +54,11 @@ class Context:
     degraded: tuple[str, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[Mapping[str, Any], ...] = ()
+
+    @property
+    def messages(self) -> Sequence[Chat]:
+        """Ready to send."""
+        return self.fitted.messages
 
 
 @dataclass(frozen=True, slots=True)

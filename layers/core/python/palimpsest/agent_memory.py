@@ -1,0 +1,266 @@
+"""The library's façade: one user's memory over the use cases. Alone it runs within the process."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from palimpsest.api.incoming import json_object
+from palimpsest.api.memory_requests import NewMemories, statement
+from palimpsest.api.problems import naming, refusal
+from palimpsest.api.recall_requests import IngestRequest, RecallBody
+from palimpsest.api.requests import AppendRequest, ContextRequest
+from palimpsest.blocks.extractive import ExtractiveMemory
+from palimpsest.blocks.memory import Conversation
+from palimpsest.blocks.static import StaticMemory
+from palimpsest.blocks.vector import VectorMemory
+from palimpsest.bootstrap.conversations import SessionsApp
+from palimpsest.bootstrap.in_process import LanguageModel, in_process
+from palimpsest.bootstrap.long_term import MemoriesApp
+from palimpsest.domain.lifecycle import check_owner
+from palimpsest.domain.recollection import Item
+from palimpsest.domain.remembering import Remembered
+from palimpsest.domain.scope import Scope, SessionScope, UserScope, checked_id
+from palimpsest.domain.strategy import parsed
+from palimpsest.errors import BadRequest, Conflict
+from palimpsest.ports.embedder import Embedder
+from palimpsest.usecases.append import Appended, Extract
+from palimpsest.usecases.context import Context
+from palimpsest.usecases.ingest import Ingested
+from palimpsest.usecases.manage_memories import Where
+from palimpsest.usecases.manage_sessions import Session
+from palimpsest.usecases.recall_request import Recalled
+from palimpsest.usecases.resembling import FindResembling
+
+TENANT = Scope("local")
+
+Body = TypeVar("Body", bound=BaseModel)
+Said = str | Mapping[str, Any]
+
+
+def _nothing() -> None:
+    """Queues and functions do the work."""
+
+
+class AgentMemory:
+    """One user's memory: the conversations, each of which always fits its model's window, and what they taught.
+
+    `AgentMemory()` keeps everything in this process and does its work (summaries, extraction, index) before the call
+    that caused it returns. Fields have the names, limits and meaning that they have in the API; what goes wrong is an
+    error of `palimpsest.errors`, raised before anything is written: `BadRequest`, `Unprocessable`, `TooLarge`,
+    `NotFound`, `Conflict` (`owner_mismatch` for a session of another user or agent), `Unavailable` (try again).
+
+    Implements `Memory`, whose `get` brings a whole context. `static`, `extractive` and `vector` are its blocks.
+    """
+
+    def __init__(
+        self,
+        *,
+        user: str = "user",
+        agent: str | None = None,
+        memory: Mapping[str, Any] | None = None,
+        static_facts: Sequence[str] = (),
+        chat: LanguageModel | None = None,
+        embedder: Embedder | None = None,
+    ) -> None:
+        """`memory` is the configuration that sessions begin with; every block that can be read here is part of it,
+        unless it names `blocks` itself. Without a `chat` summaries and memories are the conversation's own words;
+        without an `embedder` nothing is searched by meaning, and what is asked for all the same counts as degraded.
+        """
+        blocks = [{"type": "static"}, {"type": "extractive"}, *([{"type": "vector"}] if embedder else [])]
+        config = _json_object({"blocks": blocks, **(memory or {})})
+        with naming("memory"):
+            parsed(config)
+        here = in_process(TENANT, memory=config, chat=chat, embedder=embedder)
+        self._begin(here.sessions, here.memories, TENANT.user(user), agent, here.work)
+        for number, fact in enumerate(static_facts, 1):
+            here.memories.facts.put(TENANT, f"fact-{number}", content=fact)
+
+    @classmethod
+    def of(
+        cls, sessions: SessionsApp, memories: MemoriesApp, *, tenant: str, user: str, agent: str | None = None
+    ) -> Self:
+        """The same over use cases that are wired already, to DynamoDB for instance. What they cause is done by whatever
+        works behind their stores: `sessions_app()` and `memories_app()` of `palimpsest.bootstrap` leave it to the
+        deployed queues.
+        """
+        made = cls.__new__(cls)
+        made._begin(sessions, memories, Scope(tenant).user(user), agent, _nothing)  # noqa: SLF001 - its own
+        return made
+
+    def _begin(
+        self, sessions: SessionsApp, memories: MemoriesApp, user: UserScope, agent: str | None, work: Callable[[], None]
+    ) -> None:
+        self._sessions, self._memories = sessions, memories
+        self._user = user
+        self._agent = None if agent is None else checked_id(agent, field="agent_id")
+        self._work = work
+        stores = memories.stores
+        self.static = StaticMemory(stores.facts)
+        self.extractive = ExtractiveMemory(
+            stores.memories, memories.clock, chat=memories.models.picker, update=self._learn, delete=self._forget
+        )
+        self.vector = VectorMemory(self._resembling, update=self.update, delete=self._withdraw)
+
+    def append(self, session: str | Conversation, *messages: Said, key: str | None = None) -> Appended:
+        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts of the user's.
+
+        Begins the session if it is not there. With a `key` a repetition gives the first result.
+        """
+        return self._append(self._scope(session), messages, key=key)
+
+    def context(
+        self,
+        session: str | Conversation,
+        message: Said | None = None,
+        *,
+        max_tokens: int | None = None,
+        model: str | None = None,
+    ) -> Context:
+        """What a model shall see next: `messages` ready to send, never over the budget; `memory.text` is what the
+        blocks brought, as `<memory>…</memory>`, and `degraded` names those that could not be read.
+
+        `message` is the user's, about to be sent: it is weighed and compared, not stored. Raises `BudgetTooSmall`.
+        """
+        asked = _read(ContextRequest, message=message, max_tokens=max_tokens, model=model)
+        found = self._memories.context(
+            self._scope(session), given=asked.message, max_tokens=asked.max_tokens, model=asked.model
+        )
+        check_owner(found.head, user=self._user.user, agent=self._agent)
+        return found
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int = 5,
+        max_tokens: int | None = None,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - as the API calls it
+        as_of: str | None = None,
+        known_at: str | None = None,
+        answer: bool = False,
+    ) -> Recalled:
+        """The `memories` that answer the query, best first, with their sources; of every session, none where nothing
+        comes near it. With `answer` also an answer that rests on them. Times are RFC 3339.
+        """
+        asked = _read(
+            RecallBody,
+            query=query,
+            k=k,
+            max_tokens=max_tokens,
+            filter=filter,
+            as_of=as_of,
+            known_at=known_at,
+            answer=answer,
+        )
+        return self._memories.recall(self._user, asked.asked())
+
+    def ingest(self, messages: Sequence[Said], *, session: str | None = None) -> Ingested:
+        """Store a transcript of 1 to 1000 messages as a session's history, once, and have it extracted.
+
+        It may grow and be sent again. Raises `Conflict` (`transcript_diverged`) for another history.
+        """
+        asked = _read(IngestRequest, messages=[_message(each) for each in messages], session_id=session)
+        done = self._memories.ingest(self._user, asked.messages, session_id=asked.session_id, agent=self._agent)
+        self._work()
+        return done
+
+    def remember(self, *memories: Said) -> tuple[Remembered, ...]:
+        """Save 1 to 30 memories: texts, kept as facts, or fields of the API's (`type`, `content`, `topic_key`, …).
+
+        The outcome of each is `created`, `unchanged`, or `superseded`: it took the place of one of its topic.
+        """
+        told = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
+        asked = _read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in told])
+        made = self._memories.remember(self._user, [statement(each) for each in asked.memories])
+        self._work()
+        return made
+
+    def end(self, session: str | Conversation) -> Session:
+        """Mark the session ended and have all of it extracted; the next append opens it again."""
+        ended = self._memories.manage.end(self.conversation(session).scope)
+        self._work()
+        return ended
+
+    def get(self, session: str | Conversation, message: str | None = None) -> Context:
+        """As `context`."""
+        return self.context(session, message)
+
+    def update(self, session: str | Conversation, message: str) -> None:
+        """Store what the user says."""
+        self._append(self._scope(session), [message])
+
+    def delete(self, session: str | Conversation) -> None:
+        """Remove the session and everything in it."""
+        self._memories.manage.delete(self.conversation(session).scope)
+        self._work()
+
+    def conversation(self, session: str | Conversation) -> Conversation:
+        """A session that is there, as its blocks see it."""
+        scope = self._scope(session)
+        shown = self._memories.manage.read(scope)
+        check_owner(shown.head, user=self._user.user, agent=self._agent)
+        return Conversation(scope, shown.head.user, parsed(dict(shown.settings.memory)), shown.head.agent)
+
+    def _append(
+        self, scope: SessionScope, messages: Sequence[Said], *, key: str | None = None, extract: Extract = "auto"
+    ) -> Appended:
+        asked = _read(AppendRequest, messages=[_message(each) for each in messages])
+        done = self._sessions.append(
+            scope,
+            asked.messages,
+            user=self._user.user,
+            agent=self._agent,
+            key=None if key is None else checked_id(key, field="key"),
+            allow_repeat=True,  # no answer is lost on its way within a process: "yes" may be said twice
+            extract=extract,
+        )
+        self._work()
+        return done
+
+    def _learn(self, session: Conversation, message: str) -> None:
+        self._append(self._scope(session), [message], extract="now")
+
+    def _forget(self, session: Conversation) -> None:
+        self._memories.forget(self._user, Where(session=self._scope(session).session))
+        self._work()
+
+    def _withdraw(self, session: Conversation) -> None:
+        scope = self.conversation(session).scope
+        first, _ = self._sessions.history.messages(scope, limit=1)
+        if first:
+            self._sessions.history.withdraw(scope, first=first[0].seq)
+            self._work()
+
+    def _resembling(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        return FindResembling(self._memories.search)(owner, text, k=k)
+
+    def _scope(self, session: str | Conversation) -> SessionScope:
+        if isinstance(session, str):
+            return self._user.owner.session(session)
+        if session.owner != self._user:
+            raise Conflict("The session belongs to another user.", code="owner_mismatch")
+        return session.scope
+
+
+def _message(said: Said) -> Said:
+    return {"role": "user", "content": said} if isinstance(said, str) else said
+
+
+def _read(kind: type[Body], **said: Any) -> Body:
+    """A request as the API reads it."""
+    try:
+        return kind.model_validate(_json_object({name: value for name, value in said.items() if value is not None}))
+    except ValidationError as error:
+        raise refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from error
+
+
+def _json_object(said: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        text = json.dumps(said, default=dict)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise BadRequest("This can't be written as JSON.", code="invalid_json") from error
+    return json_object(text)

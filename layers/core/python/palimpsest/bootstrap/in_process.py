@@ -1,0 +1,217 @@
+"""The whole service within one process, on the in-memory adapters: work is done right after the call that caused it."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+from palimpsest.adapters.caching_embedder import CachingEmbedder
+from palimpsest.adapters.embedded_index import EmbeddedIndex
+from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
+from palimpsest.adapters.in_memory.jobs import InMemoryJobs
+from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.sessions import InMemorySessions
+from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.adapters.offline_models import ExtractiveSummarizer
+from palimpsest.adapters.patterns import PatternExtractor
+from palimpsest.bootstrap.conversations import SessionsApp, wire_sessions
+from palimpsest.bootstrap.engines import system_clock, token_counter
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.bootstrap.long_term import MemoriesApp, Models, Stores, wire_memories
+from palimpsest.bootstrap.work import wire_summarize, wire_sweep
+from palimpsest.domain.jobs import MAX_RECEIVES
+from palimpsest.domain.scope import Scope, SessionScope, UserScope
+from palimpsest.domain.session import Commit
+from palimpsest.domain.times import seconds
+from palimpsest.errors import PalimpsestError
+from palimpsest.ports.clock import Clock
+from palimpsest.ports.embedder import Embedder
+from palimpsest.ports.memories import MemoryCommit
+from palimpsest.ports.models import ChatModel, JsonModel
+from palimpsest.ports.queues import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.ports.tenants import TenantSettings
+from palimpsest.usecases.by_kind import ByKind
+from palimpsest.usecases.embed import Embed
+from palimpsest.usecases.extractor import ModelExtractor
+from palimpsest.usecases.summarizer import ModelSummarizer
+
+SWEEP_SECONDS = 60
+EMBEDDED_AT_ONCE = 50
+
+
+class LanguageModel(ChatModel, JsonModel, Protocol):
+    """Both of what is asked of a model: text, and answers that follow a schema."""
+
+
+class Sessions(InMemorySessions):
+    """Notes which messages the index must learn of, as the table's stream does."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.changes: list[Changed] = []
+
+    def commit(self, scope: SessionScope, commit: Commit) -> None:
+        super().commit(scope, commit)
+        self.changes += [MessageChanged(scope.tenant, scope.session, message.seq) for message in commit.messages]
+
+    def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
+        gone = [message.seq for message in self.messages(scope, first=first, last=last)]
+        removed = super().remove(scope, first=first, last=last, whole=whole)
+        self.changes += [MessageChanged(scope.tenant, scope.session, seq) for seq in gone]
+        return removed
+
+
+class Memories(InMemoryMemories):
+    """Notes which records the index must learn of, as the table's stream does."""
+
+    def __init__(self, sessions: Sessions) -> None:
+        super().__init__(sessions.state)
+        self._changes = sessions.changes
+
+    def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
+        super().commit(scope, commit)
+        pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
+        self._changes += [RecordChanged(scope.tenant, scope.user, one.id) for one in (*pending, *commit.removed)]
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """Every use case over stores of its own. `work` does what is due behind them: call it after what may cause work."""
+
+    sessions: SessionsApp
+    memories: MemoriesApp
+    work: Callable[[], None]
+
+
+def in_process(
+    scope: Scope,
+    *,
+    memory: Mapping[str, Any],
+    chat: LanguageModel | None = None,
+    embedder: Embedder | None = None,
+    clock: Clock | None = None,
+) -> InProcess:
+    """A service with one tenant, whose sessions begin with `memory`.
+
+    Without a `chat` summaries and memories are the conversation's own words, without an `embedder` nothing is searched
+    by meaning. The search index is a file in a temporary folder that goes with the service.
+    """
+    clock, tokens = clock or system_clock(), token_counter()
+    vectors = None if embedder is None else CachingEmbedder(embedder)
+    sessions, tenants = Sessions(), InMemoryTenants()
+    jobs, memories = InMemoryJobs(sessions.state), Memories(sessions)
+    tenants.replace_settings(scope, TenantSettings(memory=memory))
+    index = _index(vectors, life=sessions)
+    stores = Stores(sessions, jobs, memories, tenants, InMemoryStaticFacts(), index)
+    step, give_up = wire_summarize(
+        sessions=sessions,
+        jobs=jobs,
+        summarizer=ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens),
+        tokens=tokens,
+        clock=clock,
+    )
+    extraction = wire_extraction(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memories,
+        tenants=tenants,
+        extractor=PatternExtractor() if chat is None else ModelExtractor(chat, tokens),
+        clock=clock,
+    )
+    removal, sweep = wire_sweep(
+        sessions=sessions, jobs=jobs, memories=memories, expiries=InMemoryExpiries(memories), clock=clock
+    )
+    workers = (ByKind({"summarize": step}, {"summarize": give_up}), extraction.queue, removal)
+    return InProcess(
+        sessions=wire_sessions(
+            sessions=sessions,
+            jobs=jobs,
+            tenants=tenants,
+            tokens=tokens,
+            clock=clock,
+            memories=memories,
+            facts=stores.facts,
+        ),
+        memories=wire_memories(
+            stores,
+            models=Models(embedder=lambda: vectors, answerer=lambda: chat, picker=chat),
+            tokens=tokens,
+            clock=clock,
+        ),
+        work=Work(sessions, workers, sweep, Embed(memories, sessions, index, vectors, clock), clock),
+    )
+
+
+def _index(embedder: Embedder | None, *, life: object) -> EmbeddedIndex:
+    """An index in a folder of its own, removed when `life` ends."""
+    folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
+    index = EmbeddedIndex(folder / "index.sqlite", space=embedder.space if embedder else None)
+    weakref.finalize(life, _discard, index, folder)
+    index.prepare()
+    return index
+
+
+def _discard(index: EmbeddedIndex, folder: Path) -> None:
+    index.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Work:
+    """What stands behind queues and schedule elsewhere. Safe to call from many threads: one works, the others wait."""
+
+    def __init__(
+        self, kept: Sessions, workers: Sequence[ByKind], sweep: Callable[[], object], embed: Embed, clock: Clock
+    ) -> None:
+        self._kept = kept
+        self._workers = {kind: worker for worker in workers for kind in worker.steps}
+        self._sweep = sweep
+        self._embed = embed
+        self._clock = clock
+        self._swept_at = seconds(clock.now())
+        self._failed: list[tuple[JobNotice, int]] = []
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        """Do every job, also those that follow, then bring the index up to date. What a model or a store fails at is
+        tried again by the next call; a job that failed four times has failed.
+        """
+        with self._lock:
+            if seconds(self._clock.now()) >= self._swept_at + SWEEP_SECONDS:
+                self._swept_at = seconds(self._clock.now())
+                self._sweep()
+            self._do_jobs()
+            self._index()
+
+    def _do_jobs(self) -> None:
+        tried, self._failed = self._failed, []
+        for notice, receives in tried:
+            self._do(notice, receives + 1)
+        outbox = self._kept.outbox
+        while outbox:
+            job = outbox.pop(0)
+            self._do(JobNotice(job.tenant, job.id, job.kind), 1)
+
+    def _do(self, notice: JobNotice, receives: int) -> None:
+        worker = self._workers[notice.kind]
+        try:
+            worker.step(notice)
+        except PalimpsestError as error:
+            if receives == MAX_RECEIVES:
+                worker.give_up(notice, error=error.code)
+            else:
+                self._failed.append((notice, receives))
+
+    def _index(self) -> None:
+        changes = self._kept.changes
+        taken = changes[:]
+        del changes[: len(taken)]
+        todo = list(dict.fromkeys(taken))
+        for start in range(0, len(todo), EMBEDDED_AT_ONCE):
+            changes += self._embed(todo[start : start + EMBEDDED_AT_ONCE])

@@ -1,0 +1,83 @@
+"""The façade over wired use cases: the same calls on every engine, while the work waits for whoever drains the queues."""
+
+from __future__ import annotations
+
+import pytest
+from palimpsest import AgentMemory
+from palimpsest.adapters.absent_index import AbsentIndex
+from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
+from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
+from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+from palimpsest.adapters.dynamodb.static_facts import DynamoDbStaticFacts
+from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+from palimpsest.adapters.in_memory.jobs import InMemoryJobs
+from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.sessions import InMemorySessions
+from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.adapters.system_clock import SystemClock
+from palimpsest.bootstrap import wire_memories, wire_sessions
+from palimpsest.bootstrap.engines import token_counter
+from palimpsest.bootstrap.long_term import Models, Stores
+from palimpsest.domain.scope import Scope
+from palimpsest.ports.tenants import TenantSettings
+
+from tests.contract.tables import memories_table, sessions_table, tenants_table
+
+SETTINGS = TenantSettings(memory={"blocks": [{"type": "static"}, {"type": "extractive"}]})
+
+
+@pytest.fixture
+def stores(engine: str, endpoint: str | None) -> Stores:
+    if engine == "in_memory":
+        within = InMemorySessions()
+        jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
+        return Stores(within, jobs, memories, InMemoryTenants(), InMemoryStaticFacts(), AbsentIndex())
+    sessions, tenants = sessions_table(endpoint), tenants_table(endpoint)
+    return Stores(
+        sessions=DynamoDbSessions(sessions, endpoint=endpoint),
+        jobs=DynamoDbJobs(sessions, endpoint=endpoint),
+        memories=DynamoDbMemories(memories_table(endpoint), sessions, endpoint=endpoint),
+        tenants=DynamoDbTenants(tenants, endpoint=endpoint),
+        facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
+        index=AbsentIndex(),
+    )
+
+
+@pytest.fixture
+def memory(stores: Stores) -> AgentMemory:
+    stores.tenants.replace_settings(Scope("acme"), SETTINGS)
+    tokens, clock = token_counter(), SystemClock()
+    sessions = wire_sessions(
+        sessions=stores.sessions,
+        jobs=stores.jobs,
+        tenants=stores.tenants,
+        tokens=tokens,
+        clock=clock,
+        memories=stores.memories,
+        facts=stores.facts,
+    )
+    memories = wire_memories(stores, models=Models(), tokens=tokens, clock=clock)
+    memories.facts.put(Scope("acme"), "remote", content="Up to 3 days a week from home.")
+    return AgentMemory.of(sessions, memories, tenant="acme", user="sarah", agent="hr")
+
+
+def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory) -> None:
+    memory.append("monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k")
+    assert memory.append("monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k").replayed
+    memory.remember("Sarah works in Marketing.")
+    context = memory.context("monday", "Where do I work?")
+    assert [message["content"] for message in context.messages] == ["Hello!", "Hello Sarah!", "Where do I work?"]
+    assert "3 days a week" in context.memory.text
+    assert "Sarah works in Marketing." in context.memory.text
+    recalled = memory.recall("Where does Sarah work?")
+    assert recalled.memories[0].content == "Sarah works in Marketing."
+    assert recalled.degraded == ("search", "vector")
+
+
+def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: Stores) -> None:
+    done = memory.ingest(["I work in Marketing."], session="monday")
+    job = stores.jobs.get(Scope("acme"), done.job_id or "")
+    assert job is not None
+    assert (job.kind, job.state, job.user) == ("extract", "pending", "sarah")
+    assert memory.end("monday").head.status == "ended"
