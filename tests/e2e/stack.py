@@ -96,8 +96,8 @@ class Client:
         return answers
 
     def overflow(self, session: str, *, about: str = "remote work") -> str:
-        """Talk until a window of 400 tokens overflows; the id of the job that is pending then."""
-        self.begin(session, max_tokens=400, keep_recent_turns=2)
+        """Talk until a window of 400 tokens overflows; the id of the job that is pending then. Nothing is extracted."""
+        self.begin(session, max_tokens=400, keep_recent_turns=2, extract="manual")
         for number in range(20):
             (answer,) = self.say(session, 1, about=about, first=number)
             if answer["overflow"]:
