@@ -1,4 +1,4 @@
-"""The façade over wired use cases: the same calls on every engine, while the work waits for whoever drains the queues."""
+"""The façade over wired use cases: the same on every engine, and the work waits for whoever drains the queues."""
 
 from __future__ import annotations
 
