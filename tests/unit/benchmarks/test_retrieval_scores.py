@@ -1,6 +1,7 @@
 """Scores say what they claim to: each is wrong in its own way where an answer is wrong in its own way."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -17,12 +18,18 @@ from benchmarks.dataset_form import (
     Supersession,
 )
 from benchmarks.retrieval_place import Found
-from benchmarks.retrieval_scores import Ask, Scores, scored
+from benchmarks.retrieval_scores import Ask, Scores, half_of, scored
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = tuple(
     Message(f"m{number}", "user", START + timedelta(days=number), f"said {number}") for number in range(30)
 )
+
+
+def conversation(user: str) -> Conversation:
+    return Conversation(user, "anything", (Session(f"of-{user}", user, (Message(f"of-{user}", "user", START, "hi"),)),))
+
+
 DATASET = Dataset(
     name="small",
     conversations=(Conversation("c", "anything", (Session("s", "ann", MESSAGES),)),),
@@ -84,14 +91,16 @@ def test_silence_is_right_where_nothing_answers_and_a_loss_where_something_does(
     assert (loud.silent, loud.lost) == (0, 0)
 
 
-def test_a_half_holds_some_of_the_questions_and_both_hold_all() -> None:
+def test_users_take_turns_in_the_halves_with_everything_that_is_asked_about_them() -> None:
     asked: list[str] = []
 
     def ask(user: str, question: str) -> Sequence[Found]:
         asked.append(question)
         return ()
 
-    for half in (0, 1):
-        scored(DATASET, ask, half=half)
-    assert sorted(set(asked) - {"now?"}) == ["none?", "two?"]
-    assert len(asked) == 4
+    scored(DATASET, ask, half=1)
+    assert asked == []
+    scored(DATASET, ask, half=0)
+    assert sorted(asked) == ["none?", "now?", "two?"]
+    two = replace(DATASET, conversations=(*DATASET.conversations, conversation("bob")))
+    assert [half_of(two, user) for user in ("ann", "bob")] == [0, 1]

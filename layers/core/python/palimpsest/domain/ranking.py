@@ -40,7 +40,7 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """How much each thing counts; measured with `python -m benchmarks retrieval`.
+    """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
     `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it.
     `least_strength` is what the strongest candidate needs for any to be shown: as much as all words of the question.
@@ -55,8 +55,8 @@ class Weights:
     period: float = 0.25
     half_life: int = 90 * DAY
     outdated: float = 0.9
-    words_strength: float = 0.3
-    least_strength: float = 0.3
+    words_strength: float = 0.31
+    least_strength: float = 0.31
     least_coverage: float = 0.0
 
 
