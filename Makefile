@@ -8,7 +8,7 @@ PORT ?= 4566
 SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
-STAGES := lint type imports unit infra contract e2e
+STAGES := lint type imports unit infra contract e2e searches
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -74,6 +74,9 @@ contract: setup ## Every adapter of a port against its one suite
 
 e2e: setup ## Through the front door of a local stack that it starts itself
 	@$(BIN)/pytest tests/e2e --timeout 300 $(ARGS)
+
+searches: setup ## What searches, end to end once more on a real OpenSearch (make e2e SEARCH=opensearch runs all there)
+	@SEARCH=opensearch $(BIN)/pytest tests/e2e -m searches --timeout 300 $(ARGS)
 
 test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)
@@ -148,5 +151,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e test-deep bench format \
+.PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e searches test-deep bench format \
 	synth api-key key redrive reindex lock clean

@@ -1,11 +1,17 @@
-"""One running stack for all tests: a folder and a port of its own, ended with them."""
+"""One running stack for all tests: a folder and a port of its own, ended with them. SEARCH=opensearch has it search
+there.
+"""
 
+import os
+import tempfile
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.doubles.openai_api import OpenAIApi
 from tests.e2e.stack import Client, Stack
+from tests.engines import npm, opensearch
 
 SUMMARY = "Sarah from Marketing asks about remote work; she has form HR-101."
 
@@ -18,13 +24,17 @@ def openai_api() -> Iterator[OpenAIApi]:
 
 
 @pytest.fixture(scope="session")
-def running(tmp_path_factory: pytest.TempPathFactory, openai_api: OpenAIApi) -> Iterator[Stack]:
-    stack = Stack(tmp_path_factory.mktemp("stack"), openai_api.base_url)
-    try:
-        stack.start()
-        yield stack
-    finally:
-        stack.kill()
+def running(openai_api: OpenAIApi) -> Iterator[Stack]:
+    if (reason := opensearch.missing()) and os.environ.get("SEARCH") == "opensearch":
+        pytest.fail(reason) if npm.required() else pytest.skip(reason)
+    with tempfile.TemporaryDirectory(prefix="stack-", ignore_cleanup_errors=True) as folder:
+        Path(folder).chmod(0o755)  # OpenSearch refuses to run as root, and finds its data as somebody else
+        stack = Stack(Path(folder), openai_api.base_url)
+        try:
+            stack.start()
+            yield stack
+        finally:
+            stack.kill()
 
 
 @pytest.fixture

@@ -159,9 +159,9 @@ class Stack:
 
     def kill(self) -> None:
         """End it with all that it started, at once: nobody wants its state."""
-        started = self.folder / "process.json"
-        if started.is_file():
-            os.killpg(json.loads(started.read_text())["pid"], signal.SIGKILL)
+        for started in (self.folder / "process.json", self.folder / "opensearch.json"):
+            if started.is_file() and (pid := json.loads(started.read_text())["pid"]):
+                os.killpg(pid, signal.SIGKILL)
 
     def run(
         self,
