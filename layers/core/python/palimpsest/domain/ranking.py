@@ -43,7 +43,8 @@ class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
     `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it.
-    `least_strength` is what the strongest candidate needs for any to be shown: as much as all words of the question.
+    `least_strength` is the cosine that the strongest candidate needs for any to be shown; all words of the question, or
+    a topic that it names, weigh as much.
     """
 
     fusion: Fusion = "minmax"
@@ -55,7 +56,6 @@ class Weights:
     period: float = 0.25
     half_life: int = 90 * DAY
     outdated: float = 0.9
-    words_strength: float = 0.31
     least_strength: float = 0.31
     least_coverage: float = 0.0
 
@@ -154,7 +154,7 @@ def _scored(
     factors = parts["importance"] * parts["recency"] * parts["period"]
     most_factors = (1 + weights.importance / 2) * (1 + weights.recency / 2) * (1 + weights.period)
     cosine = max(0.0, each.found.get("vector", 0.0))
-    strength = cosine + weights.words_strength * each.coverage + weights.topic_key * topic
+    strength = cosine + weights.least_strength * (each.coverage + topic)
     return Ranked(each, score=said * factors / (most * most_factors), strength=strength, parts=parts)
 
 
