@@ -34,6 +34,7 @@ from palimpsest.usecases.expire import Expire
 from palimpsest.usecases.extract_failed import GiveUpExtraction, MendExtraction, RetryExtraction
 from palimpsest.usecases.extraction_steps import Steps
 from palimpsest.usecases.forget import ForgetPages
+from palimpsest.usecases.forget_session import ForgetSession
 from palimpsest.usecases.mend_user_jobs import GiveUpUserJob, MendUserJob
 from palimpsest.usecases.remove import Remove
 from palimpsest.usecases.summarize import GiveUp, SummarizeOverflow
@@ -59,7 +60,7 @@ def wire_sweep(
     *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
 ) -> tuple[ByKind, Sweep]:
     """What the sweep queue is worked off by, and the scheduled round."""
-    remove, give_up = Remove(sessions, jobs, clock), GiveUp(sessions, jobs, clock)
+    remove, give_up = Remove(sessions, jobs, clock, ForgetSession(memories, clock)), GiveUp(sessions, jobs, clock)
     mend, give_up_on_user = MendUserJob(jobs, clock), GiveUpUserJob(jobs, clock)
     user_steps = UserSteps(jobs, mend, clock)
     forget = ForgetPages(memories, user_steps, clock)

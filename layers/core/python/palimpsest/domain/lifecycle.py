@@ -17,6 +17,8 @@ from palimpsest.errors import Conflict
 
 DAY = 24 * 3600
 MAX_WITHDRAWALS_UNDER_WAY = 8
+FORGETS = "forgets"
+"""Told of a deletion that takes the memories along that have no other source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,12 +126,13 @@ def deleted(head: Head, *, now: int) -> Head:
     return replace(without_overflow(head), status="deleted", seq=head.seq + 1, version=head.version + 1, updated_at=now)
 
 
-def deletion(head: Head, *, scope: SessionScope, now: int) -> Job:
-    """The job that removes a life of the session; `head` is its tombstone."""
-    return armed(
+def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
+    """The job that removes a life of the session; `head` is its tombstone. It may also forget what came of it alone."""
+    job = armed(
         tenant=scope.tenant, user=head.user, kind="delete", session=scope.session, first=0, last=head.seq, now=now
     )
 
+    return replace(job, epoch=head.epoch, told={FORGETS: True} if forgets else {})
 
 def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:
     """The head after an append. System and developer messages stay in the history but weigh as the system message

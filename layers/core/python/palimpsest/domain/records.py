@@ -20,6 +20,7 @@ among the statements of that message; the record's id last, so that no two are e
 
 MAX_CONTENT = 4_000  # characters of one record
 MAX_METADATA_TERMS = 64
+MAX_ALSO = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +59,7 @@ class Record:
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # its place among the statements it was made with
+    also: tuple[str, ...] = ()  # without a topic: other sessions that said it again, MAX_ALSO of them at most
     index_state: IndexState = "pending"
     version: int = 1  # of the item: begins with the time, grows with every change; the search document's own
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from palimpsest.domain.records import (
+    MAX_ALSO,
     Method,
     Order,
     Record,
@@ -223,6 +224,18 @@ def edited(
     if normalized(content) != normalized(record.content):
         newer = replace(newer, keywords=(), queries=(), source=replace(record.source, quote=None), prompt_hash=None)
     return replace(record, topic_key=topic), newer
+
+
+def said_also(record: Record, by: Record) -> Record:
+    """The record after another statement said it again: one of another session is one more source. The places of a
+    topic tell that themselves.
+    """
+    session = by.source.session
+    if session is None or session in (record.source.session, *record.also):
+        return record
+    if record.topic_key is not None or len(record.also) == MAX_ALSO:
+        return record
+    return replace(record, also=(*record.also, session))
 
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:

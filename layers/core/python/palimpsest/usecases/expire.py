@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -14,14 +14,12 @@ from palimpsest.domain.times import seconds
 from palimpsest.errors import CommitLost
 from palimpsest.ports.clock import Clock
 from palimpsest.ports.expiries import Expiries
-from palimpsest.ports.memories import MOST_ACTIONS, Memories, MemoryCommit, Pointer
+from palimpsest.ports.memories import Memories, MemoryCommit, Pointer
+from palimpsest.usecases.unsaying import MOST_PLACES, batches, by_record, surplus
 
 PER_SHARD = 25  # users
 A_ROUND = 1_000  # records looked at
 AT_ONCE = 100  # records of one user
-ROOM = MOST_ACTIONS - 2  # what the user and the topic leave of a transaction
-MOST_PLACES = 60
-"""A record that was said more often goes in several transactions."""
 LOOK_AGAIN = 30 * DAY
 """When a topic that never expires holds versions that do: should its newest be deleted, they are found then."""
 
@@ -92,7 +90,7 @@ class Removal:
     def __call__(self, expired: Sequence[Record]) -> None:
         """At most 100 records. Raises `CommitLost` if one of them was said again since it was read, or erased."""
         alone = [[record] for record in expired if record.topic_key is None]
-        for batch in _batches(alone):
+        for batch in batches(alone):
             self._commit(removed=batch)
         topics = {record.topic_key: record for record in expired if record.topic_key is not None}
         pointers = self.memories.pointers(self.scope, sorted(topics)) if topics else {}
@@ -108,10 +106,10 @@ class Removal:
         if record.id not in {one.id for one in said}:
             said = (record, *said)
         self.beyond += len(said) - 1
-        places = _by_record(said)
-        for surplus in _surplus(places):
-            pointer = self._commit_topic(pointer, unsaid=surplus)
-        for batch in _batches([one[-MOST_PLACES:] for one in places]):
+        places = by_record(said)
+        for more in surplus(places):
+            pointer = self._commit_topic(pointer, unsaid=more)
+        for batch in batches([one[-MOST_PLACES:] for one in places]):
             pointer = self._commit_topic(pointer, removed=batch)
 
     def _commit_topic(
@@ -130,29 +128,3 @@ class Removal:
     ) -> None:
         commit = MemoryCommit(epoch=self.epoch, removed=removed, unsaid=unsaid, pointers=pointers)
         self.memories.commit(self.scope, commit)
-
-
-def _by_record(said: Sequence[Record]) -> list[list[Record]]:
-    """What was said of a topic, together for each record, the newest last: reads go by that one's expiry."""
-    places: dict[str, list[Record]] = {}
-    for one in reversed(said):
-        places.setdefault(one.id, []).insert(0, one)
-    return list(reversed(places.values()))
-
-
-def _surplus(places: Iterable[Sequence[Record]]) -> Iterator[Sequence[Record]]:
-    for said in places:
-        more = said[:-MOST_PLACES]
-        yield from (more[start : start + ROOM] for start in range(0, len(more), ROOM))
-
-
-def _batches(groups: Iterable[Sequence[Record]]) -> Iterator[list[Record]]:
-    """The groups (each a record, once for every time it was said), joined to as few transactions as hold them."""
-    batch: list[Record] = []
-    for group in groups:
-        if batch and MemoryCommit(epoch=0, removed=(*batch, *group)).actions > ROOM + 1:
-            yield batch
-            batch = []
-        batch += group
-    if batch:
-        yield batch

@@ -19,10 +19,10 @@ from palimpsest.ports.queues import JobNotice
 from palimpsest.ports.sessions import Jobs
 from palimpsest.usecases.committing import until_committed
 from palimpsest.usecases.manage_memories import Where
+from palimpsest.usecases.unsaying import MOST_PLACES, batches, by_record, surplus
 from palimpsest.usecases.user_steps import UserSteps
 
 PAGE = 25
-EARLIER_AT_ONCE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,8 +128,10 @@ def _parts(commit: MemoryCommit, *, kept: str) -> Iterator[MemoryCommit]:
     if commit.actions <= MOST_ACTIONS:
         yield commit
         return
-    names = [name for name in dict.fromkeys(record.id for record in commit.removed) if name != kept]
-    while names:
-        batch, names = set(names[:EARLIER_AT_ONCE]), names[EARLIER_AT_ONCE:]
-        yield MemoryCommit(epoch=commit.epoch, removed=[record for record in commit.removed if record.id in batch])
-    yield replace(commit, removed=[record for record in commit.removed if record.id == kept])
+    groups = by_record(commit.removed)
+    for more in surplus(groups):
+        yield MemoryCommit(epoch=commit.epoch, unsaid=more)
+    groups = [said[-MOST_PLACES:] for said in groups]
+    for batch in batches(said for said in groups if said[0].id != kept):
+        yield MemoryCommit(epoch=commit.epoch, removed=batch)
+    yield replace(commit, removed=next(said for said in groups if said[0].id == kept))

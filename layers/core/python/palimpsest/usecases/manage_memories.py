@@ -17,6 +17,7 @@ from palimpsest.ports.memories import Memories, MemoryCommit, Pointer
 from palimpsest.ports.tenants import Tenants
 from palimpsest.usecases.committing import until_committed
 from palimpsest.usecases.remember import lifetime_of
+from palimpsest.usecases.unsaying import removing
 
 PAGE = 100
 
@@ -214,13 +215,11 @@ class ManageMemories:
     def _delete(self, scope: UserScope, record_id: str) -> None:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        if found.pointer is None:
-            commit = MemoryCommit(epoch=epoch, removed=(found.record,))
-        else:
-            said = tuple(record for record in found.said if record.id == record_id)
-            pointer = replace(found.pointer, record=None) if found.version.is_current else found.pointer
-            commit = MemoryCommit(epoch=epoch, removed=said, pointers=(pointer,))
-        self.memories.commit(scope, commit)
+        pointer, places = found.pointer, [said for said in found.said if said.id == record_id] or [found.record]
+        if pointer is not None and found.version.is_current:
+            pointer = replace(pointer, record=None)
+        for commit in removing(places, pointer, epoch=epoch):
+            self.memories.commit(scope, commit)
 
     def matching(self, scope: UserScope, where: Where) -> tuple[str, ...]:
         """The ids of every current record that a forgetting would remove."""

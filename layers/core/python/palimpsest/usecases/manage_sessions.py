@@ -227,18 +227,21 @@ class ManageSessions:
             return head, ()
         return self.long_term.armed(head, scope, now=seconds(now), always=True)
 
-    def delete(self, scope: SessionScope) -> str:
-        """The session is gone from this answer on; a job, whose id this returns, removes what it held."""
+    def delete(self, scope: SessionScope, *, keep_memories: bool = False) -> str:
+        """The session is gone from this answer on; a job, whose id this returns, removes what it held, and the memories
+        that have no other source.
+        """
 
         def attempt() -> str:
             now = self.clock.now()
             before, _ = live(self.sessions.open(scope, settings=True), now=now)
-            return bury(self.sessions, scope, before, now=now)
+            forgets = self.long_term is not None and not keep_memories
+            return bury(self.sessions, scope, before, now=now, forgets=forgets)
 
         return until_committed(attempt, clock=self.clock)
 
 
-def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime) -> str:
+def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False) -> str:
     """Mark a session deleted and arm the job that removes it; the job's id. Raises `CommitLost`."""
     tombstone = deleted(head, now=seconds(now))
     job = deletion(tombstone, scope=scope, now=seconds(now))

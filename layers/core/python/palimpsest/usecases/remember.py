@@ -20,6 +20,7 @@ from palimpsest.domain.remembering import (
     is_of_one_message,
     is_same,
     placed,
+    said_also,
     taken_in,
     topic_since,
 )
@@ -97,7 +98,7 @@ class Remember:
         commit = MemoryCommit(
             epoch=epoch,
             new=tuple(known.new),
-            changed=_changed(made, there, known.topics, now=now, lifetime=lifetime),
+            changed=_changed(made, drafts, there, known.topics, now=now, lifetime=lifetime),
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
@@ -183,6 +184,7 @@ def _drafts(
 
 def _changed(
     made: Sequence[Remembered],
+    drafts: Sequence[Record],
     there: Mapping[str, Record],
     topics: Mapping[str, Topic],
     *,
@@ -190,11 +192,12 @@ def _changed(
     lifetime: int | None,
 ) -> tuple[Record, ...]:
     """Records that were there and change: said again they live on; current no more, or again, the index must hear."""
-    changed = {}
-    for one in made:
+    changed: dict[str, Record] = {}
+    for one, draft in zip(made, drafts, strict=True):
         record = there.get(one.record.id)
         if record is not None and _is_current(record, topics):
-            again = confirmed(record, now=now, lifetime=lifetime)
+            again = said_also(changed.get(record.id, record), draft)
+            again = confirmed(again, now=now, lifetime=lifetime)
             if one.outcome != "unchanged":
                 again = replace(again, index_state="pending")
             if again != record:

@@ -1,10 +1,11 @@
-"""Remove what a deleted session held, or what was withdrawn from one: children first, safe to repeat."""
+"""Remove what a deleted session held and alone had taught, or what was withdrawn from one: children first."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from palimpsest.domain.jobs import Job, armed
+from palimpsest.domain.lifecycle import FORGETS
 from palimpsest.domain.scope import Scope, SessionScope
 from palimpsest.domain.session import Commit, Head
 from palimpsest.domain.times import seconds
@@ -13,6 +14,7 @@ from palimpsest.ports.clock import Clock
 from palimpsest.ports.queues import JobNotice
 from palimpsest.ports.sessions import Jobs, Sessions
 from palimpsest.usecases.committing import until_committed
+from palimpsest.usecases.forget_session import ForgetSession
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +22,13 @@ class Remove:
     sessions: Sessions
     jobs: Jobs
     clock: Clock
+    forget: ForgetSession | None = None  # None: nothing was remembered
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job. A session made again under the id is not met: its sequence numbers lie beyond the job's range."""
+        """Do the job. A session made again under the id is not met: its sequence numbers lie beyond the job's range.
+
+        Safe to repeat: then it may count less. Raises `Unavailable`.
+        """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
             return
@@ -31,8 +37,9 @@ class Remove:
             return
         self.jobs.start(job)
         scope = Scope(job.tenant).session(job.session)
+        result = {"forgotten": self.forget(job)} if self.forget is not None and job.told.get(FORGETS) else {}
         removed = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
-        done = replace(job, state="done", due_at=None, result={"removed": removed})
+        done = replace(job, state="done", due_at=None, result={"removed": removed, **result})
         if job.kind == "withdraw":
             until_committed(lambda: self._forget_range(scope, done), clock=self.clock)
         else:
@@ -77,6 +84,7 @@ def begin_again(sessions: Sessions, jobs: Jobs, job: Job, *, now: int) -> str:
         attempt=job.attempt + 1,
         now=now,
     )
+    again = replace(again, epoch=job.epoch, told=job.told)
     if head is not None and jobs.get(scope.owner, again.id) is None:
         after = replace(head, version=head.version + 1)
         ended = None if job.has_ended else replace(job, state="failed", error="stuck", due_at=None)

@@ -117,7 +117,7 @@ def _told(source: Source) -> dict[str, Any]:
 def record_of(item: Item) -> Record:
     found = values_of(item["body"])
     found["source"] = source_of(found.get("source", {}))
-    found |= {name: tuple(found[name]) for name in ("keywords", "queries") if name in found}
+    found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also") if name in found}
     return Record(id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import uuid
 from http import HTTPStatus
+from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from palimpsest.api import answers
 from palimpsest.api.call import call
@@ -17,6 +19,7 @@ from palimpsest.usecases.manage_sessions import Wanted
 
 router = new_router()
 TAGS = ["sessions"]
+KeepMemories = Annotated[bool, Query(description="Leave every memory that came of it")]
 
 
 @router.post(
@@ -85,12 +88,19 @@ def change_session(session_id: SessionId, body: SessionChange) -> Response[str]:
 @router.delete(
     "/v1/sessions/<session_id>",
     summary="Delete a session",
-    description="The session is gone from this answer on; a job removes what it held.",
+    description=(
+        "The session is gone from this answer on; a job removes what it held, and the memories that have no other "
+        "source."
+    ),
     operation_id="delete_session",
     tags=TAGS,
 )
-def delete_session(session_id: SessionId, wait: Wait = 0) -> Response[str]:
-    return awaited(call().use.manage.delete(call().session(session_id)), wait=wait)
+def delete_session(
+    session_id: SessionId,
+    keep_memories: KeepMemories = False,  # noqa: FBT002 - Powertools passes parameters by name
+    wait: Wait = 0,
+) -> Response[str]:
+    return awaited(call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait)
 
 
 @router.post(
