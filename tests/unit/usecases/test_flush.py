@@ -283,3 +283,17 @@ def test_wherever_it_crashes_it_is_flushed_once() -> None:
     for dies_at in range(1, writes + 1):
         *crashed, _ = outcome(dies_at)
         assert crashed == whole, f"died at write {dies_at}"
+
+
+def test_a_withdrawal_leaves_the_users_newest_message_in_the_window() -> None:
+    world = BlocksWorld(strategy="flush", max_tokens=160, keep_recent_turns=1, extract="manual")
+    first, withdrawn, answer = {"role": "user", "content": "q" * 200}, {"role": "user", "content": "w" * 200}, "a" * 40
+    world.put(first)
+    world.put(withdrawn)
+    world.drain()
+    assert world.head().window_start == 2
+    world.history.withdraw(world.session(), first=2)
+    world.put({"role": "assistant", "content": answer})
+    world.put(withdrawn)
+    world.history.withdraw(world.session(), first=world.head().seq)
+    assert world.shown() == [first["content"], answer]

@@ -89,7 +89,7 @@ class History:
         def attempt() -> Head:
             now = self.clock.now()
             before, _ = live(self.sessions.open(scope, settings=True), now=now)
-            after = touched(emptied(before), now=seconds(now))
+            after = touched(emptied(before), now=now)
             compaction = None
             if before.window_start <= before.seq:
                 compaction = Compaction(
@@ -121,13 +121,10 @@ class History:
         if not before.base < first <= before.seq or is_withdrawn(first, before):
             error = FieldError("from", "no message of this session has this sequence number")
             raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
-        newest = next(
-            self._shown(scope, before, first=before.base + 1, last=first - 1, newest_first=True, page=1), None
-        )
-        summary = self._summary_before(scope, before, seq=newest.seq if newest else 0)
+        summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))
         start = summary.last + 1 if summary else before.base + 1
         rest = tuple(self._shown(scope, before, first=start, last=first - 1))
-        after = touched(withdrawn(before, first=first, rest=rest, summary=summary), now=seconds(now))
+        after = touched(withdrawn(before, first=first, rest=rest, summary=summary), now=now)
         job = armed(
             tenant=scope.tenant,
             user=before.user,
@@ -139,6 +136,15 @@ class History:
         )
         self.sessions.commit(scope, Commit(before=before, after=after, jobs=(job,)))
         return after, job.id
+
+    def _current(self, scope: SessionScope, head: Head, *, last: int) -> int:
+        """Where the chain begins that ends with `last`: the user's newest message, or the newest if there is none."""
+        newest = 0
+        for message in self._shown(scope, head, first=head.base + 1, last=last, newest_first=True, page=20):
+            newest = newest or message.seq
+            if message.role == "user":
+                return message.seq
+        return newest
 
     def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
         """The newest compaction that leaves the message `seq` in the window."""
