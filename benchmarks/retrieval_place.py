@@ -19,7 +19,7 @@ from palimpsest.domain.records import Source
 from palimpsest.domain.remembering import Statement
 from palimpsest.domain.scope import Scope
 from palimpsest.domain.session import Commit, Head, Settings
-from palimpsest.domain.times import milliseconds, seconds, stamp
+from palimpsest.domain.times import milliseconds, stamp
 from palimpsest.ports.embedder import Embedder
 from palimpsest.ports.memories import Memories
 from palimpsest.ports.queues import Changed, MessageChanged, RecordChanged
@@ -98,7 +98,7 @@ class Place:
         messages = numbered(
             drafts, [0] * len(drafts), session=session, seq=0, turn=0, before="", encoding="o200k_base", now=stamp(now)
         )
-        head = Head(user=user, version=1, seq=len(messages), updated_at=seconds(now))
+        head = Head(user=user, version=1, seq=len(messages), updated_at=milliseconds(now))
         settings = Settings(user=user, agent=None, created_at=messages[0].timestamp or stamp(now))
         commit = Commit(before=None, after=head, settings=settings, messages=messages)
         self.sessions.commit(TENANT.session(session), commit)

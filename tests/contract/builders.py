@@ -52,7 +52,7 @@ class Conversation:
     def begin(self, *, base: int = 0, **more: Any) -> Head:
         """Make the session, or make it again over its tombstone."""
         version = 1 if self.head is None else self.head.version + 1
-        head = Head(user="sarah", agent="hr", version=version, base=base, seq=base, updated_at=NOW)
+        head = Head(user="sarah", agent="hr", version=version, base=base, seq=base, updated_at=NOW * 1000)
         return self.commit(replace(head, window_start=base + 1), settings=settings(base=base, **more))
 
     def append(self, content: str = "hello", **more: Any) -> Head:

@@ -20,7 +20,7 @@ def test_a_commit_is_read_back_whole(store: Store, talk: Conversation, scope: Se
         open_calls=b"\x00\xff\x10abcd!", window_start=4, window_tokens=11, window_messages=2, system_tokens=6,
         summary=3, summary_tokens=4, encoding="cl100k_base", max_tokens=1000, trigger=800, raised=100, job="job_1",
         compaction="pending", attempts=2, not_before=NOW, total_messages=9, total_tokens=99, batch="b" * 32,
-        batch_first=9, updated_at=NOW, retention=60, expires_at=due, withdrawn=((5, 6), (8, 8)),
+        batch_first=9, updated_at=NOW * 1000, retention=60, expires_at=due, withdrawn=((5, 6), (8, 8)),
     )  # fmt: skip
     told = settings(
         base=3, system={"role": "system", "content": "Be brief."}, system_seq=4, metadata={"a": [1]}, due_at=due,
@@ -191,7 +191,7 @@ def test_a_key_blocks_until_it_has_expired(store: Store, talk: Conversation) -> 
     talk.append(key=key("k", 1, expires_at=NOW + 1))
     with pytest.raises(CommitLost):
         talk.append(key=key("k", 2))
-    later = replace(talk.known, version=talk.known.version + 1, seq=2, updated_at=NOW + 1)
+    later = replace(talk.known, version=talk.known.version + 1, seq=2, updated_at=(NOW + 1) * 1000)
     talk.commit(later, messages=(message(2),), key=key("k", 2))
     assert store.sessions.open(talk.scope, key="k").key == key("k", 2)
 

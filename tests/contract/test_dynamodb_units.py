@@ -117,7 +117,7 @@ def test_the_largest_head_fits_a_kilobyte_unless_many_calls_are_open(
         window_messages=12_345, system_tokens=12_345, summary=many, summary_tokens=3_999, encoding="p50k_base",
         max_tokens=1_047_576, trigger=838_061, raised=104_757, job="job_" + "f" * 32, compaction="pending",
         attempts=11, not_before=NOW, total_messages=many, total_tokens=1_234_567_891, batch="f" * 32,
-        batch_first=many, updated_at=NOW, retention=2_592_000, expires_at=NOW,
+        batch_first=many, updated_at=NOW * 1000, retention=2_592_000, expires_at=NOW,
     )  # fmt: skip
     Conversation(store, Scope("t" * 128).session("s" * 128)).commit(largest)
     assert meter.read() == [("TransactWriteItems", units)]

@@ -15,7 +15,7 @@ from palimpsest.domain.scope import Scope
 from palimpsest.domain.session import Commit, Head
 
 SCOPE = Scope("acme").session("3b241101-e2bb-4255-8caf-4136c566a962")
-HEAD = Head(user="sarah", version=4, seq=9, window_tokens=50, window_messages=5, job="job_1", updated_at=1_000)
+HEAD = Head(user="sarah", version=4, seq=9, window_tokens=50, window_messages=5, job="job_1", updated_at=1_000_999)
 INTS = st.integers(0, 10**12)
 HEADS = st.builds(
     Head,

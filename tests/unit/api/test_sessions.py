@@ -62,6 +62,15 @@ def test_what_get_gives_can_be_put_back(call: Client) -> None:
     assert {name: again.json[name] for name in told} == told
 
 
+def test_a_session_says_to_the_millisecond_when_it_was_made_and_last_changed(call: Client, service: Service) -> None:
+    service.clock.advance(0.25)
+    session = create(call).json
+    assert session["created_at"] == session["updated_at"] == "2026-01-01T00:00:00.250Z"
+    service.clock.advance(1.5)
+    call.append("s", "hello")
+    assert call("GET", "/v1/sessions/s").json["updated_at"] == "2026-01-01T00:00:01.750Z"
+
+
 def test_patch_changes_what_is_said(call: Client) -> None:
     create(call, memory={"max_tokens": 900, "keep_recent_turns": 2})
     change = {"memory": {"keep_recent_turns": 3}, "metadata": {"channel": None, "mood": "good"}}

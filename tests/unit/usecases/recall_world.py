@@ -19,7 +19,7 @@ from palimpsest.domain.records import Record, Source
 from palimpsest.domain.remembering import Statement
 from palimpsest.domain.scope import Scope, UserScope
 from palimpsest.domain.session import Commit, Head, Settings
-from palimpsest.domain.times import milliseconds, seconds, stamp
+from palimpsest.domain.times import milliseconds, stamp
 from palimpsest.ports.models import JsonModel
 from palimpsest.ports.queues import Changed, MessageChanged, RecordChanged
 from palimpsest.ports.reranker import Reranker
@@ -98,7 +98,7 @@ class RecallWorld:
         base = Head(user=user, agent=agent, base=last, window_start=last + 1) if before is None else before
         after = replace(
             base, seq=messages[-1].seq, version=(0 if head is None else head.version) + 1,
-            updated_at=seconds(self.time.now()), turn=messages[-1].turn,
+            updated_at=milliseconds(self.time.now()), turn=messages[-1].turn,
         )  # fmt: skip
         settings = Settings(user=user, agent=agent, created_at=stamp(self.time.now()), base=base.base)
         commit = Commit(before=head, after=after, messages=messages, settings=settings if before is None else None)
@@ -117,7 +117,7 @@ class RecallWorld:
         scope = TENANT.session(session)
         head = self.sessions.open(scope).head
         assert head is not None
-        self.sessions.commit(scope, Commit(before=head, after=deleted(head, now=seconds(self.time.now()))))
+        self.sessions.commit(scope, Commit(before=head, after=deleted(head, now=self.time.now())))
 
     def keep(self, content: str, *, scope: UserScope = SARAH, said: Sequence[Message] = (), **more: Any) -> Record:
         """A fact, as the table has it; `said` are the messages that it rests on, of session `talk`."""

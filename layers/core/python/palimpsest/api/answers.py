@@ -39,7 +39,7 @@ def session(shown: Session) -> Json:
         "totals": {"messages": head.total_messages, "tokens": head.total_tokens},
         "compaction": head.compaction,
         "created_at": settings.created_at,
-        "updated_at": moment(head.updated_at),
+        "updated_at": instant(head.updated_at),
         "expires_at": moment(head.expires_at),
     }
 

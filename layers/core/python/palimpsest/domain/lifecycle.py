@@ -12,7 +12,7 @@ from palimpsest.domain.messages import SYSTEM_ROLES, Chat, Message, open_calls_t
 from palimpsest.domain.scope import SessionScope
 from palimpsest.domain.session import Compaction, Head, Settings
 from palimpsest.domain.strategy import Strategy, stored
-from palimpsest.domain.times import seconds, stamp
+from palimpsest.domain.times import milliseconds, seconds, stamp
 from palimpsest.errors import Conflict
 
 DAY = 24 * 3600
@@ -63,7 +63,7 @@ def begun(
     """
     at = seconds(now)
     is_expired = before is not None and before.status != "deleted"
-    tombstone = deleted(before, now=at) if before is not None and is_expired else before
+    tombstone = deleted(before, now=now) if before is not None and is_expired else before
     base = 0 if tombstone is None else tombstone.seq
     retention = None if retention_days is None else retention_days * DAY
     expires_at = None if retention is None else at + retention
@@ -73,7 +73,7 @@ def begun(
         base=base,
         seq=base,
         window_start=base + 1,
-        updated_at=at,
+        updated_at=milliseconds(now),
         retention=retention,
         expires_at=expires_at,
         epoch=epoch,
@@ -111,19 +111,20 @@ def without_overflow(head: Head) -> Head:
     return replace(head, job=None, compaction="none", attempts=0, not_before=0, raised=0)
 
 
-def touched(head: Head, *, now: int) -> Head:
+def touched(head: Head, *, now: datetime) -> Head:
     """Any write is activity: the version grows and the expiry moves on."""
-    expires_at = None if head.retention is None else now + head.retention
-    return replace(head, version=head.version + 1, updated_at=now, expires_at=expires_at)
+    expires_at = None if head.retention is None else seconds(now) + head.retention
+    return replace(head, version=head.version + 1, updated_at=milliseconds(now), expires_at=expires_at)
 
 
 def ended(head: Head) -> Head:
     return replace(head, status="ended")
 
 
-def deleted(head: Head, *, now: int) -> Head:
+def deleted(head: Head, *, now: datetime) -> Head:
     """The tombstone. It takes one sequence number, so that what comes after has a base no earlier life had."""
-    return replace(without_overflow(head), status="deleted", seq=head.seq + 1, version=head.version + 1, updated_at=now)
+    head = replace(without_overflow(head), updated_at=milliseconds(now))
+    return replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
 
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:

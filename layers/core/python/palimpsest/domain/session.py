@@ -15,7 +15,7 @@ CompactionState = Literal["none", "pending", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What every append reads and writes: under 1 KB. Times are epoch seconds, weights are tokens.
+    """What every append reads and writes: under 1 KB. Times are epoch seconds (but `updated_at`), weights are tokens.
 
     A session made again after its deletion goes on from the tombstone: `base` is its last sequence number before
     that, and everything at or below `base` belongs to the earlier one.
@@ -52,7 +52,7 @@ class Head:
     total_tokens: int = 0
     batch: str = ""  # hash of the last append, to recognise its resend
     batch_first: int = 0
-    updated_at: int = 0
+    updated_at: int = 0  # epoch milliseconds
     retention: int | None = None  # seconds from the last activity to `expires_at`, None = for ever
     expires_at: int | None = None
     withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
@@ -71,6 +71,11 @@ class Head:
     @property
     def is_full(self) -> bool:
         return 0 < self.trigger <= self.tokens
+
+    @property
+    def updated_second(self) -> int:
+        """The last update in epoch seconds."""
+        return self.updated_at // 1000
 
     def is_gone(self, now: int) -> bool:
         """Deleted or expired: answers as if it had never been."""

@@ -152,7 +152,7 @@ class Append:
             if key.request != request.hash:
                 raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
             return self._replayed(request, head, first=key.first, last=key.last)
-        is_last_again = head.batch == request.hash and head.updated_at >= seconds(now) - RESEND_SECONDS
+        is_last_again = head.batch == request.hash and head.updated_second >= seconds(now) - RESEND_SECONDS
         if request.key is None and is_last_again and not request.allow_repeat:
             return self._replayed(request, head, first=head.batch_first, last=head.seq)
         return None
@@ -224,7 +224,7 @@ class Append:
         )
         system = next((message for message in reversed(messages) if message.role in SYSTEM_ROLES), None)
         head = with_messages(
-            replace(touched(head, now=seconds(now)), batch=request.hash, batch_first=messages[0].seq),
+            replace(touched(head, now=now), batch=request.hash, batch_first=messages[0].seq),
             messages,
             open_calls=open_calls,
             system_tokens=system.tokens if system else None,

@@ -67,7 +67,7 @@ class Arm:
             self._commit(scope, head, evict(head, eviction, method="fifo", created_at=stamp(now)))
 
     def _commit(self, scope: SessionScope, before: Head, decided: Armed) -> str | None:
-        after = touched(decided.head, now=seconds(self.clock.now()))
+        after = touched(decided.head, now=self.clock.now())
         commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
         self.sessions.commit(scope, commit)
         return after.job

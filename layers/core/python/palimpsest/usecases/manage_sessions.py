@@ -84,7 +84,7 @@ class ManageSessions:
             epoch=self.long_term.epoch(scope.owner.user(user)) if self.long_term else 0,
             now=now,
         )
-        after = touched(beginning.head, now=seconds(now))
+        after = touched(beginning.head, now=now)
         commit = Commit(
             before=before,
             after=after,
@@ -141,7 +141,7 @@ class ManageSessions:
             before, settings = live(opened, now=now)
             check_owner(before, user=user, agent=agent)
             head, settings = configured(before, settings, setup(settings))
-            after = touched(head, now=seconds(now))
+            after = touched(head, now=now)
             self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
             return Session(scope.session, after, settings)
 
@@ -216,7 +216,7 @@ class ManageSessions:
             before, settings = live(self.sessions.open(scope, settings=True), now=now)
             if before.status == "ended":
                 return Session(scope.session, before, settings)
-            after, jobs = self._extracting(scope, touched(ended(before), now=seconds(now)), now=now)
+            after, jobs = self._extracting(scope, touched(ended(before), now=now), now=now)
             self.sessions.commit(scope, Commit(before=before, after=after, jobs=jobs))
             return Session(scope.session, after, settings)
 
@@ -243,7 +243,7 @@ class ManageSessions:
 
 def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False) -> str:
     """Mark a session deleted and arm the job that removes it; the job's id. Raises `CommitLost`."""
-    tombstone = deleted(head, now=seconds(now))
+    tombstone = deleted(head, now=now)
     job = deletion(tombstone, scope=scope, now=seconds(now))
     sessions.commit(scope, Commit(before=head, after=tombstone, jobs=(job,)))
     return job.id

@@ -201,6 +201,6 @@ def _key_put(table: str, partition: str, idempotency: IdempotencyKey, after: Hea
     put = _put(table, partition, items.key_sort(idempotency.key), items.key_attributes(idempotency))
     put["Put"] |= {
         "ConditionExpression": "attribute_not_exists(pk) OR expires_at <= :now OR last_seq <= :base",
-        "ExpressionAttributeValues": {":now": items.number(after.updated_at), ":base": items.number(after.base)},
+        "ExpressionAttributeValues": {":now": items.number(after.updated_second), ":base": items.number(after.base)},
     }
     return put

@@ -102,7 +102,7 @@ def head_of(item: Item) -> Head:
 
 
 def tombstone_ttl(head: Head) -> dict[str, str]:
-    return number(head.updated_at + TOMBSTONE_SECONDS)
+    return number(head.updated_second + TOMBSTONE_SECONDS)
 
 
 # Settings: one body, and what the two indexes list.

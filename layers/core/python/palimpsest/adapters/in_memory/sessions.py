@@ -151,7 +151,7 @@ def _guard_holds(head: Head | None, commit: Commit) -> bool:
 
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
     """Whether a key may be written: none is there, or one that has expired or is of an earlier life."""
-    return key is None or key.expires_at <= after.updated_at or key.last <= after.base
+    return key is None or key.expires_at <= after.updated_second or key.last <= after.base
 
 
 def _apply(found: Partition, commit: Commit) -> None:
