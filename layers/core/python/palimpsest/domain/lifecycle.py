@@ -132,8 +132,8 @@ def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False
     job = armed(
         tenant=scope.tenant, user=head.user, kind="delete", session=scope.session, first=0, last=head.seq, now=now
     )
-
     return replace(job, epoch=head.epoch, told={FORGETS: True} if forgets else {})
+
 
 def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:
     """The head after an append. System and developer messages stay in the history but weigh as the system message

@@ -244,7 +244,7 @@ class ManageSessions:
 def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False) -> str:
     """Mark a session deleted and arm the job that removes it; the job's id. Raises `CommitLost`."""
     tombstone = deleted(head, now=now)
-    job = deletion(tombstone, scope=scope, now=seconds(now))
+    job = deletion(tombstone, scope=scope, now=seconds(now), forgets=forgets)
     sessions.commit(scope, Commit(before=head, after=tombstone, jobs=(job,)))
     return job.id
 
