@@ -1,17 +1,25 @@
 """Times that must nest: whoever waits inside gives up before whoever waits around it."""
 
+import pytest
 from palimpsest.adapters.openai_models import TIMEOUT_SECONDS
 from palimpsest.api.call import LONGEST
 from palimpsest.api.requests import LONGEST_WAIT
+from palimpsest.usecases.answer import MODEL_SECONDS
 from palimpsest.usecases.committing import PATIENCE
+from palimpsest.usecases.recall_search import SEARCH_SECONDS
 
 from tests.infra.conftest import Template
 
 GATEWAY_SECONDS = 30
 
 
-def test_a_model_call_its_repair_and_the_commit_end_before_their_function_does(prod: Template) -> None:
-    assert 2 * TIMEOUT_SECONDS + PATIENCE.total_seconds() < prod.functions()["summarize"]["Timeout"]
+@pytest.mark.parametrize("function", ["summarize", "extract"])
+def test_a_model_call_its_repair_and_the_commit_end_before_their_function_does(prod: Template, function: str) -> None:
+    assert 2 * TIMEOUT_SECONDS + PATIENCE.total_seconds() < prod.functions()[function]["Timeout"]
+
+
+def test_an_answer_and_the_search_before_it_come_before_function_and_gateway_give_up(prod: Template) -> None:
+    assert SEARCH_SECONDS + MODEL_SECONDS < prod.functions()["memories"]["Timeout"] < GATEWAY_SECONDS
 
 
 def test_the_longest_wait_is_answered_before_function_and_gateway_give_up(prod: Template) -> None:
