@@ -73,6 +73,7 @@ def test_every_memory_forgets_a_session_or_refuses_to(here: AgentMemory, name: s
         return
     memory.delete(session)
     if name == "agent":
+        assert here.recall("Where do I live, near the harbour?").memories == ()
         with pytest.raises(NotFound):
             memory.get(session)
     else:

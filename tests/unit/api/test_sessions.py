@@ -80,6 +80,12 @@ def test_patch_changes_what_is_said(call: Client) -> None:
     assert call("PATCH", "/v1/sessions/s", {"system": None}).json["system"] is None
 
 
+def test_another_reserve_alone_changes_the_budget_that_came_from_the_model(call: Client) -> None:
+    assert create(call, memory={"model": "gpt-4"}).json["window"]["max_tokens"] == 4_192
+    session = call("PATCH", "/v1/sessions/s", {"memory": {"reserve_tokens": 1_000}}).json
+    assert (session["memory"]["max_tokens"], session["window"]["max_tokens"]) == (7_192, 7_192)
+
+
 @pytest.mark.parametrize("method", ["PUT", "PATCH"])
 @pytest.mark.parametrize("other", [{"user_id": "tom"}, {"agent_id": "sales"}])
 def test_a_session_keeps_its_user_and_agent(call: Client, method: str, other: dict[str, str]) -> None:

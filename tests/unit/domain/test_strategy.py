@@ -119,6 +119,20 @@ def test_another_model_brings_its_own_budget() -> None:
     assert merged(base, {"model": "gpt-4o", "max_tokens": 900}).max_tokens == 900
 
 
+def test_another_reserve_changes_a_budget_that_came_from_the_model_and_no_other() -> None:
+    derived = stored(parsed({"model": "gpt-4"}))
+    smaller = merged(derived, {"reserve_tokens": 1_000})
+    assert (derived["max_tokens"], smaller.max_tokens, smaller.trigger) == (4_192, 7_192, 5_754)
+    assert merged(stored(smaller), {"reserve_tokens": 2_000}).max_tokens == 6_192
+    assert merged(stored(smaller), {"keep_recent_turns": 3}).max_tokens == 7_192
+    assert merged(derived, {"reserve_tokens": 1_000, "max_tokens": 900}).max_tokens == 900
+    for said in ({"model": "gpt-4", "max_tokens": 2_000}, {"model": "sarahs-own", "max_tokens": 2_000}, {}):
+        config = parsed(said)
+        assert merged(stored(config), {"reserve_tokens": 1_000}).max_tokens == config.max_tokens
+    with pytest.raises(ValidationError):
+        merged(derived, {"reserve_tokens": 8_192})
+
+
 def test_only_a_strategy_with_a_window_keeps_one() -> None:
     assert not parsed({"strategy": "none"}).keeps_window
     assert parsed({}).keeps_window

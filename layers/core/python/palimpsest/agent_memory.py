@@ -194,7 +194,7 @@ class AgentMemory:
         self._append(self._scope(session), [message])
 
     def delete(self, session: str | Conversation) -> None:
-        """Remove the session and everything in it."""
+        """Remove the session, everything in it, and the memories that have no other source."""
         self._memories.manage.delete(self.conversation(session).scope)
         self._work()
 

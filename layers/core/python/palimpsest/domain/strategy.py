@@ -12,6 +12,7 @@ from palimpsest.domain.model_windows import window_of
 
 MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
+DEFAULT_RESERVE = 4_000
 
 SomeBlock = TypeVar("SomeBlock", bound=Block)
 
@@ -26,7 +27,7 @@ class _Strategy(BaseModel):
 
     max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=MIN_SYSTEM_ROOM, le=10_000_000)
     model: str | None = Field(None, min_length=1, max_length=128)
-    reserve_tokens: int = Field(4_000, ge=0)
+    reserve_tokens: int = Field(DEFAULT_RESERVE, ge=0)
     blocks: tuple[Block, ...] = ()
     insert_into_system_prompt: bool = False
     auto_recall: bool = False
@@ -43,7 +44,7 @@ class _Strategy(BaseModel):
         if window is None:
             message = f"the context size of model {data['model'][:128]!r} is not known: give max_tokens"
             raise ValueError(message)
-        reserve = data.get("reserve_tokens", 4_000)
+        reserve = data.get("reserve_tokens", DEFAULT_RESERVE)
         return {**data, "max_tokens": window - reserve if isinstance(reserve, int) else window}
 
     @model_validator(mode="after")
@@ -160,12 +161,22 @@ def parsed(config: dict[str, Any]) -> Strategy:
 
 
 def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
-    """`patch` laid over `base`; fields of another strategy do not survive a change of strategy."""
+    """`patch` laid over `base`; fields of another strategy do not survive a change of strategy, and a budget that came
+    from a model's window is derived anew if model or reserve change.
+    """
     if patch.get("strategy", base.get("strategy", "summarize")) != base.get("strategy", "summarize"):
         base = {name: base[name] for name in _Strategy.model_fields if name in base}
-    if "model" in patch and "max_tokens" not in patch:
+    asks_model = "model" in patch or ("reserve_tokens" in patch and _is_derived(base))
+    if asks_model and "max_tokens" not in patch:
         base = {name: value for name, value in base.items() if name != "max_tokens"}
     return parsed({**base, **patch})
+
+
+def _is_derived(config: dict[str, Any]) -> bool:
+    """Whether the budget is what the model's window leaves."""
+    window = window_of(config["model"]) if config.get("model") else None
+    reserve = config.get("reserve_tokens", DEFAULT_RESERVE)
+    return window is not None and config.get("max_tokens") == window - reserve
 
 
 def stored(config: Strategy) -> dict[str, Any]:
