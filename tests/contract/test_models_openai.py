@@ -200,7 +200,7 @@ def test_a_server_of_another_is_given_the_limit_by_its_old_name(api: OpenAIApi) 
 
 
 def test_openai_itself_is_given_the_limit_by_its_new_name(api: OpenAIApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.adapters.openai_models.OPENAI_URL", api.base_url)
+    monkeypatch.setattr("palimpsest.adapters.openai_client.OPENAI_URL", api.base_url)
     ask(OpenAIChatModel(key=Known("sk-test"), model="gpt-4.1-nano"))
     assert api.requests[0].body["max_completion_tokens"] == 50
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from palimpsest.adapters.openai_answers import retry_after
@@ -18,8 +19,37 @@ if TYPE_CHECKING:
 OPENAI_URL = "https://api.openai.com/v1"
 TRANSIENT = frozenset({408, 409, 425, 429})
 SERVER_ERRORS = 500
+LEAST_SECONDS = 0.1  # for a request that begins at the end of its call
 Send = Callable[["OpenAI", float], AbstractContextManager[Any]]
-"""Begins a streamed call on a client, with so many seconds for it."""
+"""Begins a streamed request on a client, with so many seconds for it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call, of one request or of several that ask in other ways; `until` (monotonic seconds) holds for all."""
+
+    client: OpenAI
+    until: float
+
+    def body(self, send: Send, *, max_bytes: int) -> bytes:
+        """The body of an answer, read piece by piece: deadline and size hold for the whole, not for each piece.
+
+        Raises `ModelUnavailable`, `ModelOutputInvalid`, and openai's `APIError`.
+        """
+        import httpx2
+
+        body = bytearray()
+        try:
+            with send(self.client, max(LEAST_SECONDS, self.until - time.monotonic())) as response:
+                for part in response.iter_bytes():
+                    body += part
+                    if time.monotonic() > self.until:
+                        raise ModelUnavailable("The model's answer took too long.")
+                    if len(body) > max_bytes:
+                        raise ModelOutputInvalid("The model's answer is far too large.")
+        except httpx2.HTTPError as error:
+            raise ModelUnavailable("The connection to the model broke.") from error
+        return bytes(body)
 
 
 class OpenAIServer:
@@ -32,13 +62,20 @@ class OpenAIServer:
         self._client: tuple[str, OpenAI] | None = None
         self._lock = threading.Lock()
 
-    def answer(self, send: Send, *, max_bytes: int) -> bytes:
-        """The body of the answer. Raises `ModelUnavailable`, `ModelOutputInvalid` and `ModelFailed`."""
+    @property
+    def is_openai(self) -> bool:
+        return self._base_url == OPENAI_URL
+
+    @contextmanager
+    def call(self) -> Iterator[Call]:
+        """A call, whose time begins now. Raises `ModelUnavailable`, `ModelOutputInvalid` and `ModelFailed`, within it
+        too where openai raises an `APIError` that nobody takes.
+        """
         client = self._client_for(self._known_key())
         from openai import APIError
 
         try:
-            return _body(send, client, seconds=self._seconds, max_bytes=max_bytes)
+            yield Call(client, time.monotonic() + self._seconds)
         except APIError as error:
             _raise_ours(error)
 
@@ -58,25 +95,6 @@ class OpenAIServer:
                 client = OpenAI(api_key=key, base_url=self._base_url, timeout=self._seconds, max_retries=0)
                 self._client = key, client
             return self._client[1]
-
-
-def _body(send: Send, client: OpenAI, *, seconds: float, max_bytes: int) -> bytes:
-    """Read the answer piece by piece: the deadline and the size hold for the whole, not for each piece."""
-    import httpx2
-
-    deadline = time.monotonic() + seconds
-    body = bytearray()
-    try:
-        with send(client, seconds) as response:
-            for part in response.iter_bytes():
-                body += part
-                if time.monotonic() > deadline:
-                    raise ModelUnavailable("The model's answer took too long.")
-                if len(body) > max_bytes:
-                    raise ModelOutputInvalid("The model's answer is far too large.")
-    except httpx2.HTTPError as error:
-        raise ModelUnavailable("The connection to the model broke.") from error
-    return bytes(body)
 
 
 def _raise_ours(error: Exception) -> NoReturn:

@@ -60,7 +60,9 @@ class OpenAIEmbedder:
             return client.embeddings.with_streaming_response.create(**asked, timeout=seconds)
 
         max_bytes = (len(texts) * self._space.dimension + 1_000) * BYTES_A_NUMBER
-        return _vectors(self._server.answer(send, max_bytes=max_bytes), count=len(texts), space=self._space)
+        with self._server.call() as call:
+            body = call.body(send, max_bytes=max_bytes)
+        return _vectors(body, count=len(texts), space=self._space)
 
 
 def _readable(text: str, *, max_tokens: int) -> str:
