@@ -1,0 +1,130 @@
+"""The index built anew on either engine while writes go on: resumed after a kill, and for another model."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from palimpsest.errors import Unavailable
+from palimpsest.ports.embedder import Space
+from palimpsest.ports.queues import RecordChanged
+from palimpsest.ports.search_index import Owner
+from palimpsest.usecases import reindex
+from palimpsest.usecases.embed import Embed
+from palimpsest.usecases.reindex import Reindex, Reindexing
+
+from tests.contract.search_index.builders import Place
+from tests.doubles.meanings import Meanings
+from tests.unit.usecases.recall_world import SARAH, RecallWorld
+
+SARAHS = Owner("acme", "sarah")
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindex, "PAGE", 3)
+
+
+@pytest.fixture
+def world(empty: Place, tmp_path: Path) -> RecallWorld:
+    embedder = Meanings()
+    world = RecallWorld(tmp_path, index=empty.open(embedder.space), embedder=embedder)
+    for number in range(5):
+        world.keep(f"fact number {number}")
+        world.say(f"message {number}", f"answer {number}", session=f"s{number}")
+    world.index_all()
+    empty.settle()
+    return world
+
+
+def rebuilding(world: RecallWorld, place: Place, embedder: Meanings) -> Reindex:
+    """As another process does it, which makes its vectors with that model."""
+    index = place.open(embedder.space)
+    embed = Embed(world.memories, world.sessions, index, embedder, world.time)
+    return Reindex(world.owners, world.memories, world.sessions, index, embed)
+
+
+def run(use: Callable[[Reindexing], Reindexing], *, between: Callable[[], object] = lambda: None) -> Reindexing:
+    """Each step is done twice, the first time by a process that was killed before its state was kept."""
+    state = Reindexing()
+    while not state.is_done:
+        use(state)
+        between()
+        state = Reindexing.of_json(use(state).as_json())
+    return state
+
+
+def words(place: Place, space: Space, *texts: str) -> set[str]:
+    place.settle()
+    part = place.open(space).of(SARAHS)
+    return {hit.key for text in texts for hit in part.by_words(text, k=99)}
+
+
+def test_killed_at_every_step_it_ends_with_what_the_old_index_held(world: RecallWorld, empty: Place) -> None:
+    before = words(empty, world.embedder.space, "fact", "message", "answer")
+    (old,) = world.index.indexes()
+    done = run(rebuilding(world, empty, world.embedder))
+    assert words(empty, world.embedder.space, "fact", "message", "answer") == before
+    assert (len(before), done.indexed, done.left_out) == (15, 15, 0)
+    assert old not in world.index.indexes()
+
+
+def test_what_is_written_and_deleted_meanwhile_is_there_and_stays_away(world: RecallWorld, empty: Place) -> None:
+    facts = list(world.memories.listed(SARAH, limit=50).records)
+    kept = {record.id for record in facts}
+
+    def write() -> None:
+        world.time.advance(1)
+        kept.add(world.keep(f"fact that came {len(kept)}").id)
+        if facts:
+            gone = facts.pop()
+            kept.discard(gone.id)
+            world.manage.delete(SARAH, gone.id)
+            world.pending.append(RecordChanged("acme", "sarah", gone.id))
+        world.index_all()
+
+    run(rebuilding(world, empty, world.embedder), between=write)
+    assert words(empty, world.embedder.space, "fact") == kept
+    assert not facts
+
+
+def test_a_page_that_was_read_before_a_deletion_and_is_written_after_it_brings_nothing_back(
+    world: RecallWorld, empty: Place
+) -> None:
+    record = world.memories.listed(SARAH, limit=1).records[0]
+    use = rebuilding(world, empty, world.embedder)
+    use(Reindexing())
+    late = Embed(world.memories, world.sessions, world.index, world.embedder, world.time)
+
+    def delete_first() -> None:
+        world.index.before_write = None
+        world.time.advance(1)
+        world.manage.delete(SARAH, record.id)
+        world.pending.append(RecordChanged("acme", "sarah", record.id))
+        assert world.index_all() == ()
+
+    world.index.before_write = delete_first
+    assert late([RecordChanged("acme", "sarah", record.id)]) == ()
+    run(use)
+    assert record.id not in words(empty, world.embedder.space, "fact")
+
+
+def test_another_models_vectors_are_never_compared_with_the_old_ones(world: RecallWorld, empty: Place) -> None:
+    newer = Meanings("newer-model", world.embedder.space.dimension)  # as long, so that only the name tells them apart
+    old, new = (empty.open(each.space).of(SARAHS) for each in (world.embedder, newer))
+    question = "fact number 3"
+    old_vector, new_vector = world.embedder.embed([question])[0], newer.embed([question])[0]
+    state, use = Reindexing(), rebuilding(world, empty, newer)
+    while state.phase != "switch":
+        state = use(state)
+        empty.settle()
+        assert old.by_vector(old_vector, k=1)[0].score > 0.9
+        assert len(new.by_words("fact", k=99)) == 5
+        with pytest.raises(Unavailable):
+            new.by_vector(new_vector, k=1)
+    use(state)
+    assert len(new.by_vector(new_vector, k=99)) == 15
+    assert new.by_vector(new_vector, k=1)[0].score > 0.9
+    with pytest.raises(Unavailable):
+        old.by_vector(old_vector, k=1)
