@@ -22,6 +22,7 @@ class FailingIndex:
     unwritable: set[str] = field(default_factory=set)
     writes: list[Sequence[Document | Gone]] = field(default_factory=list)
     before_write: Any = None
+    after_write: Any = None
     arriving: Sequence[Document | Gone] = ()
 
     @property
@@ -60,7 +61,10 @@ class _Part:
             self.whole.before_write()
         self.whole.writes.append(tuple(changes))
         failing = tuple(sorted(change.key for change in changes if change.key in self.whole.unwritable))
-        return failing + self.part.write([change for change in changes if change.key not in self.whole.unwritable])
+        failing += self.part.write([change for change in changes if change.key not in self.whole.unwritable])
+        if self.whole.after_write is not None:
+            self.whole.after_write()
+        return failing
 
     def by_words(self, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
         self.whole.check()

@@ -93,9 +93,7 @@ class ExtractionWorld:
     ) -> None:
         self.time = FakeClock()
         self.clock = clock or self.time
-        self.sessions = InMemorySessions(faults=faults)
-        self.jobs = InMemoryJobs(self.sessions.state)
-        self.memories = InMemoryMemories(self.sessions.state)
+        self.sessions, self.jobs, self.memories = self.stores_of(faults)
         self.tenants = InMemoryTenants()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory))
         self.by_rule = extract
@@ -118,9 +116,17 @@ class ExtractionWorld:
         self.report_of = ReportExtraction(self.memories)
         self.delivered = 0
 
+    def stores_of(self, faults: Faults | None) -> tuple[InMemorySessions, InMemoryJobs, InMemoryMemories]:
+        sessions = InMemorySessions(faults=faults)
+        return sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
+
     @property
     def outbox(self) -> list[Job]:
         return [job for job in self.sessions.outbox if job.kind == "extract"]
+
+    def all_jobs(self) -> list[Job]:
+        """Every job that was put, as it is now."""
+        return list(self.sessions.state.jobs.values())
 
     def outbox_now(self) -> list[Job]:
         """The jobs that were put, as they are now."""

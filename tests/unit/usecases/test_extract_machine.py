@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import suppress
 from itertools import pairwise
 
-from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from palimpsest.domain.extraction_jobs import MOST_ATTEMPTS
@@ -141,4 +140,3 @@ class Extraction(RuleBasedStateMachine):
 
 
 TestExtraction = Extraction.TestCase
-TestExtraction.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)

@@ -19,6 +19,7 @@ from tests.unit.usecases.blocks_world import BlocksWorld
 from tests.unit.usecases.test_state_machine import BUDGET, Conversation, Killed
 
 SMALL = 160  # tokens: a few messages are a full window
+FLUSH = {"strategy": "flush", "keep_recent_turns": 1, "max_tokens": SMALL}
 assert SMALL < BUDGET
 
 
@@ -32,7 +33,7 @@ class Flushing(BlocksWorld):
     """The world of blocks, as the machine of conversations knows a world."""
 
     def __init__(self, **more: Any) -> None:
-        super().__init__(strategy="flush", keep_recent_turns=1, max_tokens=SMALL, **more)
+        super().__init__(**more)
         self.extractor.room = 150
         self.extractor.finds = everything
         self.removal = Remove(self.sessions, self.jobs, self.clock)
@@ -42,9 +43,9 @@ class Flushing(BlocksWorld):
         self.append_messages = self.append
         self.append = self.append_one  # type: ignore[assignment]
 
-    def append_one(self, text: str, *, role: str, key: str) -> Appended:
+    def append_one(self, text: str, *, role: str, key: str, session: str = "s", user: str = "sarah") -> Appended:
         draft = Draft({"role": role, "content": text})
-        return self.append_messages(self.session(), [draft], user="sarah", key=key)
+        return self.append_messages(self.session(session), [draft], user=user, key=key)
 
     def numbers(self) -> list[int]:
         page, _ = self.app.history.messages(self.session(), limit=10_000)
@@ -63,7 +64,7 @@ class FlushedConversation(Conversation):
         super().begin({})
 
     def world_of(self, memory: dict[str, Any]) -> Any:
-        return Flushing(faults=self.maybe_die)
+        return Flushing(faults=self.maybe_die, **FLUSH)
 
     @precondition(lambda self: hasattr(self, "world"))
     @rule()

@@ -83,9 +83,13 @@ class Conversation(RuleBasedStateMachine):
 
     @rule(letters=st.integers(1, 300), speaker=st.sampled_from("qa"))
     def append(self, letters: int, speaker: str) -> None:
+        self.say(speaker, "x" * letters)
+
+    def say(self, speaker: str, words: str) -> None:
+        """A message of a number of its own, or the attempt at it."""
         self.settle()
         self.said += 1
-        key, text = f"k{self.said}", f"{speaker}{self.said}{'x' * letters}"
+        key, text = f"k{self.said}", f"{speaker}{self.said}{words}"
         self.expected = self.expected or Expected()
         answer = self.send(key, text)
         if answer is None:
@@ -225,7 +229,7 @@ class Conversation(RuleBasedStateMachine):
                 delivered += 1
             self.world.time.advance(2 * 3600)
             self.world.sweep()
-        assert all(job.has_ended for job in self.world.sessions.state.jobs.values())
+        assert all(job.has_ended for job in self.world.all_jobs())
 
 
 TestConversation = Conversation.TestCase

@@ -92,6 +92,10 @@ class World:
     def outbox(self) -> list[Job]:
         return self.sessions.outbox
 
+    def all_jobs(self) -> list[Job]:
+        """Every job that was put, as it is now."""
+        return list(self.sessions.state.jobs.values())
+
     def session(self, name: str = "s") -> SessionScope:
         return TENANT.session(name)
 
