@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from palimpsest.domain.arming import Overflow
+from palimpsest.domain.erasure import receipt
 from palimpsest.domain.jobs import Job
 from palimpsest.domain.messages import Chat, Message
 from palimpsest.domain.recollection import Item
@@ -176,7 +177,16 @@ def job(found: Job, report: Report | None) -> Json:
         "records": report.records if report else (),
         "usage": asdict(report.spent) if report else {**usage, **found.usage},
     }
+    if found.kind == "erase":
+        answer["receipt"] = _receipt(found)
     return {**answer, "state": report.state} if report else answer
+
+
+def _receipt(job: Job) -> Json:
+    """What an erasure has reached; its index follows by the stream, and its backups end by themselves."""
+    told = receipt(job)
+    backups = told.pop("backups")
+    return {**told, "backups": {**backups, "until": moment(backups["until"])}}
 
 
 def tenant_settings(settings: TenantSettings) -> Json:

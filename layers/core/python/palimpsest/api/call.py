@@ -16,10 +16,12 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.ports.memories import Memories
     from palimpsest.usecases.append import Append
     from palimpsest.usecases.context import ReadContext
+    from palimpsest.usecases.erase import Erase
     from palimpsest.usecases.extract_report import ReportExtraction
     from palimpsest.usecases.extract_request import RequestExtraction
     from palimpsest.usecases.find_sessions import FindSessions
     from palimpsest.usecases.forget import Forget
+    from palimpsest.usecases.forget_sessions import ForgetSessions
     from palimpsest.usecases.history import History
     from palimpsest.usecases.ingest import Ingest
     from palimpsest.usecases.list_jobs import ListJobs
@@ -68,6 +70,8 @@ class UseCases(Common, Windows, Protocol):
     def retry_job(self) -> RetryJob: ...
     @property
     def extract(self) -> RequestExtraction | None: ...
+    @property
+    def forget_sessions(self) -> ForgetSessions: ...
 
     @property
     def append(self) -> Append: ...
@@ -86,6 +90,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def manage_memories(self) -> ManageMemories: ...
     @property
     def forget(self) -> Forget: ...
+    @property
+    def erase(self) -> Erase: ...
     @property
     def show(self) -> ShowMemories: ...
     @property

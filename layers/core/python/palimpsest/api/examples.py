@@ -72,6 +72,20 @@ JOB: Json = {
 }
 LISTED: Json = {name: value for name, value in JOB.items() if name not in {"result", "ledger", "records", "usage"}}
 DELETED: Json = {**JOB, "kind": "delete", "result": {"removed": 13}, "job_id": JOB["id"]}
+ERASED: Json = {
+    **DELETED,
+    "kind": "erase",
+    "user_id": "sarah",
+    "session_id": None,
+    "range": None,
+    "result": {"sessions": 4, "memories": 57},
+    "receipt": {
+        "sessions": {"state": "done", "count": 4},
+        "memories": {"state": "done", "count": 57},
+        "index": {"state": "follows"},
+        "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},
+    },
+}
 PENDING: Json = {"job_id": JOB["id"], "state": "pending"}
 TENANT_SETTINGS: Json = {
     "memory": {"strategy": "summarize", "max_tokens": 32000},
@@ -99,6 +113,7 @@ ANSWERS: dict[str, Json] = {
     "Context": CONTEXT,
     "Job": JOB,
     "JobDone": DELETED,
+    "UserErased": ERASED,
     "JobPending": PENDING,
     "NothingExtracted": {"session_id": "onboarding-7", "job_id": None, "state": "done", "armed": False},
     "WindowEmptied": {"session_id": "onboarding-7", "window": {**WINDOW, "messages": 0, "tokens": 12}},
@@ -124,6 +139,7 @@ ANSWERS: dict[str, Json] = {
     },
 }
 REQUESTS: dict[str, Json] = {
+    "ForgetSessionsRequest": {"user_id": "sarah", "status": "ended", "dry_run": True},
     "NewSession": {
         "session_id": "onboarding-7",
         "user_id": "sarah",

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from pydantic import BaseModel
 from pydantic.json_schema import models_json_schema
 
-from palimpsest.api import documents, examples, memory_documents, memory_examples, problems, routes
+from palimpsest.api import documents, examples, job_documents, memory_documents, memory_examples, problems, routes
 from palimpsest.api import memory_routes as long_term
 from palimpsest.api.app import resolver
 
@@ -35,6 +35,7 @@ ANSWERS: dict[str, dict[int, str]] = {
     "replace_session": {200: "Session"},
     "change_session": {200: "Session"},
     "delete_session": {200: "JobDone", 202: "JobPending"},
+    "forget_sessions": {200: "WouldForget JobDone", 202: "JobPending"},
     "end_session": {200: "Session"},
     "append_messages": {201: "Appended"},
     "read_history": {200: "MessagePage"},
@@ -52,6 +53,7 @@ ANSWERS: dict[str, dict[int, str]] = {
     "extract_session": {200: "NothingExtracted JobDone", 202: "JobPending"},
     "list_users": {200: "UserPage"},
     "read_user": {200: "User"},
+    "erase_user": {200: "UserErased", 202: "JobPending"},
     "save_memories": {201: "SavedMemories"},
     "list_memories": {200: "MemoryPage"},
     "read_memory": {200: "Memory"},
@@ -77,7 +79,7 @@ CONFLICTS = frozenset({
     "change_memory", "revert_memory", "retry_job", "ingest_transcript", "put_static_fact",
 })  # fmt: skip
 LARGE = frozenset({
-    "list_sessions", "read_history", "unfold_compaction", "list_compactions", "get_context",
+    "list_sessions", "forget_sessions", "read_history", "unfold_compaction", "list_compactions", "get_context",
     "list_memories", "read_memory_history", "forget_memories",
 })  # fmt: skip
 OPEN: dict[str, tuple[str, str, str]] = {
@@ -183,7 +185,8 @@ def _answer_schemas() -> Json:
 
 
 def _document(name: str) -> type[BaseModel]:
-    found: type[BaseModel] = getattr(documents, name, None) or getattr(memory_documents, name)
+    rooms = (documents, job_documents, memory_documents)
+    found: type[BaseModel] = next(getattr(room, name) for room in rooms if hasattr(room, name))
     return found
 
 

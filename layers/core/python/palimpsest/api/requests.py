@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
@@ -119,6 +127,23 @@ class ExtractRequest(Closed):
         int | None, Field(ge=1, le=1_000, description="How many turns are enough; default: the session's own number")
     ] = None
     wait: WaitSeconds = 0
+
+
+class ForgetSessionsRequest(Closed):
+    """At least one limit: which sessions."""
+
+    user_id: Annotated[Id | None, Field(description="Only this user's")] = None
+    agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
+    status: Annotated[Literal["active", "ended"] | None, Field(description="Only those in this state")] = None
+    keep_memories: Annotated[bool, Field(description="Leave every memory that came of them")] = False
+    dry_run: Annotated[bool, Field(description="Only say which would be deleted")] = False
+    wait: WaitSeconds = 0
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> ForgetSessionsRequest:
+        if (self.user_id, self.agent_id, self.status) == (None, None, None):
+            raise ValueError("must hold at least one limit")
+        return self
 
 
 class NewTenantSettings(Closed):

@@ -33,6 +33,7 @@ from palimpsest.usecases.extract_failed import RetryExtraction
 from palimpsest.usecases.extract_report import ReportExtraction
 from palimpsest.usecases.extract_request import RequestExtraction
 from palimpsest.usecases.extraction_steps import Steps
+from palimpsest.usecases.forget_sessions import ForgetSessions
 from palimpsest.usecases.history import History
 from palimpsest.usecases.list_jobs import ListJobs
 from palimpsest.usecases.long_term import LongTerm
@@ -42,7 +43,7 @@ from palimpsest.usecases.prune import Prune
 from palimpsest.usecases.read_job import ReadJob
 from palimpsest.usecases.remove import begin_again
 from palimpsest.usecases.retry_job import Again, RetryJob
-from palimpsest.usecases.unerased import Unerased
+from palimpsest.usecases.unerased import unerased
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +54,7 @@ class SessionsApp:
     context: ReadContext
     prune: Prune
     manage: ManageSessions
+    forget_sessions: ForgetSessions
     history: History
     read_job: ReadJob
     list_jobs: ListJobs
@@ -74,16 +76,18 @@ def wire_sessions(
 ) -> SessionsApp:
     """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
     long_term = None if memories is None else LongTerm(memories, jobs)
-    sessions = sessions if memories is None else Unerased(sessions, memories)
+    sessions = sessions if memories is None else unerased(sessions, memories)
     blocks = Blocks(
         static=None if facts is None else StaticMemory(facts),
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
     )
+    manage = ManageSessions(sessions, tenants, tokens, clock, memories is not None, long_term)
     return SessionsApp(
         append=Append(sessions, tenants, tokens, clock, long_term),
         context=ReadContext(sessions, tokens, clock, blocks),
         prune=Prune(sessions, jobs, clock),
-        manage=ManageSessions(sessions, tenants, tokens, clock, memories is not None, long_term),
+        manage=manage,
+        forget_sessions=ForgetSessions(manage, jobs, clock),
         history=History(sessions, clock),
         read_job=ReadJob(jobs, clock),
         list_jobs=ListJobs(sessions, jobs),
@@ -107,7 +111,7 @@ def ways_to_retry(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, 
     ways: dict[JobKind, Again] = {
         **dict.fromkeys(("summarize", "flush"), overflow),
         **dict.fromkeys(("delete", "withdraw"), removal),
-        **dict.fromkeys(("forget", "erase"), on_user),
+        **dict.fromkeys(("forget", "forget_sessions", "erase"), on_user),
     }
     if memories is not None:
         ways["extract"] = RetryExtraction(Steps(sessions, jobs, memories, clock))

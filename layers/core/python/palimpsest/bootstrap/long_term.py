@@ -56,7 +56,7 @@ from palimpsest.usecases.search_memories import SearchMemories
 from palimpsest.usecases.search_tool import SearchTool
 from palimpsest.usecases.show_memories import ShowMemories
 from palimpsest.usecases.static_facts import ManageStaticFacts
-from palimpsest.usecases.unerased import Unerased
+from palimpsest.usecases.unerased import unerased
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ def searching(stores: Stores, models: Models, clock: Clock) -> SearchMemories:
 
 def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
     """The use cases of long-term memory over any adapters."""
-    stores = replace(stores, sessions=Unerased(stores.sessions, stores.memories))
+    stores = replace(stores, sessions=unerased(stores.sessions, stores.memories))
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
     long_term = LongTerm(memories, jobs)

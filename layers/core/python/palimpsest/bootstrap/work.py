@@ -27,7 +27,7 @@ from palimpsest.ports.models import Summarizer
 from palimpsest.ports.queues import JobNotice
 from palimpsest.ports.sessions import Jobs, Sessions
 from palimpsest.ports.tokens import TokenCounter
-from palimpsest.usecases.by_kind import ByKind, GivesUp
+from palimpsest.usecases.by_kind import ByKind, GivesUp, Step
 from palimpsest.usecases.dispatch import Dispatch
 from palimpsest.usecases.erase import ErasePages
 from palimpsest.usecases.expire import Expire
@@ -35,13 +35,14 @@ from palimpsest.usecases.extract_failed import GiveUpExtraction, MendExtraction,
 from palimpsest.usecases.extraction_steps import Steps
 from palimpsest.usecases.forget import ForgetPages
 from palimpsest.usecases.forget_session import ForgetSession
+from palimpsest.usecases.forget_sessions import ForgetSessionPages
 from palimpsest.usecases.mend_user_jobs import GiveUpUserJob, MendUserJob
 from palimpsest.usecases.remove import Remove
 from palimpsest.usecases.summarize import GiveUp, SummarizeOverflow
 from palimpsest.usecases.sweep import Mend, Sweep
 from palimpsest.usecases.user_steps import UserSteps
 
-SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "erase")
+SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "forget_sessions", "erase")
 """Kinds of jobs that the function `sweep` does."""
 EXTRACTED: tuple[JobKind, ...] = ("extract", "flush")
 """Kinds of jobs that the function `extract` does."""
@@ -65,16 +66,16 @@ def wire_sweep(
     user_steps = UserSteps(jobs, mend, clock)
     forget = ForgetPages(memories, user_steps, clock)
     erase = ErasePages(sessions, memories, user_steps, clock)
+    forget_sessions = ForgetSessionPages(sessions, user_steps, clock)
+    in_steps: dict[JobKind, Step] = {"forget": forget, "forget_sessions": forget_sessions, "erase": erase}
     work = ByKind(
-        {"delete": remove, "withdraw": remove, "forget": forget, "erase": erase},
-        {"delete": give_up, "withdraw": give_up, "forget": give_up_on_user, "erase": give_up_on_user},
+        {"delete": remove, "withdraw": remove, **in_steps},
+        {**dict.fromkeys(("delete", "withdraw"), give_up), **dict.fromkeys(in_steps, give_up_on_user)},
     )
     steps = Steps(sessions, jobs, memories, clock)
     retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much
     mends: dict[JobKind, Mend] = {
-        "forget": mend,
-        "erase": mend,
-        "reindex": mend,
+        **dict.fromkeys((*in_steps, "reindex"), mend),
         "extract": MendExtraction(steps, retry, parking),
     }
     expire = Expire(memories, expiries, clock)

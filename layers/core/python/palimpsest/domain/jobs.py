@@ -7,7 +7,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-JobKind = Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "erase", "reindex"]
+JobKind = Literal[
+    "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "reindex"
+]
 JobState = Literal["pending", "running", "done", "failed"]
 
 RETENTION_SECONDS = 30 * 24 * 3600

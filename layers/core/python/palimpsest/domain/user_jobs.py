@@ -1,4 +1,4 @@
-"""Jobs on all of a user's memory: they have no range of messages, and go on step by step until nothing is left."""
+"""Jobs on all that there is of a user, or of a tenant: no range of messages, but steps until nothing is left."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 from palimpsest.domain.jobs import OVERDUE_SECONDS, Job, JobKind
-from palimpsest.domain.scope import UserScope
+from palimpsest.domain.scope import Scope, UserScope
 
 ERASED, STUCK = "erased", "stuck"
 
@@ -27,6 +27,23 @@ def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", told:
         due_at=now + OVERDUE_SECONDS,
         user=scope.user,
         epoch=epoch,
+        told=told,
+    )
+
+
+def on_tenant(scope: Scope, *, kind: JobKind, user: str | None, told: Mapping[str, Any], now: int) -> Job:
+    """A new job on what `told` says, of one user or of everybody."""
+    return Job(
+        id=_id(scope.tenant, kind, user or "", sorted(told.items())),
+        tenant=scope.tenant,
+        kind=kind,
+        session="",
+        first=0,
+        last=0,
+        attempt=0,
+        created_at=now,
+        due_at=now + OVERDUE_SECONDS,
+        user=user,
         told=told,
     )
 

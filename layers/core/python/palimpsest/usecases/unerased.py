@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any, cast
 
 from palimpsest.domain.scope import SessionScope
 from palimpsest.ports.memories import Memories
@@ -11,22 +12,22 @@ from palimpsest.ports.sessions import Opened, Sessions
 LONG_AGO = 0  # epoch seconds
 
 
-class Unerased:
-    """`Sessions` over others. So whoever opens an erased session finds what they find once it has expired: it is not
-    there, an append begins it again, and that arms the removal of what was before.
+def unerased(sessions: Sessions, memories: Memories) -> Sessions:
+    """The sessions. Whoever opens an erased one finds what they find once it has expired: it is not there, an append
+    begins it again, and that arms the removal of what was before.
     """
+    return cast("Sessions", _Unerased(sessions, memories))
+
+
+class _Unerased:
+    """`Sessions` over others, which do everything but `open`."""
 
     def __init__(self, sessions: Sessions, memories: Memories) -> None:
         self._sessions = sessions
         self._memories = memories
-        self.commit = sessions.commit
-        self.messages = sessions.messages
-        self.messages_at = sessions.messages_at
-        self.compaction = sessions.compaction
-        self.compactions = sessions.compactions
-        self.listed = sessions.listed
-        self.remove = sessions.remove
-        self.reschedule = sessions.reschedule
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._sessions, name)
 
     def open(self, scope: SessionScope, *, settings: bool = False, key: str | None = None) -> Opened:
         """As of `Sessions`, and the user's epoch after it: what was erased before the call is not in its answer."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from palimpsest.api.routes import compactions, context, extract, jobs, messages, sessions, settings
+from palimpsest.api.routes import compactions, context, extract, forget, jobs, messages, sessions, settings
 
 ROUTERS = (
     sessions.router,
+    forget.router,
     messages.router,
     context.router,
     compactions.router,
