@@ -1,16 +1,16 @@
-"""How well memories are recalled: the labelled set on both search indexes, by words, by meaning, and by all together.
+"""How well memories are recalled: a labelled set on both search indexes, by words, by meaning, and by all together.
 
-python -m benchmarks.retrieval [PATH] [--quick]      # PATH: another set in the same JSON form
+The embedded index is asked through the library, OpenSearch through the API with its tables on a DynamoDB engine.
 """
 
 from __future__ import annotations
 
-import argparse
 import contextlib
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from palimpsest.adapters.caching_embedder import CachingEmbedder
@@ -24,19 +24,19 @@ from palimpsest.ports.memories import Memories
 from palimpsest.ports.search_index import SearchIndex
 from palimpsest.ports.sessions import Sessions
 
-from benchmarks import report
-from benchmarks.dataset import OURS, Dataset, load
+from benchmarks.dataset import Dataset
+from benchmarks.front_door import FrontDoor
 from benchmarks.report import Cell, Table
-from benchmarks.retrieval_growth import crowd, growth
 from benchmarks.retrieval_place import Place
 from benchmarks.retrieval_scores import Ask, Scores, scored
 from tests.contract.tables import memories_table, sessions_table
-from tests.engines import dynoxide, minilm, opensearch
+from tests.engines import minilm, opensearch
 
 KEPT = 4_096  # vectors: a set is stored several times
 FAMILY = "retrieval"
 SAME = 0.01  # what the two indexes may differ by
-CREDENTIALS = {"AWS_ACCESS_KEY_ID": "bench", "AWS_SECRET_ACCESS_KEY": "bench", "AWS_DEFAULT_REGION": "us-east-1"}
+REFRESH_SECONDS = 1.5  # until OpenSearch shows what was written
+PATIENCE = 60  # seconds for one of its answers, while it is filled
 MEASURES = ("mrr", "new_first", "stale_records", "stale_messages", "silent", "lost")
 COLUMNS = (
     "retriever, index", "recall@5", "recall@10", "recall@20", "MRR", "new before old", "stale records",
@@ -44,84 +44,104 @@ COLUMNS = (
 )  # fmt: skip
 
 
-def embedder() -> Embedder | None:
+@dataclass(frozen=True, slots=True)
+class Engine:
+    """A stored set in one search index, and the way in which it is asked."""
+
+    place: Place
+    door: Place | FrontDoor
+
+
+@cache
+def model() -> Embedder | None:
     """MiniLM, where it can be built."""
-    return None if minilm.install() else CachingEmbedder(MiniLM(minilm.FOLDER), kept=KEPT)
+    return None if minilm.install() else MiniLM(minilm.FOLDER)
+
+
+@cache
+def embedder() -> Embedder | None:
+    """The same, which embeds no text twice."""
+    found = model()
+    return None if found is None else CachingEmbedder(found, kept=KEPT)
+
+
+def tables_on(endpoint: str) -> tuple[Sessions, Memories]:
+    """Empty tables on the engine."""
+    sessions = sessions_table(endpoint)
+    memories = DynamoDbMemories(memories_table(endpoint), jobs_table=sessions, endpoint=endpoint)
+    return DynamoDbSessions(sessions, endpoint=endpoint), memories
 
 
 @contextlib.contextmanager
-def indexes(model: Embedder | None) -> Iterator[Mapping[str, SearchIndex]]:
-    """An empty index of each kind that can be had here, by its name."""
-    space = model.space if model else None
+def stored(dataset: Dataset, endpoint: str) -> Iterator[Mapping[str, Engine]]:
+    """The set in each search index that can be had here, by its name."""
+    vectors = embedder()
+    space = vectors.space if vectors else None
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
-        found: dict[str, SearchIndex] = {"embedded": EmbeddedIndex(Path(folder) / "index.sqlite", space=space)}
+        index: SearchIndex = EmbeddedIndex(Path(folder) / "index.sqlite", space=space)
+        place = Place(dataset, index=index, embedder=vectors)
+        found = {"embedded": Engine(place, place)}
         if opensearch.missing() is None:
             opensearch.install()
-            client = connected(stack.enter_context(opensearch.running()))
-            found["opensearch"] = OpenSearchIndex(client, family=FAMILY, space=space)
+            client = connected(stack.enter_context(opensearch.running()), seconds=PATIENCE)
+            index = OpenSearchIndex(client, family=FAMILY, space=space)
+            place = Place(dataset, index=index, embedder=vectors, stores=tables_on(endpoint))
+            found["opensearch"] = Engine(place, FrontDoor(place))
+        for engine in found.values():
+            engine.place.store(settle=lambda: time.sleep(REFRESH_SECONDS))
         yield found
 
 
-@contextlib.contextmanager
-def tables_on(endpoint: str | None) -> Iterator[tuple[Sessions, Memories]]:
-    """Empty tables on the engine at `endpoint`, or on one of our own."""
-    for name, value in CREDENTIALS.items():
-        os.environ.setdefault(name, value)
-    with contextlib.ExitStack() as stack:
-        at = endpoint or stack.enter_context(dynoxide.running())
-        sessions = sessions_table(at)
-        memories = DynamoDbMemories(memories_table(at), jobs_table=sessions, endpoint=at)
-        yield DynamoDbSessions(sessions, endpoint=at), memories
+def tables(dataset: Dataset, *, endpoint: str) -> list[Table]:
+    with stored(dataset, endpoint) as engines:
+        return [quality(dataset, engines)]
 
 
-def tables(dataset: Dataset, *, quick: bool, endpoint: str | None = None) -> list[Table]:
-    model = embedder()
-    with indexes(model) as engines:
-        places = {name: Place(dataset, index=index, embedder=model) for name, index in engines.items()}
-        for place in places.values():
-            place.store(settle=lambda: time.sleep(1.5))  # until a server shows what was written
-        found = [quality(dataset, places, model)]
-        with tables_on(endpoint) as stores:
-            place = Place(dataset, index=engines["embedded"], embedder=model, stores=stores)
-            found.append(growth(place, quick=quick))
-        return found if quick else [*found, crowd(places)]
-
-
-def modes(place: Place, *, has_vectors: bool) -> Mapping[str, Ask]:
+def modes(door: Place | FrontDoor, *, has_vectors: bool) -> Mapping[str, Ask]:
     """The ways to ask, by name."""
-    alone: dict[str, Ask] = {"lexical": lambda user, question: place.search(user, question, mode="keyword")}
+    alone: dict[str, Ask] = {"lexical": lambda user, question: door.search(user, question, mode="keyword")}
     if has_vectors:
-        alone["vector"] = lambda user, question: place.search(user, question, mode="vector")
-    return alone | {"hybrid": place.recall}
+        alone["vector"] = lambda user, question: door.search(user, question, mode="vector")
+    return alone | {"hybrid": door.recall}
 
 
-def quality(dataset: Dataset, places: Mapping[str, Place], model: Embedder | None) -> Table:
+def quality(dataset: Dataset, engines: Mapping[str, Engine]) -> Table:
+    """Raises `AssertionError` if the indexes do not find the same."""
     rows: list[list[Cell]] = []
     by_mode: dict[str, list[Scores]] = {}
-    for engine, place in places.items():
-        for mode, ask in modes(place, has_vectors=model is not None).items():
+    for name, engine in engines.items():
+        for mode, ask in modes(engine.door, has_vectors=embedder() is not None).items():
             whole = scored(dataset, ask)
             by_mode.setdefault(mode, []).append(whole)
-            rows.append([f"{mode}, {engine}", *_cells(whole)])
-    for half, name in ((0, "tuned on"), (1, "held out")):
-        rows.append([f"hybrid, {name}", *_cells(scored(dataset, places["embedded"].recall, half=half))])
+            rows.append([f"{mode}, {name}", *_cells(whole)])
+    for half, title in ((0, "chosen on"), (1, "held out")):
+        rows.append([f"hybrid, {title}", *_cells(scored(dataset, engines["embedded"].door.recall, half=half))])
     for mode, (first, *others) in by_mode.items():
-        assert all(differs(first, other) <= SAME for other in others), f"the indexes differ by {mode}"
+        assert all(differs(first, other) <= SAME for other in others), f"the indexes differ by {mode}: {by_mode[mode]}"
+    return Table(f"Recall on {dataset.name}", COLUMNS, rows, _notes(dataset, engines))
+
+
+def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
     counts = dataset.counts()
     size = (
         f"{counts['questions']} questions, {counts['messages']} messages of {counts['users']} users in"
         f" {counts['sessions']} sessions, {counts['supersessions']} supersessions; recall is fractional."
     )
+    vectors = embedder()
+    made_by = vectors.space.model if vectors else "none, the model could not be built"
+    asked = (
+        f"Vectors: {made_by}. The embedded index is asked"
+        " through the library, OpenSearch through the API, with its tables on dynoxide."
+    )
     meaning = (
         "Stale: an old statement told as if it held, as a record, or among the first five as a message that is not"
         " marked outdated. Abstention: unanswerable questions that nothing was told to; lost: answerable ones."
     )
-    halves = (
-        f"The indexes agree within {SAME}. Weights were chosen on one half of the questions, by the digest of their id;"
-        " the other half was held out."
-    )
-    vectors = f"Vectors: {model.space.model if model else 'none, the model could not be built'}."
-    return Table(f"Recall on {dataset.name}", COLUMNS, rows, (size, vectors, meaning, halves))
+    agreement = f"The indexes agree within {SAME} in every measure."
+    if len(engines) == 1:
+        agreement = f"OpenSearch was not measured: {opensearch.missing()}."
+    halves = "The threshold was chosen on the conversations of every other user; those of the others were held out."
+    return size, asked, meaning, agreement, halves
 
 
 def _cells(scores: Scores) -> list[Cell]:
@@ -133,16 +153,3 @@ def differs(one: Scores, other: Scores) -> float:
     pairs = [*zip(one.recall.values(), other.recall.values(), strict=True)]
     pairs += [(getattr(one, name), getattr(other, name)) for name in MEASURES]
     return max(abs(mine - others) for mine, others in pairs)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.retrieval", description=__doc__)
-    parser.add_argument("path", nargs="?", default=OURS, help="a JSON file or a folder of them; ours if left out")
-    parser.add_argument("--quick", action="store_true", help="without the largest sizes and the crowd")
-    asked = parser.parse_args()
-    for table in tables(load(asked.path), quick=asked.quick):
-        print(report.for_terminal(table), end="\n\n", flush=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -1,124 +1,204 @@
-"""What a recall costs as a user's memory grows, and whether memories of others change what is found."""
+"""What a recall, and a context with memory, cost as a user's memory grows, and whether memories of others change what
+is found.
+"""
 
 from __future__ import annotations
 
 import random
 import statistics
+import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import chain, repeat
+from pathlib import Path
 
-from palimpsest.domain.remembering import Statement
-from palimpsest.ports.embedder import Space, Vector
-from palimpsest.ports.search_index import Document, Owner, SearchIndex
+from palimpsest.adapters.embedded_index import EmbeddedIndex
+from palimpsest.domain.records import Record, record_id
+from palimpsest.domain.times import milliseconds
+from palimpsest.ports.embedder import Space
+from palimpsest.ports.memories import MemoryCommit
+from palimpsest.ports.search_index import Document, OwnedIndex, Owner, SearchIndex
+from palimpsest.usecases.documents import of_record
 
 from benchmarks.dataset import Dataset
-from benchmarks.report import Cell, Table
+from benchmarks.front_door import FrontDoor
+from benchmarks.measure import exponent
+from benchmarks.report import Cell, Table, shown
+from benchmarks.report import growth as written
+from benchmarks.retrieval import REFRESH_SECONDS, SAME, Engine, model, stored, tables_on
 from benchmarks.retrieval_place import TENANT, Place, batches
 from benchmarks.retrieval_scores import scored
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000), (100, 1_000)
-FOREIGNERS, FOREIGN_USERS = 100_000, 100
+FOREIGNERS, QUICK_FOREIGNERS, FOREIGN_USERS = 100_000, 5_000, 100
+RECORDS_AT_ONCE = 80  # in one transaction
 WRITTEN_AT_ONCE = 500
-SAME = 0.01  # what foreigners may change
+VECTORS = 1_000  # different ones: they have no meaning, and only their number counts
 ROUNDS = 15
+BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
+SUBLINEAR = 0.6
+"""What k in time ~ memories^k stays below: a hundred times the memories, less than sixteen times the time."""
 
 
-class Noise:
-    """Implements `Embedder`: vectors without meaning, where only their number counts."""
-
-    def __init__(self, space: Space) -> None:
-        self.space = space
-
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        return [noise(random.Random(text), self.space) for text in texts]
-
-
-def noise(chance: random.Random, space: Space) -> list[float]:
-    return [chance.gauss(0, 1) for _ in range(space.dimension)]
-
-
-def growth(place: Place, *, quick: bool) -> Table:
-    """Clock times of one recall by a user with so many memories."""
-    rows: list[list[Cell]] = []
-    medians: dict[int, float] = {}
-    space = place.index.space
-    for size in QUICK_SIZES if quick else SIZES:
-        user = f"user-{size}"
-        made = place.remember(user, _statements(place.dataset, size))
-        place.put(made, embedder=Noise(space) if space else None)
-        times = [_timed(place, user, question.question) for question in place.dataset.questions[:ROUNDS]]
-        medians[size] = statistics.median(times)
-        rows.append([f"{size:,}", medians[size], max(times)])
-    least, most = min(medians), max(medians)
-    rows.append([f"growth x {most // least:,}", f"x {medians[most] / medians[least]:.2f}", None])
-    return Table(
-        "A recall as a user's memory grows",
-        ("memories of the user", "median ms", "most ms"),
-        rows,
-        (
-            f"{ROUNDS} questions of the labelled set each, by the clock, with the embedding of the question.",
-            "Embedded index; tables on dynoxide, on the same machine. Memories are of the labelled set's words.",
-        ),
+def growth(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
+    """Clock times of one call by a user with so many memories. Raises `AssertionError` if they grow with the memory."""
+    with tempfile.TemporaryDirectory() as folder:
+        vectors = model()
+        index = EmbeddedIndex(Path(folder) / "index.sqlite", space=vectors.space if vectors else None)
+        place = Place(dataset, index=index, embedder=vectors, stores=tables_on(endpoint))
+        index.prepare()
+        door = FrontDoor(place)
+        sizes = QUICK_SIZES if quick else SIZES
+        for size in sizes:
+            remember(place, f"user-{size}", size)
+        calls = {"recall": recall(door, dataset), "context with three blocks": context(door, dataset)}
+        medians = {name: _medians(call, sizes) for name, call in calls.items()}
+    for name, points in medians.items():
+        k = exponent(points)
+        assert k is not None, "one size shows no growth"
+        assert k < SUBLINEAR, f"{name} grows with the memory: k = {k:.2f}"
+    rows: list[list[Cell]] = [
+        [f"{name}, median ms", *points.values(), written(exponent(points))] for name, points in medians.items()
+    ]
+    notes = (
+        f"{ROUNDS} questions of the labelled set each, by the clock, through the API with the question's embedding.",
+        "Embedded index; tables on dynoxide, on the same machine. The memories have the set's words.",
+        "They were written into table and index directly, as if saved long ago, with vectors that have no meaning.",
+        f"Growth is k in time ~ memories^k; below {SUBLINEAR} is asserted.",
     )
+    columns = ["memories of the user", *map(shown, sizes), "growth"]
+    return [Table("Recall and context as a user's memory grows", columns, rows, notes)]
 
 
-def _statements(dataset: Dataset, count: int) -> Iterator[Statement]:
+def remember(place: Place, user: str, count: int) -> None:
+    """Records of the set's words straight into table and index, as if they had been saved long ago."""
+    scope = TENANT.user(user)
+    now = milliseconds(place.clock.now())
+    part = place.index.of(Owner(TENANT.tenant, user))
+    vectors = _noise(place.index.space)
+    for batch in batches(_records(place.dataset, user, count, now=now), RECORDS_AT_ONCE):
+        place.memories.commit(scope, MemoryCommit(epoch=0, new=batch))
+        _write(part, [of_record(record).with_vector(next(vectors), is_whole=True) for record in batch])
+
+
+def _records(dataset: Dataset, user: str, count: int, *, now: int) -> Iterator[Record]:
     chance = random.Random(count)
     words = _vocabulary(dataset)
     for number in range(count):
-        yield Statement("fact", f"{' '.join(chance.choices(words, k=12))} {number}")
+        content = f"{' '.join(chance.choices(words, k=12))} {number}"
+        name = record_id(tenant=TENANT.tenant, user=user, kind="fact", content=content)
+        moment = now - (count - number) * 60_000
+        yield Record(name, "fact", content, created_at=moment, valid_from=moment, index_state="done")
 
 
-@cache
-def _vocabulary(dataset: Dataset) -> Sequence[str]:
-    """Each word as often as it was said."""
-    said = (message.content or "" for session in dataset.sessions() for message in session.messages)
-    return tuple(word for text in said for word in text.split())
+def recall(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
+    """A recall by the user of a size, of the question with a number."""
+    questions = [question.question for question in dataset.questions]
+    return lambda size, number: door("POST", f"/v1/users/user-{size}/recall", {"query": questions[number]})
 
 
-def _timed(place: Place, user: str, question: str) -> float:
+def context(door: FrontDoor, dataset: Dataset) -> Callable[[int, int], object]:
+    """A context for that question, with every block of memory, of a conversation of six messages."""
+    questions = [question.question for question in dataset.questions]
+
+    def begun(size: int) -> str:
+        path = f"/v1/sessions/context-{size}"
+        memory = {"strategy": "summarize", "blocks": BLOCKS}
+        door("POST", "/v1/sessions", {"session_id": f"context-{size}", "user_id": f"user-{size}", "memory": memory})
+        said = [{"role": role, "content": "What about that?"} for role in ("user", "assistant") * 3]
+        door("POST", f"{path}/messages", {"messages": said})
+        return path
+
+    session = cache(begun)
+    return lambda size, number: door("POST", f"{session(size)}/context", {"message": questions[number]})
+
+
+def _medians(call: Callable[[int, int], object], sizes: Sequence[int]) -> dict[int, float]:
+    """Round by round over all sizes, so that whatever else the machine does meets them alike; the first warms up."""
+    times: dict[int, list[float]] = {size: [] for size in sizes}
+    for number in range(ROUNDS + 1):
+        for size in sizes:
+            begun = time.perf_counter()
+            call(size, number)
+            times[size].append((time.perf_counter() - begun) * 1e3)
+    return {size: statistics.median(taken[1:]) for size, taken in times.items()}
+
+
+def crowd(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
+    """The same questions before and after many memories of others came into the index."""
+    foreigners = QUICK_FOREIGNERS if quick else FOREIGNERS
+    with stored(dataset, endpoint) as engines:
+        rows = [_crowded(name, engine, dataset, foreigners) for name, engine in engines.items()]
+    columns = ("index", "recall@10 alone", "among them", "median ms alone", "among them", "times")
+    note = (
+        "They are of other users of the same tenant, of the set's words and as long as its messages; their vectors have"
+        " no meaning."
+    )
+    same = f"Recall@10 among them within {SAME} of alone is asserted, the time is not."
+    return [Table(f"Recall among {foreigners:,} foreign memories", columns, rows, (note, same))]
+
+
+def _crowded(name: str, engine: Engine, dataset: Dataset, foreigners: int) -> list[Cell]:
+    asked = [(question.user, question.question) for question in dataset.questions[:ROUNDS]]
+    before, alone = scored(dataset, engine.door.recall), [_timed(engine, *each) for each in asked]
+    add_foreigners(dataset, engine.place.index, foreigners)
+    time.sleep(REFRESH_SECONDS)
+    after, crowded = scored(dataset, engine.door.recall), [_timed(engine, *each) for each in asked]
+    assert abs(before.recall[10] - after.recall[10]) <= SAME, "foreigners changed what is found"
+    first, then = statistics.median(alone), statistics.median(crowded)
+    return [name, f"{before.recall[10]:.3f}", f"{after.recall[10]:.3f}", first, then, then / first]
+
+
+def _timed(engine: Engine, user: str, question: str) -> float:
     begun = time.perf_counter()
-    place.recalled(user, question, k=5)
+    engine.door.recall(user, question)
     return (time.perf_counter() - begun) * 1e3
 
 
-def crowd(places: Mapping[str, Place], *, foreigners: int = FOREIGNERS) -> Table:
-    """The same questions before and after many memories of others came into the index."""
-    rows: list[list[Cell]] = []
-    for engine, place in places.items():
-        asked = [(question.user, question.question) for question in place.dataset.questions[:ROUNDS]]
-        before, alone = scored(place.dataset, place.recall), [_timed(place, *each) for each in asked]
-        add_foreigners(place.dataset, place.index, foreigners)
-        time.sleep(1.5)  # until a server shows what was written
-        after, crowded = scored(place.dataset, place.recall), [_timed(place, *each) for each in asked]
-        assert abs(before.recall[10] - after.recall[10]) <= SAME, "foreigners changed what is found"
-        cells = (f"{before.recall[10]:.3f}", f"{after.recall[10]:.3f}")
-        rows.append([engine, *cells, statistics.median(alone), statistics.median(crowded)])
-    return Table(
-        f"Recall among {foreigners:,} foreign memories",
-        ("index", "recall@10 alone", "among them", "median ms alone", "among them"),
-        rows,
-        ("They are of other users of the same tenant, have the same words, and random vectors.",),
-    )
-
-
 def add_foreigners(dataset: Dataset, index: SearchIndex, count: int) -> None:
-    """Documents of others in the same index, of the same words: they change how rare each word is."""
+    """Documents of others in the same index, of the set's words and as long as its messages: how rare a word is, and
+    how long a text, is counted over everybody's.
+    """
     chance = random.Random(11)
-    words = _vocabulary(dataset)
+    words, lengths = _vocabulary(dataset), _lengths(dataset)
+    vectors = _noise(index.space)
     for user in range(FOREIGN_USERS):
         part = index.of(Owner(TENANT.tenant, f"foreigner-{user}"))
+        texts = (" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(count // FOREIGN_USERS))
         documents = (
-            Document(
-                key=f"f{number}",
-                kind="fact",
-                text=" ".join(chance.choices(words, k=8)),
-                version=1,
-                created_at=number,
-                vector=noise(chance, index.space) if index.space else None,
-            )
-            for number in range(count // FOREIGN_USERS)
+            Document(f"f{number}", "fact", text, version=1, created_at=number, vector=next(vectors))
+            for number, text in enumerate(texts)
         )
         for batch in batches(documents, WRITTEN_AT_ONCE):
-            assert not part.write(batch)
+            _write(part, batch)
+
+
+def _write(part: OwnedIndex, documents: Sequence[Document]) -> None:
+    failed = part.write(documents)
+    assert not failed, f"{len(failed)} could not be indexed"
+
+
+def _noise(space: Space | None) -> Iterator[Sequence[float] | None]:
+    """Vectors without meaning, over and over."""
+    if space is None:
+        return repeat(None)
+    chance = random.Random(7)
+    made = [[chance.gauss(0, 1) for _ in range(space.dimension)] for _ in range(VECTORS)]
+    return chain.from_iterable(repeat(made))
+
+
+def _lengths(dataset: Dataset) -> Sequence[int]:
+    """In words, of the messages that say anything."""
+    counts = (len((message.content or "").split()) for session in dataset.sessions() for message in session.messages)
+    return [count for count in counts if count]
+
+
+@cache
+def _words_of(texts: tuple[str, ...]) -> Sequence[str]:
+    return tuple(word for text in texts for word in text.split())
+
+
+def _vocabulary(dataset: Dataset) -> Sequence[str]:
+    """Each word as often as it was said."""
+    return _words_of(tuple(message.content or "" for session in dataset.sessions() for message in session.messages))

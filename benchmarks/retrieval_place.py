@@ -70,6 +70,7 @@ class Place:
         self.clock = FakeClock(last.astimezone(UTC) + timedelta(days=1))
         self.sessions, self.memories = stores or _stores_here()
         self.index = index
+        self.embedder = embedder
         self._recall = Recall(self.memories, self.sessions, index, embedder, TiktokenCounter(), self.clock)
         self._search = SearchMemories(self.memories, self.sessions, index, embedder, self.clock)
         self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
@@ -144,8 +145,12 @@ class Place:
         """What one retriever finds alone."""
         return [self._found(one) for one in self._search(TENANT.user(user), question, mode=mode, k=MOST)]
 
+    def names(self, session: str | None, seqs: Iterable[int]) -> tuple[str, ...]:
+        """The labelled set's own names of stored messages; "" for what is none of its."""
+        return tuple(self._named.get((session, seq), "") for seq in seqs)
+
     def _found(self, one: Recollection) -> Found:
-        messages = tuple(self._named.get((one.source.session, seq), "") for seq in one.source.seqs)
+        messages = self.names(one.source.session, one.source.seqs)
         return Found(messages, one.record is not None, one.outdated_by is not None)
 
 

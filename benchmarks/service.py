@@ -9,12 +9,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from tests.contract.tables import sessions_table, tenants_table
+from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.engines import dynoxide
 from tests.unit.api.gateway import ALL_SCOPES, LambdaContext, http_event
 
 TENANT = "acme"
-AUTHORIZER = {"lambda": {"tenant": TENANT, "scopes": ALL_SCOPES, "key_id": "k" * 64}}
 Event = dict[str, Any]
 
 
@@ -40,6 +39,7 @@ def place() -> Iterator[Place]:
             "STAGE": "local",
             "POWERTOOLS_SERVICE_NAME": "sessions",
             "SESSIONS_TABLE": sessions_table(endpoint),
+            "MEMORIES_TABLE": memories_table(endpoint),
             "TENANTS_TABLE": tenants_table(endpoint),
         }
         yield Place(endpoint, _child_with(endpoint.rpartition(":")[2]), environment)
@@ -67,10 +67,13 @@ class Function:
         return connected(None, None).client
 
 
-def event(method: str, path: str, body: Mapping[str, Any] | None = None, *, key: str | None = None) -> Event:
+def event(
+    method: str, path: str, body: Mapping[str, Any] | None = None, *, key: str | None = None, tenant: str = TENANT
+) -> Event:
     text = None if body is None else json.dumps(body)
     headers = {} if key is None else {"idempotency-key": key}
-    return http_event(method, path, text, headers=headers, authorizer=AUTHORIZER)
+    authorizer = {"lambda": {"tenant": tenant, "scopes": ALL_SCOPES, "key_id": "k" * 64}}
+    return http_event(method, path, text, headers=headers, authorizer=authorizer)
 
 
 def body_of(answer: Mapping[str, Any]) -> Any:

@@ -43,8 +43,8 @@ class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
     `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it.
-    `least_strength` is the cosine that the strongest candidate needs for any to be shown; all words of the question, or
-    a topic that it names, weigh as much.
+    `least_strength` is what the strongest candidate needs for any to be shown: its cosine, and `words_strength` for all
+    words of the question; a topic that the question names is enough.
     """
 
     fusion: Fusion = "minmax"
@@ -56,7 +56,8 @@ class Weights:
     period: float = 0.25
     half_life: int = 90 * DAY
     outdated: float = 0.9
-    least_strength: float = 0.31
+    words_strength: float = 0.3
+    least_strength: float = 0.315
     least_coverage: float = 0.0
 
 
@@ -118,9 +119,8 @@ def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float
     share = weights.vector if meanings else 0.0
     fused = {}
     for each in candidates:
-        is_indexed = not each.found.keys().isdisjoint(("keyword", "vector"))
         by_both = share * meanings.get(each.key, 0.0) + (1 - share) * words.get(each.key, 0.0)
-        fused[each.key] = by_both if is_indexed else each.found.get("newest", 0.0)
+        fused[each.key] = by_both if _is_indexed(each) else each.found.get("newest", 0.0)
     return fused
 
 
@@ -153,9 +153,19 @@ def _scored(
     most = 1 + weights.neighbour + weights.topic_key
     factors = parts["importance"] * parts["recency"] * parts["period"]
     most_factors = (1 + weights.importance / 2) * (1 + weights.recency / 2) * (1 + weights.period)
-    cosine = max(0.0, each.found.get("vector", 0.0))
-    strength = cosine + weights.least_strength * (each.coverage + topic)
+    strength = _strength(each, weights)
     return Ranked(each, score=said * factors / (most * most_factors), strength=strength, parts=parts)
+
+
+def _strength(each: Candidate, weights: Weights) -> float:
+    """Of what is not indexed yet, so that its meaning is not known, the words stand for both."""
+    cosine = max(0.0, each.found.get("vector", 0.0))
+    near = cosine + weights.words_strength * each.coverage if _is_indexed(each) else each.coverage
+    return near + weights.least_strength * each.found.get("topic_key", 0.0)
+
+
+def _is_indexed(each: Candidate) -> bool:
+    return not each.found.keys().isdisjoint(("keyword", "vector"))
 
 
 def _freshness(each: Candidate, *, now: int, half_life: int) -> float:

@@ -1,0 +1,76 @@
+"""The API over a place's stores: events through the applications of `sessions` and `memories`, within this process."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from palimpsest.adapters.in_memory.jobs import InMemoryJobs
+from palimpsest.adapters.in_memory.state import State
+from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.adapters.tiktoken_counter import TiktokenCounter
+from palimpsest.bootstrap import wire_memories, wire_sessions
+from palimpsest.bootstrap.long_term import Models, Stores
+from palimpsest.usecases.search_memories import Mode
+
+from benchmarks.retrieval_place import MOST, TENANT, Found, Place
+from benchmarks.service import body_of, event
+from tests.unit.api.gateway import LambdaContext
+
+
+class FrontDoor:
+    """Asks as a client does; what it asks is answered as the functions answer it. Time is the place's."""
+
+    def __init__(self, place: Place) -> None:
+        self._place = place
+        self._sessions, self._memories = _applications(place)
+
+    def __call__(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+        is_of_sessions = path.startswith("/v1/sessions") and not (method == "POST" and path.endswith("/context"))
+        app = self._sessions if is_of_sessions else self._memories
+        given = event(method, path, body, tenant=TENANT.tenant)
+        return body_of(app(given, LambdaContext()))
+
+    def recall(self, user: str, question: str) -> list[Found]:
+        """What all retrievers find together. It is a fault of the measurement if one could not look."""
+        answer = self("POST", f"/v1/users/{user}/recall", {"query": question, "k": MOST})
+        assert answer["degraded"] == [], f"degraded: {answer['degraded']}"
+        return self._found(answer["memories"])
+
+    def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
+        """What one retriever finds alone."""
+        asked = {"query": question, "k": MOST, "mode": mode}
+        return self._found(self("POST", f"/v1/users/{user}/memories/search", asked)["memories"])
+
+    def _found(self, told: Sequence[Mapping[str, Any]]) -> list[Found]:
+        return [
+            Found(
+                self._place.names(one["source"]["session_id"], one["source"]["seqs"]),
+                is_record=one["type"] != "message",
+                is_outdated=one["outdated_by"] is not None,
+            )
+            for one in told
+        ]
+
+
+def _applications(place: Place) -> tuple[Any, Any]:
+    """What the functions log goes where it costs little: Lambda takes it without the function's CPU."""
+    with contextlib.redirect_stdout(Path(os.devnull).open("w")):
+        from palimpsest.api import memory_routes, routes
+        from palimpsest.api.app import HttpApp
+    jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
+    tokens = TiktokenCounter()
+    of_sessions = wire_sessions(
+        sessions=place.sessions, jobs=jobs, tenants=tenants, tokens=tokens, clock=place.clock,
+        memories=place.memories, facts=facts,
+    )  # fmt: skip
+    stores = Stores(
+        sessions=place.sessions, jobs=jobs, memories=place.memories, tenants=tenants, facts=facts, index=place.index
+    )
+    models = Models(embedder=lambda: place.embedder)
+    of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)
+    return HttpApp(lambda: of_sessions, routes.ROUTERS), HttpApp(lambda: of_memories, memory_routes.ROUTERS)
