@@ -41,6 +41,17 @@ def test_only_an_admin_states_them(call: Client, service: Service) -> None:
     assert user("GET", FACTS).status == 200
 
 
+def test_a_conversation_can_neither_change_nor_delete_one(call: Client, service: Service) -> None:
+    call("PUT", f"{FACTS}/remote-work", {"content": POLICY})
+    user = service.client(scopes="read write")
+    for method, body in (("PATCH", {"content": "Five days."}), ("DELETE", None)):
+        answer = user(method, "/v1/users/sarah/memories/remote-work", body)
+        assert (answer.status, answer.json["code"]) == (405, "read_only_block")
+        unknown = user(method, "/v1/users/sarah/memories/another", body)
+        assert (unknown.status, unknown.json["code"]) == (404, "memory_not_found")
+    assert call("GET", FACTS).json["static_facts"][0]["content"] == POLICY
+
+
 def test_there_are_at_most_two_hundred(call: Client) -> None:
     for number in range(200):
         assert call("PUT", f"{FACTS}/f{number}", {"content": "x"}).status == 201

@@ -141,7 +141,8 @@ def test_what_happened_at_a_time_is_an_event_with_its_date(text: str, date: str)
 @pytest.mark.parametrize(
     "text",
     [
-        "What is the weather in Rome?", "Do I live in Rome?", "Thanks!", "Hello there.", "ok", "Yes.", "It rained all day.",
+        "What is the weather in Rome?", "Do I live in Rome?", "Can anybody do that, or do I have to wait for it?",
+        "Thanks!", "Hello there.", "ok", "Yes.", "It rained all day.",
         "Write me a poem about cats.", "Call me back later.", "Never mind.", "I love it.", "I need to know the time.", "Twenty minutes.",
         "Wie spät ist es?", "Danke schön!", "¿Dónde está?", "Bonjour !", "你叫什么名字？", "帮我写一首诗。", "名前は何ですか？",
     ],

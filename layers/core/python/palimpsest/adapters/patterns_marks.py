@@ -38,6 +38,8 @@ _START = rf"^\W*(?:(?:ok(?:ay)?|and|but|also|so|well|{_POLITE})\b[,!]? ?)*"
 _WHAT = r"(?P<what>[^.,;:!?。！？，、]{1,60})"
 _NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
 _NAMES = rf"{_NAME}(?: {_NAME})?"
+_NOT_ASKED = r"(?<!\bdo )(?<!\bdid )(?<!\bwill )(?<!\bwould )"
+_BUT_WORDS = r"(?! (?:say|admit|know|ask|see|understand))"
 _TRADES = (
     "engineer|developer|programmer|teacher|nurse|doctor|manager|student|designer|lawyer|accountant|analyst|consultant"
     "|writer|artist|chef|cook|scientist|researcher|pilot|driver|electrician|plumber|architect|journalist"
@@ -105,7 +107,7 @@ MARKS = (
     )),
     _mark("task", 0.7, None, (
         r"\bremind me\b", r"\bdon['’]t let me forget\b", r"\bI(?: still| also| really)? must\b(?! (?:say|admit))",
-        r"\bI(?: still| also| really|['’]ve)? (?:need|have|ought|got) to\b(?! (?:say|admit|know|ask|see|understand))",
+        rf"{_NOT_ASKED}\bI(?: still| also| really|['’]ve)? (?:need|have|ought|got) to\b{_BUT_WORDS}",
         r"\berinner[en]?(?:en sie)? mich\b", r"\bich (?:muss|soll(?:te)?)\b",
         r"\brecuérd[ae]me\b", r"\b(?:tengo que|debo|necesito) \w+[aei]r\b",
         r"\brappel(?:le|ez)[- ]moi\b", r"\b(?:je dois|il faut que je)\b",

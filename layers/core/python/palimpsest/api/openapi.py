@@ -78,6 +78,7 @@ CONFLICTS = frozenset({
     "create_session", "append_messages", "replace_session", "change_session", "remove_messages",
     "change_memory", "revert_memory", "retry_job", "ingest_transcript", "put_static_fact",
 })  # fmt: skip
+READ_ONLY = frozenset({"change_memory", "delete_memory"})
 LARGE = frozenset({
     "list_sessions", "forget_sessions", "read_history", "unfold_compaction", "list_compactions", "get_context",
     "list_memories", "read_memory_history", "forget_memories",
@@ -126,6 +127,8 @@ def _refusals(operation: Mapping[str, Any], method: str, *, has_body: bool) -> I
     yield from EVERYWHERE
     if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
         yield 404
+    if name in READ_ONLY:
+        yield 405
     if name in CONFLICTS:
         yield 409
     if has_body or name in LARGE or method in ("post", "put", "patch"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from http import HTTPStatus
 from typing import Annotated, Any
@@ -18,6 +20,7 @@ from palimpsest.api.outgoing import answered, fitting, paged
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, UserId, new_router
 from palimpsest.domain.records import Record, RecordType
 from palimpsest.domain.scope import UserScope, checked_id
+from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.usecases.manage_memories import Where
 
 router = new_router()
@@ -130,7 +133,9 @@ def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
 )
 def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Response[str]:
     scope = call().user(user_id)
-    return _shown(scope, call().memory.manage_memories.patch(scope, memory_id, change(body)))
+    with _no_static_fact(memory_id):
+        changed = call().memory.manage_memories.patch(scope, memory_id, change(body))
+    return _shown(scope, changed)
 
 
 @router.delete(
@@ -144,7 +149,8 @@ def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> R
     tags=TAGS,
 )
 def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
-    call().memory.manage_memories.delete(call().user(user_id), memory_id)
+    with _no_static_fact(memory_id):
+        call().memory.manage_memories.delete(call().user(user_id), memory_id)
     return answered({"id": memory_id, "deleted": True})
 
 
@@ -180,6 +186,17 @@ def read_memory_history(
 def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     scope = call().user(user_id)
     return _shown(scope, call().memory.manage_memories.revert(scope, memory_id))
+
+
+@contextmanager
+def _no_static_fact(memory_id: str) -> Iterator[None]:
+    """A context names static facts by their ids too: who takes one for a memory of the user is told what it is."""
+    try:
+        yield
+    except NotFound as error:
+        if any(fact.id == memory_id for fact in call().memory.facts.listed(call().caller.tenant)):
+            raise ReadOnlyBlock("This is a static fact: only an admin changes it, at static-facts.") from error
+        raise
 
 
 def _shown(scope: UserScope, record: Record) -> Response[str]:
