@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
+from threading import Barrier
 
 import pytest
 from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
@@ -86,6 +88,10 @@ class Service:
             self.deliver(waiting[0])
             done.add(waiting[0].id)
 
+    def finished(self, job: Job) -> Job:
+        self.finish(job)
+        return job
+
     def report(self, job: Job) -> Report:
         return ReportExtraction(self.memories)(self.job(job.id))
 
@@ -124,6 +130,27 @@ def test_a_transcript_becomes_memories_chunk_by_chunk(service: Service) -> None:
 def test_the_same_transcript_again_is_the_same_job(service: Service) -> None:
     job = service.ingest(*FACTS)
     assert service.ingest(*FACTS).id == job.id
+
+
+@pytest.mark.parametrize("engine", ["in_memory", "dynoxide"])  # on moto threads see half of a transaction
+def test_eight_identical_ingests_and_eight_workers_at_once_make_one_record_of_each_fact(service: Service) -> None:
+    together = Barrier(8)
+
+    def at_once(work: Callable[[], Job]) -> Job:
+        together.wait(10)
+        return work()
+
+    with ThreadPoolExecutor(8) as callers:
+        first, *others = callers.map(at_once, [lambda: service.ingest(*FACTS)] * 8)
+        assert {job.id for job in others} == {first.id}
+        list(callers.map(at_once, [lambda: service.finished(first)] * 8))
+    assert [content.split(" (")[0] for content in service.contents()] == [
+        "likes jazz",
+        "lives in Rome",
+        "met Tom yesterday",
+    ]
+    ledger = service.report(first).ledger
+    assert (ledger.received, ledger.extracted, ledger.parked) == (5, 5, 0)
 
 
 def test_a_delivery_that_comes_twice_changes_nothing(service: Service) -> None:

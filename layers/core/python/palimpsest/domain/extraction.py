@@ -21,7 +21,8 @@ _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
 # What was recalled and is fed back: our own renderings, wherever they stand in a text.
 _RECALLED = re.compile(
     r"<memory>.*?(?:</memory>|\Z)"
-    r"|^[ \t]*\[User Memory\][^\n]*(?:\n[ \t]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*",
+    r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
+    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 

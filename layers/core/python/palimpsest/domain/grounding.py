@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from html import escape
 from typing import Any
 
+from palimpsest.domain.memory_prompt import harmless
+
 MAX_QUOTED = 3  # memories in an answer that quotes them
 USER_MEMORY = "[User Memory]"
 NOTHING = "No relevant memories."
@@ -95,13 +97,15 @@ def quoted(passages: Sequence[Passage]) -> Grounded:
 
 
 def user_memory(passages: Sequence[Passage]) -> str:
-    """The plain rendering: one line a memory, so that none can look like another, or like the end of them."""
+    """The plain rendering: one line a memory, so that none can look like another, or like the end of them, and nothing
+    in it that only a model would see.
+    """
     lines = [f"- {_line(passage)}" for passage in passages] or [f"- {NOTHING}"]
     return "\n".join((USER_MEMORY, *lines))
 
 
 def _line(passage: Passage) -> str:
-    content = " ".join(passage.content.split())
+    content = harmless(passage.content)
     if passage.speaker is None:
         return f"{content} ({passage.day})"
     outdated = " (outdated in part)" if passage.is_outdated else ""
