@@ -502,6 +502,15 @@ def test_one_retriever_answers_alone_with_its_own_scores(world: RecallWorld) -> 
     assert [one.type for one in world.search(SARAH, "manager", mode="keyword", where=only("message"))] == ["message"]
 
 
+def test_a_retriever_alone_marks_an_earlier_value_too(world: RecallWorld) -> None:
+    first, second = world.say("I work at Acme", "Now I work at Bolt")
+    world.keep("works at Acme", topic="employer", said=[first])
+    current = world.keep("works at Bolt", topic="employer", said=[second])
+    world.index_all()
+    found = {one.content: one.outdated_by for one in world.search(SARAH, "work", mode="keyword", k=9)}
+    assert found == {"I work at Acme": current.id, "Now I work at Bolt": None, "works at Bolt": None}
+
+
 def test_nothing_stands_in_for_a_retriever_that_fails(world: RecallWorld) -> None:
     world.index.down = True
     with pytest.raises(Unavailable):

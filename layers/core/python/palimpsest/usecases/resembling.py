@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from palimpsest.domain.recollection import Item
 from palimpsest.domain.scope import UserScope
-from palimpsest.usecases.recall_messages import with_outdated
 from palimpsest.usecases.recall_request import Recollection
 from palimpsest.usecases.search_memories import SearchMemories
 
@@ -24,8 +23,7 @@ class FindResembling:
 
     def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
         found = self.search(owner, text, mode="vector", k=k * RECORDS_BESIDE)
-        marked = with_outdated(self.search.memories, owner, found)
-        return [_item(one) for one in marked if one.record is None and one.outdated_by is None][:k]
+        return [_item(one) for one in found if one.record is None and one.outdated_by is None][:k]
 
 
 def _item(one: Recollection) -> Item:

@@ -16,6 +16,7 @@ from palimpsest.ports.memories import Memories
 from palimpsest.ports.search_index import Filter, Hit, OwnedIndex, Owner, SearchIndex
 from palimpsest.ports.sessions import Sessions
 from palimpsest.usecases.recall_all import read_all
+from palimpsest.usecases.recall_messages import with_outdated
 from palimpsest.usecases.recall_reading import Asked, at_once
 from palimpsest.usecases.recall_request import DEFAULT_K, RecallFilter, RecallRequest, Recollection
 from palimpsest.usecases.recall_search import filters
@@ -35,7 +36,8 @@ class SearchMemories:
     def __call__(
         self, scope: UserScope, text: str, *, mode: Mode, k: int = DEFAULT_K, where: RecallFilter | None = None
     ) -> tuple[Recollection, ...]:
-        """The best matches, best first, with the retriever's own score: BM25 or cosine.
+        """The best matches, best first, with the retriever's own score: BM25 or cosine. A message that says an earlier
+        value is marked, as in recall.
 
         Nothing stands in for a retriever that fails: raises `Unavailable`, and `Unprocessable` (`no_vectors`) where
         nobody makes vectors.
@@ -48,7 +50,8 @@ class SearchMemories:
         found: dict[str, dict[Channel, float]] = {hit.key: {mode: hit.score} for hit in hits}
         read = read_all(Asked(scope, query, request, found, now), self.memories, self.sessions)
         scored = [replace(one, score=one.candidate.found[mode]) for one in read.there]
-        return tuple(sorted(scored, key=lambda one: (-one.score, one.candidate.key))[:k])
+        ranked = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
+        return tuple(with_outdated(self.memories, scope, ranked)[:k])
 
     def _hits(self, part: OwnedIndex, query: Query, wheres: Sequence[Filter], *, mode: Mode, k: int) -> list[Hit]:
         if mode == "keyword":
