@@ -7,6 +7,7 @@ import argparse
 import json
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
@@ -18,54 +19,62 @@ LOOK_SECONDS = 2.0
 FUNCTION = "ReindexFunction"
 
 
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """`error` is what it waits for, if a step has failed."""
+
+    state: str
+    indexed: int = 0
+    left_out: int = 0
+    error: str | None = None
+
+    def __str__(self) -> str:
+        said = f"{self.state}: {self.indexed} indexed"
+        if self.left_out:
+            said += f", {self.left_out} more by their words alone, as the model refuses them"
+        return f"{said}; {self.error}" if self.error else said
+
+
 class Reindex:
-    """Asks the stack's own function, which knows the tables, the index and the model that makes its vectors."""
+    """The stack's own function begins it: that knows the tables, the index, and the model that makes its vectors."""
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
         if FUNCTION not in outputs:
             raise SystemExit(f"The stack {place.stack} has no search index: there is nothing to build anew.")
-        self._function = outputs[FUNCTION]
+        self._outputs = outputs
         self._lambda: Any = place.client("lambda")
+        self._table: Any = place.client("dynamodb")
 
     def start(self) -> dict[str, Any]:
-        """Begin; or the one that goes on already (`is_new` false): there is one at a time."""
-        return self._ask({})
-
-    def look(self, job_id: str) -> dict[str, Any]:
-        return self._ask({"job_id": job_id})
-
-    def _ask(self, said: dict[str, str]) -> dict[str, Any]:
-        answer = self._lambda.invoke(FunctionName=self._function, Payload=json.dumps(said))
+        """The names of the job, and `is_new`: false if it goes on already, for there is one at a time."""
+        answer = self._lambda.invoke(FunctionName=self._outputs[FUNCTION], Payload=b"{}")
         told: dict[str, Any] = json.loads(answer["Payload"].read())
-        if "FunctionError" in answer or "job_id" not in told:
-            raise SystemExit(f"The function {self._function} failed ({told.get('errorType')}): see its log.")
+        if "job_id" not in told:
+            raise SystemExit(f"The function {self._outputs[FUNCTION]} failed ({told.get('errorType')}): see its log.")
         return told
+
+    def look(self, job: Mapping[str, Any]) -> Progress:
+        key = {"pk": {"S": f"{job['tenant']}#job#{job['job_id']}"}, "sk": {"S": "job"}}
+        item = self._table.get_item(TableName=self._outputs["SessionsTable"], Key=key, ConsistentRead=True)["Item"]
+        outcome = json.loads(item["outcome"]["S"])
+        return Progress(item["state"]["S"], **outcome.get("result", {}), error=outcome.get("error"))
 
 
 def follow(reindex: Reindex, *, say: Callable[[str], None], pause: Callable[[float], None] = time.sleep) -> bool:
     """Start and wait, telling what is new; whether it is done."""
-    told = reindex.start()
-    job_id = told["job_id"]
-    say(f"{'started' if told['is_new'] else 'one is under way already'}: {job_id}")
-    before = None
-    while told["state"] in ("pending", "running"):
-        now = progress(told)
-        if now != before:
-            say(now)
-        before = now
+    job = reindex.start()
+    say(f"{'started' if job['is_new'] else 'one is under way already'}: {job['job_id']}")
+    said, now = None, reindex.look(job)
+    while now.state in ("pending", "running"):
+        if now != said:
+            say(str(now))
+        said = now
         pause(LOOK_SECONDS)
-        told = reindex.look(job_id)
-    say(progress(told))
-    if told["state"] == "failed":
-        say("The sweep begins it again after a while, and this command at once.")
-    return bool(told["state"] == "done")
-
-
-def progress(told: Mapping[str, Any]) -> str:
-    counts = f"{told['state']}: {told.get('indexed', 0)} indexed"
-    if told.get("left_out"):
-        counts += f", {told['left_out']} more by their words alone: the model refuses them"
-    return f"{counts}; waits after {told['error']}" if told.get("error") else counts
+        now = reindex.look(job)
+    say(str(now))
+    if now.state == "failed":
+        say("It begins again by itself after a while, and at once by this command.")
+    return now.state == "done"
 
 
 def main(arguments: list[str] | None = None) -> None:

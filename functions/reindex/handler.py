@@ -14,7 +14,7 @@ from palimpsest.observability import logger
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     if "Records" not in event:
-        return operate(event)
+        return begin()
     bootstrap.reindex_worker()  # what can't be wired fails the whole batch, and says why
     return queue_batch(event, context, handle=reindex)
 
@@ -24,12 +24,11 @@ def reindex(record: SQSRecord) -> None:
     queue_record(record, step=worker.step, give_up=worker.give_up, hide=worker.hide)
 
 
-def operate(event: dict[str, Any]) -> dict[str, Any]:
-    """Begin, or look at the job that is named."""
-    start = bootstrap.reindex_starter()
-    job, is_new = (start.look(event["job_id"]), False) if "job_id" in event else start()
-    logger.info("reindexing", extra={"job_id": job.id, "state": job.state, "is_new": is_new})
-    return {"job_id": job.id, "state": job.state, "is_new": is_new, "error": job.error, **job.result}
+def begin() -> dict[str, Any]:
+    """The job that goes on now, and whether it is a new one: there is one at a time."""
+    job, is_new = bootstrap.reindex_starter()()
+    logger.info("reindexing", extra={"job_id": job.id, "is_new": is_new})
+    return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}
 
 
 bootstrap.warm(bootstrap.reindex_worker)
