@@ -1,0 +1,115 @@
+"""What an erasure asks of both stores: a session begins in its user's epoch, and what is older goes in parts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import pytest
+from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
+from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
+from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+from palimpsest.adapters.in_memory.clock import FakeClock
+from palimpsest.adapters.in_memory.jobs import InMemoryJobs
+from palimpsest.adapters.in_memory.memories import InMemoryMemories
+from palimpsest.adapters.in_memory.sessions import InMemorySessions
+from palimpsest.domain.scope import SessionScope, UserScope
+from palimpsest.domain.session import Commit, Head
+from palimpsest.errors import CommitLost
+from palimpsest.ports.memories import Memories
+from palimpsest.ports.queues import JobNotice
+from palimpsest.ports.sessions import Jobs, Sessions
+from palimpsest.usecases.erase import Erase, ErasePages
+from palimpsest.usecases.mend_user_jobs import MendUserJob
+from palimpsest.usecases.user_steps import UserSteps
+
+from tests.contract.builders import NOW, Conversation, compaction, key, settings
+from tests.contract.memory_builders import Memory, record, version
+from tests.contract.tables import memories_table, sessions_table
+
+
+@dataclass(frozen=True, slots=True)
+class Both:
+    sessions: Sessions
+    jobs: Jobs
+    memories: Memories
+
+
+@pytest.fixture
+def both(engine: str, endpoint: str | None) -> Both:
+    if engine == "in_memory":
+        within = InMemorySessions()
+        return Both(within, InMemoryJobs(within.state), InMemoryMemories(within.state))
+    of_sessions, of_memories = sessions_table(endpoint), memories_table(endpoint)
+    return Both(
+        DynamoDbSessions(of_sessions, memories=of_memories, endpoint=endpoint),
+        DynamoDbJobs(of_sessions, endpoint=endpoint),
+        DynamoDbMemories(of_memories, of_sessions, endpoint=endpoint),
+    )
+
+
+def beginning(*, epoch: int = 0) -> Commit:
+    head = Head(user="sarah", agent="hr", version=1, updated_at=NOW * 1000, epoch=epoch)
+    return Commit(before=None, after=head, begins=True, settings=settings())
+
+
+def test_a_session_begins_in_the_present_epoch_of_its_user_only(
+    both: Both, scope: SessionScope, sarah: UserScope
+) -> None:
+    other = scope.owner.session("other")
+    both.sessions.commit(other, beginning())
+    Memory(both.memories, sarah).erase()
+    with pytest.raises(CommitLost):
+        both.sessions.commit(scope, beginning())
+    assert both.sessions.open(scope, settings=True).head is None
+    both.sessions.commit(scope, beginning(epoch=1))
+    with pytest.raises(CommitLost):
+        both.sessions.commit(scope.owner.session("third"), beginning(epoch=2))
+    head = both.sessions.open(other).head
+    assert head is not None
+    grown = Commit(before=head, after=replace(head, version=2))
+    both.sessions.commit(other, grown)  # only who begins one is asked for the epoch
+
+
+def test_what_is_older_goes_in_parts_until_nothing_is_left(both: Both, sarah: UserScope) -> None:
+    memory = Memory(both.memories, sarah)
+    for start in range(0, 150, 50):
+        memory.commit(*(record(number) for number in range(start, start + 50)))
+    memory.erase()
+    memory.commit(record(1), record(2))
+    gone = []
+    while not gone or gone[-1]:
+        gone.append(both.memories.wipe(sarah, below_epoch=1, limit=60))
+    assert len(gone) > 2
+    assert max(gone) <= 110
+    assert sum(gone) == 148  # two were written anew before
+    assert memory.ids(record(1), record(2), record(3)) == [record(1).id, record(2).id]
+
+
+def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
+    both: Both, scope: SessionScope, sarah: UserScope
+) -> None:
+    talk, memory, clock = Conversation(both.sessions, scope), Memory(both.memories, sarah), FakeClock()
+    talk.begin()
+    for number in range(3):
+        talk.append(f"no {number}", key=key(f"k{number}", number + 1))
+    talk.commit(replace(talk.known, version=talk.known.version + 1), compaction=compaction(1, 2))
+    memory.commit(record(1))
+    memory.supersede(version(2), version(3))
+    job_id = Erase(both.memories, clock)(sarah)
+    memory.commit(record(1, "likes tea again"))
+    after = scope.owner.session("after")
+    both.sessions.commit(after, replace(beginning(epoch=1), settings=settings(created_at="2027-01-16T08:00:00.000Z")))
+    step = ErasePages(both.sessions, both.memories, UserSteps(both.jobs, MendUserJob(both.jobs, clock), clock), clock)
+    for _ in range(2):
+        step(JobNotice(scope.tenant, job_id, "erase"))
+    job = both.jobs.get(scope.owner, job_id)
+    assert job is not None
+    assert (job.state, dict(job.result)) == ("done", {"sessions": 1, "memories": 5})
+    opened = both.sessions.open(scope, settings=True, key="k1")
+    assert opened.head is not None
+    assert (opened.head.status, opened.settings, opened.key) == ("deleted", None, None)
+    assert list(both.sessions.messages(scope, first=0, last=99)) == []
+    assert both.sessions.compactions(scope, first=0, last=99) == ()
+    assert both.sessions.listed(scope.owner, user="sarah", limit=9).sessions == ("after",)
+    assert [one.content for one in both.memories.listed(sarah, limit=9).records] == ["likes tea again"]
+    assert both.memories.versions(sarah, "employer") == ()
