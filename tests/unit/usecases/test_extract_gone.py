@@ -101,3 +101,17 @@ def test_a_session_made_again_is_extracted_although_its_first_job_was_lost() -> 
     assert world.job(lost.id).error == "stuck"
     assert world.contents() == ["one", "two"]
     assert world.outbox_now()[-1].state == "done"
+
+
+def test_a_session_that_expires_while_the_model_is_asked_gives_nothing() -> None:
+    world, job = asked("fact: one")
+    finds = world.extractor.finds
+
+    def slowly(chunk: Chunk) -> object:
+        world.time.advance(31 * 24 * 3600)
+        return finds(chunk)
+
+    world.extractor.finds = slowly  # type: ignore[assignment]
+    world.handle(job)
+    assert world.records() == []
+    assert (world.job(job.id).state, world.job(job.id).error) == ("done", "session_gone")
