@@ -76,7 +76,7 @@ def test_what_is_older_goes_in_parts_until_nothing_is_left(both: Both, sarah: Us
         memory.commit(*(record(number) for number in range(start, start + 50)))
     memory.erase()
     memory.commit(record(1), record(2))
-    gone = []
+    gone: list[int] = []
     while not gone or gone[-1]:
         gone.append(both.memories.wipe(sarah, below_epoch=1, limit=60))
     assert len(gone) > 2

@@ -53,7 +53,7 @@ class ForgetSession:
         while True:
             page = self.memories.listed(scope, limit=PAGE, after=after)
             for record in page.records:
-                if job.session in (record.source.session, *record.also):
+                if _is_said_in(job, record) or job.session in record.also:
                     yield record.id
             after = page.after
             if after is None:
@@ -68,16 +68,16 @@ class ForgetSession:
         return self._forget_plain(scope, job, record) if record.topic_key is None else self._unsay(scope, job, record)
 
     def _forget_plain(self, scope: UserScope, job: Job, record: Record) -> bool:
-        sources = (record.source.session, *record.also)
-        if job.session not in sources:
-            return False
-        others = [session for session in sources if session != job.session]
-        if not others:
+        also = tuple(session for session in record.also if session != job.session)
+        if not _is_said_in(job, record):
+            changed = replace(record, also=also)
+        elif also:
+            changed = replace(record, source=Source(session=also[0]), also=also[1:], index_state="pending")
+        else:
             self.memories.commit(scope, MemoryCommit(epoch=job.epoch, removed=(record,)))
             return True
-        source = record.source if record.source.session == others[0] else Source(session=others[0])
-        changed = replace(record, source=source, also=tuple(filter(None, others[1:])), index_state="pending")
-        self.memories.commit(scope, MemoryCommit(epoch=job.epoch, changed=(changed,)))
+        if changed != record:
+            self.memories.commit(scope, MemoryCommit(epoch=job.epoch, changed=(changed,)))
         return False
 
     def _unsay(self, scope: UserScope, job: Job, record: Record) -> bool:
@@ -85,8 +85,8 @@ class ForgetSession:
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         places = [said for said in self.memories.versions(scope, topic) if said.id == record.id]
-        gone = [said for said in places if said.source.session == job.session]
-        kept = [said for said in places if said.source.session != job.session]
+        gone = [said for said in places if _is_said_in(job, said)]
+        kept = [said for said in places if not _is_said_in(job, said)]
         if not gone:
             return False
         if not kept:
@@ -94,9 +94,16 @@ class ForgetSession:
             for commit in removing(gone, retracted, epoch=job.epoch):
                 self.memories.commit(scope, commit)
             return True
-        is_source = record.source.session == job.session
+        is_source = _is_said_in(job, record)
         changed = (replace(record, source=kept[0].source, index_state="pending"),) if is_source else ()
         pointers = (pointer,) if pointer else ()
         commit = MemoryCommit(epoch=job.epoch, changed=changed, unsaid=gone[:MOST_PLACES], pointers=pointers)
         self.memories.commit(scope, commit)
         return len(gone) > MOST_PLACES and self._forget(scope, job, record.id)
+
+
+def _is_said_in(job: Job, said: Record) -> bool:
+    """Whether it was said in that life of the session. What names no message is of the life that was there then."""
+    if said.source.session != job.session:
+        return False
+    return max(said.source.seqs) <= job.last if said.source.seqs else said.created_at // 1000 <= job.created_at
