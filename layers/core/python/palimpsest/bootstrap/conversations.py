@@ -76,7 +76,7 @@ def wire_sessions(
 ) -> SessionsApp:
     """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
     long_term = None if memories is None else LongTerm(memories, jobs)
-    sessions = sessions if memories is None else unerased(sessions, memories)
+    stored, sessions = sessions, sessions if memories is None else unerased(sessions, memories)
     blocks = Blocks(
         static=None if facts is None else StaticMemory(facts),
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
@@ -84,7 +84,7 @@ def wire_sessions(
     manage = ManageSessions(sessions, tenants, tokens, clock, memories is not None, long_term)
     return SessionsApp(
         append=Append(sessions, tenants, tokens, clock, long_term),
-        context=ReadContext(sessions, tokens, clock, blocks),
+        context=ReadContext(stored, tokens, clock, blocks, memories),
         prune=Prune(sessions, jobs, clock),
         manage=manage,
         forget_sessions=ForgetSessions(manage, jobs, clock),

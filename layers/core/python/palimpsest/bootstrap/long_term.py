@@ -145,7 +145,8 @@ def searching(stores: Stores, models: Models, clock: Clock) -> SearchMemories:
 
 def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
     """The use cases of long-term memory over any adapters."""
-    stores = replace(stores, sessions=unerased(stores.sessions, stores.memories))
+    stored = stores.sessions
+    stores = replace(stores, sessions=unerased(stored, stores.memories))
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
     long_term = LongTerm(memories, jobs)
@@ -172,7 +173,7 @@ def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock
         show=ShowMemories(memories, manage_memories),
         ingest=Ingest(sessions, memories, append, request, clock),
         facts=ManageStaticFacts(stores.facts, clock),
-        context=ReadContext(sessions, tokens, clock, blocks),
+        context=ReadContext(stored, tokens, clock, blocks, memories),
         prune=Prune(sessions, jobs, clock),
         manage=ManageSessions(sessions, tenants, tokens, clock, has_memories=True, long_term=long_term),
         read_job=ReadJob(jobs, clock),

@@ -21,10 +21,11 @@ from palimpsest.domain.strategy import Strategy, Summarize, parsed
 from palimpsest.domain.window import Fitted, newest, newest_turn
 from palimpsest.errors import Unavailable
 from palimpsest.ports.clock import Clock
+from palimpsest.ports.memories import Memories
 from palimpsest.ports.sessions import Sessions
 from palimpsest.ports.tokens import TokenCounter
 from palimpsest.usecases.as_it_stood import counted, head_after, read_back
-from palimpsest.usecases.reading import live
+from palimpsest.usecases.reading import live, no_session
 
 SNAPSHOT_TRIES = 3
 
@@ -86,10 +87,13 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
+    """`memories` knows whether the session's user was erased: it is asked beside the window, not before it."""
+
     sessions: Sessions
     tokens: TokenCounter
     clock: Clock
     blocks: Blocks = field(default_factory=Blocks)
+    memories: Memories | None = None
 
     def __call__(
         self,
@@ -109,7 +113,10 @@ class ReadContext:
         Raises `NotFound`, `BudgetTooSmall`, `Unprocessable` (`unknown_model`), `Unavailable`.
         """
         for _ in range(SNAPSHOT_TRIES):
-            context = self._read(self._asked(scope, given=given, max_tokens=max_tokens, model=model, at=at))
+            asked = self._asked(scope, given=given, max_tokens=max_tokens, model=model, at=at)
+            context, epoch = _together(partial(self._read, asked), partial(self._epoch, asked))
+            if asked.head.epoch < epoch:
+                raise no_session()
             if context is not None:
                 return context
         raise Unavailable("The session is changing too fast to be read.", code="contention")
@@ -171,6 +178,12 @@ class ReadContext:
             failures=made.failures,
             tools=_tools() if config.auto_recall else (),
         )
+
+    def _epoch(self, asked: _Asked) -> int:
+        """Of the session's user now: a session of an earlier one was erased."""
+        if self.memories is None:
+            return asked.head.epoch
+        return self.memories.user(asked.scope.owner.user(asked.head.user)).epoch
 
     def _window(self, asked: _Asked) -> tuple[Head, tuple[Message, ...]]:
         """The messages a context may hold, oldest first: no more of them than can fit, and the newest user message."""

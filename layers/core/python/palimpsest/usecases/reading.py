@@ -17,8 +17,12 @@ def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
     """Head and settings of a session that is there; raise `NotFound` for one that is unknown, deleted or expired."""
     head, settings = opened.head, opened.settings
     if head is None or settings is None or head.is_gone(seconds(now)) or settings.base != head.base:
-        raise NotFound("There is no such session.", code="session_not_found")
+        raise no_session()
     return head, settings
+
+
+def no_session() -> NotFound:
+    return NotFound("There is no such session.", code="session_not_found")
 
 
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
