@@ -98,6 +98,7 @@ def test_requests_to_long_term_memory_as_in_the_examples_are_taken(service: Serv
         ("POST", "/v1/users/sarah/tools/search_memory_tool", "ToolCallBody", 200),
         ("PUT", "/v1/static-facts/remote-work", "StaticFactBody", 201),
         ("POST", "/v1/sessions/onboarding-7/extract", "ExtractRequest", 200),
+        ("POST", "/v1/sessions/forget", "ForgetSessionsRequest", 200),
     ):
         body = examples.REQUESTS.get(name) or told[name]
         assert call(method, path, body).status == status, path
@@ -148,8 +149,19 @@ def test_real_answers_of_long_term_memory_keep_to_the_description(service: Servi
         (call("GET", forgetting.headers["Location"]), "Job"),
         (call("GET", "/v1/users"), "UserPage"),
         (call("GET", "/v1/users/sarah"), "User"),
+        (call("POST", "/v1/sessions/forget", {"user_id": "sarah", "dry_run": True}), "WouldForget"),
+        (call("POST", "/v1/sessions/forget", {"user_id": "sarah"}), "JobPending"),
+        (erasing := call("DELETE", "/v1/users/sarah"), "JobPending"),
+        (call("GET", erasing.headers["Location"]), "Job"),
     ):
         OAS31Validator(schema(name)).validate(answer.json)
+
+
+def test_a_receipt_keeps_to_the_description(service: Service) -> None:
+    service.work_while_waiting()
+    answer = service.client()("DELETE", "/v1/users/sarah", query={"wait": 5})
+    assert answer.status == 200
+    OAS31Validator(schema("UserErased")).validate(answer.json)
 
 
 def test_real_answers_keep_to_the_description(service: Service) -> None:
