@@ -16,7 +16,7 @@ from infra.target import Target
 
 QUEUE_OF_KIND = {
     "summarize": "Summarize", "extract": "Extract", "flush": "Extract", "reindex": "Reindex",
-    **dict.fromkeys(("delete", "withdraw", "forget", "erase"), "Sweep"),
+    **dict.fromkeys(("delete", "withdraw", "forget", "forget_sessions", "erase"), "Sweep"),
 }  # fmt: skip
 EMBED = "Embed"
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"})

@@ -3,23 +3,28 @@
 import json
 import socket
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
 import pytest
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
+from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
 from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
 from palimpsest.adapters.system_clock import SystemClock
 from palimpsest.bootstrap.work import queue_urls
-from palimpsest.domain.jobs import JobKind
+from palimpsest.domain.jobs import JobKind, JobState
+from palimpsest.domain.scope import OPERATOR
+from palimpsest.domain.user_jobs import on_user
 from palimpsest.settings import DispatchSettings
 from palimpsest.usecases.authorize import Authorize
+from palimpsest.usecases.reindex_job import OWNER
 
-from infra import ministack, openai_key
+from infra import api_keys, ministack, openai_key
 from infra.api_keys import ApiKeys, key_id
 from infra.processes import CannotRun
 from infra.redrive import QUEUE_OF_KIND, Redrive
+from infra.reindex import Reindex, follow
 from infra.target import Target, local_session
 from tests.contract.tables import sessions_table, tenants_table
 from tests.engines.loopback import HOST, free_port
@@ -92,6 +97,52 @@ def test_a_tenant_sees_its_own_keys(ring: KeyRing) -> None:
         ring.keys.create(tenant, scopes=("read",))
     assert len(list(ring.keys.list("acme"))) == 2
     assert len(list(ring.keys.list())) == 3
+
+
+@pytest.mark.parametrize("tenant", [OPERATOR, "..", "a#b", ""])
+def test_a_name_that_no_tenant_can_have_gets_no_key(tenant: str) -> None:
+    with pytest.raises(SystemExit):
+        api_keys.main(["create", "--tenant", tenant])
+
+
+# Reindex
+
+
+class Begun(Reindex):
+    """Of a job that was begun already: no function has to be invoked."""
+
+    def start(self) -> dict[str, Any]:
+        return {"tenant": OPERATOR, "job_id": JOB, "is_new": False}
+
+
+@pytest.mark.parametrize(("state", "is_done"), [("done", True), ("failed", False)])
+def test_a_reindexing_is_followed_to_its_end(place: Target, state: JobState, *, is_done: bool) -> None:
+    table = sessions_table(place.endpoint)
+    jobs = DynamoDbJobs(table, region="us-east-1", endpoint=place.endpoint)
+    job = replace(on_user(OWNER, kind="reindex", epoch=0, told={}, now=1), id=JOB)
+    jobs.put(job)
+    moves: list[dict[str, Any]] = [
+        {"state": "running", "result": {"indexed": 50, "left_out": 0}},
+        {"state": "running", "result": {"indexed": 50, "left_out": 0}},
+        {"state": "running", "result": {"indexed": 50, "left_out": 0}, "error": "unavailable"},
+        {"state": state, "result": {"indexed": 70, "left_out": 2}},
+    ]
+    said: list[str] = []
+    outputs = {"ReindexFunction": "reindex", "SessionsTable": table}
+    ended = follow(Begun(place, outputs), say=said.append, pause=lambda _: jobs.finish(replace(job, **moves.pop(0))))
+    assert (ended, moves) == (is_done, [])
+    assert said[:4] == [
+        f"one is under way already: {JOB}",
+        "pending: 0 indexed",
+        "running: 50 indexed",
+        "running: 50 indexed; unavailable",
+    ]
+    assert said[4].startswith(f"{state}: 70 indexed, 2 more by their words alone")
+
+
+def test_a_stack_without_search_has_nothing_to_build_anew(place: Target) -> None:
+    with pytest.raises(SystemExit, match="no search index"):
+        Reindex(place, {"SessionsTable": "sessions"})
 
 
 # Redrive

@@ -1,12 +1,16 @@
 """Times that must nest: whoever waits inside gives up before whoever waits around it."""
 
 import pytest
+from palimpsest.adapters.openai_embedder import SECONDS as EMBEDDING_SECONDS
 from palimpsest.adapters.openai_models import TIMEOUT_SECONDS
+from palimpsest.adapters.opensearch.index import BULK_SECONDS
 from palimpsest.api.call import LONGEST
 from palimpsest.api.requests import LONGEST_WAIT
+from palimpsest.usecases import reindex
 from palimpsest.usecases.answer import MODEL_SECONDS
 from palimpsest.usecases.committing import PATIENCE
 from palimpsest.usecases.recall_search import SEARCH_SECONDS
+from palimpsest.usecases.reindex_job import SETTLING, STEP
 
 from tests.infra.conftest import Template
 
@@ -20,6 +24,12 @@ def test_a_model_call_its_repair_and_the_commit_end_before_their_function_does(p
 
 def test_an_answer_and_the_search_before_it_come_before_function_and_gateway_give_up(prod: Template) -> None:
     assert SEARCH_SECONDS + MODEL_SECONDS < prod.functions()["memories"]["Timeout"] < GATEWAY_SECONDS
+
+
+def test_a_step_of_reindexing_and_one_page_more_end_before_their_function_does(prod: Template) -> None:
+    page = reindex.TRIES * (EMBEDDING_SECONDS + BULK_SECONDS) + EMBEDDING_SECONDS  # the last asks for any vector at all
+    assert STEP.total_seconds() + page < prod.functions()["reindex"]["Timeout"]
+    assert STEP.total_seconds() > SETTLING
 
 
 def test_the_longest_wait_is_answered_before_function_and_gateway_give_up(prod: Template) -> None:

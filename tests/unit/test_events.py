@@ -6,9 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
+from palimpsest.bootstrap import Worker
 from palimpsest.domain.messages import Draft
+from palimpsest.ports.queues import JobNotice
 from palimpsest.ports.tenants import ApiKey
 from palimpsest.usecases.authorize import Authorize, key_id
+from palimpsest.usecases.reindex_job import StartReindex
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import invoked
@@ -114,6 +117,19 @@ def test_site_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch)
     answer = answer_to(load("site"), sample)
     assert answer["statusCode"] == 200
     assert answer["body"]
+
+
+def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    world, module = World(), load("reindex")
+    done: list[JobNotice] = []
+    worker = Worker(done.append, give_up=world.give_up, hide=lambda *_, **__: None)
+    monkeypatch.setattr(module.bootstrap, "reindex_worker", lambda: worker)
+    monkeypatch.setattr(module.bootstrap, "reindex_starter", lambda: StartReindex(world.jobs, world.clock))
+    begun, again = (answer_to(module, EVENTS / "reindex" / "start.json") for _ in range(2))
+    assert (begun["is_new"], again) == (True, {**begun, "is_new": False})
+    assert answer_to(module, EVENTS / "reindex" / "job.json") == {"batchItemFailures": []}
+    assert [notice.kind for notice in done] == ["reindex"]
+    assert {path.stem for path in (EVENTS / "reindex").glob("*.json")} == {"job", "start"}
 
 
 def test_every_function_behind_the_gateway_has_samples() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.api.caller import Caller, scopes_of
+from palimpsest.domain.scope import OPERATOR
 from palimpsest.errors import Unauthenticated
 
 from tests.unit.api.conftest import Service
@@ -43,6 +44,8 @@ def test_a_token_names_them_by_its_claims() -> None:
         {"lambda": {"tenant": 5}},
         {"lambda": {"tenant": "a#b", "scopes": "read"}},
         {"lambda": {"tenant": ".."}},
+        {"lambda": {"tenant": OPERATOR, "scopes": "read write admin"}},
+        {"jwt": {"claims": {"tenant": OPERATOR, "scope": "read"}}},
         {"lambda": {}, "jwt": {"claims": {"tenant": "acme", "scope": "read"}}},
         {"jwt": {}},
         {"jwt": {"claims": {"scope": "read"}}},

@@ -64,7 +64,7 @@ class UserSteps:
         root = None if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
         if root is not None:
             with suppress(CommitLost):  # a later step has ended it
-                self.jobs.finish(replace(root, state="running", due_at=None, result=result))
+                self.jobs.finish(replace(root, state="running", due_at=None, error=None, result=result))
 
     def _rest(self, job: Job) -> None:
         """The next step has the rest. The job that was asked for runs on until the last one ends it."""
