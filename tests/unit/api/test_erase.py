@@ -84,6 +84,7 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
     assert done["receipt"]["memories"]["state"] == "done"
     assert done["receipt"]["memories"]["count"] >= 5
     assert done["receipt"]["index"] == {"state": "follows"}
+    assert done["receipt"]["jobs"] == {"state": "expires", "until": "2026-01-31T00:00:00.000Z"}
     assert done["receipt"]["backups"] == {"state": "expires", "until": "2026-02-05T00:00:00.000Z"}
 
 

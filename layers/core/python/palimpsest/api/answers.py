@@ -184,9 +184,11 @@ def job(found: Job, report: Report | None) -> Json:
 
 def _receipt(job: Job) -> Json:
     """What an erasure has reached; its index follows by the stream, and its backups end by themselves."""
-    told = receipt(job)
-    backups = told.pop("backups")
-    return {**told, "backups": {**backups, "until": moment(backups["until"])}}
+    stores = receipt(job)
+    for store in stores.values():
+        if "until" in store:
+            store["until"] = moment(store["until"])
+    return stores
 
 
 def tenant_settings(settings: TenantSettings) -> Json:

@@ -83,6 +83,7 @@ ERASED: Json = {
         "sessions": {"state": "done", "count": 4},
         "memories": {"state": "done", "count": 57},
         "index": {"state": "follows"},
+        "jobs": {"state": "expires", "until": "2026-02-04T09:29:58.000Z"},
         "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},
     },
 }

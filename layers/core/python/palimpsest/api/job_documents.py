@@ -56,7 +56,7 @@ class Follows(Answer):
 
 
 class Expires(Answer):
-    """What was erased is in no backup after this."""
+    """What ends by itself, and when the last of it does."""
 
     state: Literal["expires"]
     until: Moment
@@ -68,6 +68,7 @@ class Receipt(Answer):
     sessions: Reached
     memories: Annotated[Reached, Field(description="Counted in items, with what is kept beside the memories")]
     index: Follows
+    jobs: Annotated[Expires, Field(description="They hold ids and counts")]
     backups: Expires
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal, Self
 
-from palimpsest.domain.jobs import Job
+from palimpsest.domain.jobs import RETENTION_SECONDS, Job
 
 BACKUP_DAYS = 35
 """How far back a table can be restored (DynamoDB's point-in-time recovery): what was erased is in no backup after."""
@@ -49,13 +49,14 @@ class Erased:
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
     """What is gone and what is still to go, store by store. `until` is in epoch seconds.
 
-    The index follows the tables by their streams, and answers nothing that they do not have. Jobs hold no text.
+    The index follows the tables by their streams, and answers nothing that they do not have. Jobs hold ids and counts.
     """
     has_sessions, has_all = "memories" in job.result or job.state == "done", job.state == "done"
     return {
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
         "index": {"state": "follows"},
+        "jobs": {"state": "expires", "until": job.created_at + RETENTION_SECONDS},
         "backups": {"state": "expires", "until": job.created_at + BACKUP_DAYS * 24 * 3600},
     }
 
