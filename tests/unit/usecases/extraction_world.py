@@ -30,6 +30,7 @@ from palimpsest.usecases.extract_request import RequestExtraction
 from palimpsest.usecases.ingest import Ingest, Ingested
 from palimpsest.usecases.long_term import LongTerm
 from palimpsest.usecases.manage_sessions import ManageSessions
+from palimpsest.usecases.unerased import unerased
 
 from tests.unit.usecases.world import LetterCounter
 
@@ -100,9 +101,10 @@ class ExtractionWorld:
         self.extractor = Extracts()
         tokens = LetterCounter()
         long_term = LongTerm(self.memories, self.jobs)
-        self.append = Append(self.sessions, self.tenants, tokens, self.clock, long_term)
-        self.request = RequestExtraction(self.sessions, long_term, self.clock)
-        self.ingest_transcript = Ingest(self.sessions, self.memories, self.append, self.request, self.clock)
+        sessions = unerased(self.sessions, self.memories)
+        self.append = Append(sessions, self.tenants, tokens, self.clock, long_term)
+        self.request = RequestExtraction(sessions, long_term, self.clock)
+        self.ingest_transcript = Ingest(sessions, self.memories, self.append, self.request, self.clock)
         self.manage = ManageSessions(self.sessions, self.tenants, tokens, self.clock)
         work = wire_extraction(
             sessions=self.sessions,

@@ -27,7 +27,6 @@ from palimpsest.ports.sessions import Sessions
 from palimpsest.usecases.append import MOVED_ON, Append, Appended
 from palimpsest.usecases.committing import until_committed
 from palimpsest.usecases.extract_request import RequestExtraction
-from palimpsest.usecases.manage_sessions import bury
 
 MAX_TRANSCRIPT = 1_000
 
@@ -122,14 +121,10 @@ class Ingest:
         return _Transcript(scope.owner.session(session), scope, agent, drafts, sizes, ids)
 
     def _stored(self, transcript: _Transcript) -> _Stored:
-        """What the session holds of the transcript. A session of what was erased is deleted first."""
+        """What the session holds of the transcript."""
         head = self.sessions.open(transcript.scope).head
-        now = self.clock.now()
-        if head is None or head.is_gone(seconds(now)):
+        if head is None or head.is_gone(seconds(self.clock.now())):
             return _Stored(0, head.seq if head else 0)
-        if head.epoch < self.memories.user(transcript.owner).epoch and head.user == transcript.owner.user:
-            bury(self.sessions, transcript.scope, head, now=now)
-            return _Stored(0, head.seq + 1)
         check_owner(head, user=transcript.owner.user, agent=transcript.agent)
         if not head.last_id:
             return _Stored(0, head.seq)
