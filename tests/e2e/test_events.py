@@ -102,8 +102,8 @@ def samples(function: str) -> list[Path]:
 def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emulated]) -> None:
     name, emulated = function
     if name == "memories":
-        for sample, body in BEFORE.items():
-            event = json.loads((EVENTS / name / f"{sample}.json").read_text())
+        for case, body in BEFORE.items():
+            event = json.loads((EVENTS / name / f"{case}.json").read_text())
             assert emulated.invoke({**event, "body": json.dumps(body)})["statusCode"] in (201, 202)
     for sample in samples(name):
         answer = emulated.invoke(json.loads(sample.read_text()))

@@ -25,8 +25,8 @@ from palimpsest.usecases.summarize import GiveUp
 
 @dataclass(frozen=True, slots=True)
 class ExtractionWork:
-    """The step, what happens when it fails for the last time, how it is tried again, and what the sweep does; `queue` is
-    what works behind the queue: the steps, and the flush of windows that waits for them.
+    """The step, what happens when it fails for the last time, how it is tried again, and what the sweep does; `queue`
+    is what works behind the queue: the steps, and the flush of windows that waits for them.
     """
 
     step: ExtractChunk
