@@ -1,19 +1,17 @@
-"""The demo: a conversation fills its window, overflows, is summarised in the background and is unfolded again.
+"""The demo: a conversation overflows its window, is summarised and unfolded again; then a user is remembered.
 
 `python -m benchmarks.demo` talks to the local stack through its front door, and starts it if it does not run.
 """
 
-import http.client
-import json
-import os
 import uuid
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlsplit
 
 from benchmarks.demo_conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TRIGGER_RATIO, TURNS, USER
+from benchmarks.demo_memory import MemoryDemo
 from benchmarks.demo_screen import Screen, Window, screen
-from infra import deploy, local, ministack, paths
+from benchmarks.demo_service import Service, find_service
+from infra import deploy
 from infra.processes import CannotRun
 
 NAMES = {"user": "Sarah", "assistant": "HR"}
@@ -22,30 +20,6 @@ HOW = {"extractive": "the conversation's own sentences; no model was asked", "mo
 TRIGGER = int(BUDGET * TRIGGER_RATIO)
 WAIT_SECONDS = 20
 SMALL = 250  # tokens: a model with half the room
-
-
-class Service:
-    """The front door. Whatever it refuses ends the demo with its own words."""
-
-    def __init__(self, url: str, key: str) -> None:
-        place = urlsplit(url)
-        self.url = url
-        self._base = place.path
-        self._key = key
-        self._connection = http.client.HTTPConnection(place.netloc, timeout=60)
-
-    def __call__(self, method: str, path: str, body: object = None) -> Any:
-        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
-        text = None if body is None else json.dumps(body)
-        try:
-            self._connection.request(method, self._base + path, text, headers)
-            answer = self._connection.getresponse()
-            said = json.loads(answer.read())
-        except (OSError, http.client.HTTPException, ValueError) as error:
-            raise SystemExit(f"{self.url} does not answer as it should: {error!r}") from error
-        if answer.status >= http.HTTPStatus.BAD_REQUEST:
-            raise SystemExit(f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}")
-        return said
 
 
 class Demo:
@@ -160,7 +134,6 @@ class Demo:
         same = [row["content"] for row in rows] == self._said[first["from"] - 1 : first["to"]]
         self._show.line()
         self._show.entry("unfolded", "word for word what was said" if same else "NOT what was said", colour="green")
-        self._show.entry("next", f"make logs shows who did what; the API is described at {self._service.url}/v1/docs")
 
 
 def _duration(seconds: float) -> str:
@@ -171,19 +144,11 @@ def _time(stored: Any) -> datetime:
     return datetime.fromisoformat(stored["created_at"])
 
 
-def find_service() -> Service:
-    """The local stack, started if it does not run."""
-    told = paths.local_state() / "endpoint.json"
-    if ministack.running() is None or not told.is_file():
-        print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
-        local.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
-    said = json.loads(told.read_text())
-    return Service(said["url"], said["api_key"])
-
-
 def main() -> None:
     try:
-        Demo(find_service(), screen()).run()
+        service, show = find_service(), screen()
+        Demo(service, show).run()
+        MemoryDemo(service, show).run()
     except (CannotRun, deploy.DeploymentFailed) as error:
         raise SystemExit(str(error)) from error
     except KeyboardInterrupt:

@@ -1,5 +1,7 @@
 """The conversation that the demo shows: Sarah from Marketing asks the HR assistant about working from home."""
 
+from typing import Any
+
 USER = "sarah"
 SYSTEM = "You are the HR assistant. Answer from the staff handbook, in a sentence or two."
 
@@ -11,6 +13,15 @@ MEMORY = {
     "max_tokens": BUDGET,
     "trigger_ratio": TRIGGER_RATIO,
     "keep_recent_turns": KEPT_TURNS,
+}
+
+POLICY = "Remote work needs the manager's approval and 6 months with the company: staff handbook, section 7."
+FLUSHED: dict[str, Any] = {
+    "strategy": "flush",
+    "max_tokens": 600,
+    "max_stm_token_ratio": 0.5,
+    "keep_recent_turns": KEPT_TURNS,
+    "blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}],
 }
 
 TURNS = (
@@ -57,3 +68,11 @@ TURNS = (
 )
 
 LAST_QUESTION = "Before I go: what do you know about me, and what do I have to do now?"
+
+LATER_QUESTIONS = (
+    "Hello again! Am I eligible for remote work, with my 2 years here?",
+    "Which form do I need to fill in?",
+    "May I work from Portugal?",
+    "What is my blood type?",
+)
+CORRECTIONS = ("I live in Hamburg.", "I moved to Bremen.")

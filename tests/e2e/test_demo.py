@@ -2,12 +2,13 @@ import re
 
 import pytest
 
+from benchmarks.demo_conversation import POLICY
 from tests.e2e.stack import Stack
 
 pytestmark = pytest.mark.e2e
 
 
-def test_the_demo_shows_the_window_fill_overflow_and_unfold(stack: Stack) -> None:
+def test_the_demo_shows_a_window_overflow_and_unfold_and_a_user_remembered(stack: Stack) -> None:
     shown = stack.run("benchmarks.demo")
     assert "\x1b" not in shown  # nobody watches: no colours
     bars = re.findall(r"^window +\[([=#.|]{50})\] +(\d+)/500 tokens", shown, re.MULTILINE)
@@ -22,3 +23,14 @@ def test_the_demo_shows_the_window_fill_overflow_and_unfold(stack: Stack) -> Non
     assert re.search(r"^user +CONVERSATION SUMMARY: User: Hi, I'm Sarah and I work in Marketing\.", shown, re.MULTILINE)
     assert "the first summary unfolded, messages 1-" in shown
     assert "word for word what was said" in shown
+    remembered = shown[shown.index("what leaves the window is remembered") :]
+    assert len(re.findall(r"^flushed +messages \d+-\d+ left the window", remembered, re.MULTILINE)) == 2
+    assert re.search(
+        r"^fact +Hi, I'm Sarah and I work in Marketing\.  \[message 1", remembered, re.MULTILINE
+    )
+    assert f"- {POLICY[:40]}" in remembered
+    assert len(re.findall(r"^source +\w+, message \d+ of sarah-\w+-first, found by ", remembered, re.MULTILINE)) >= 3
+    assert "(nothing is known of that)" in remembered
+    assert re.search(r"^residence version 2, current: I moved to Bremen\.", remembered, re.MULTILINE)
+    assert re.search(r"^residence version 1, superseded: I live in Hamburg\.", remembered, re.MULTILINE)
+    assert re.search(r"^listed +I moved to Bremen\.$", remembered, re.MULTILINE)

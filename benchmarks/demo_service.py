@@ -1,0 +1,43 @@
+"""The local stack's front door as the demo meets it."""
+
+import http.client
+import json
+import os
+from typing import Any
+from urllib.parse import urlsplit
+
+from infra import local, ministack, paths
+
+
+class Service:
+    """The front door. Whatever it refuses ends the demo with its own words."""
+
+    def __init__(self, url: str, key: str) -> None:
+        place = urlsplit(url)
+        self.url = url
+        self._base = place.path
+        self._key = key
+        self._connection = http.client.HTTPConnection(place.netloc, timeout=60)
+
+    def __call__(self, method: str, path: str, body: object = None) -> Any:
+        headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
+        text = None if body is None else json.dumps(body)
+        try:
+            self._connection.request(method, self._base + path, text, headers)
+            answer = self._connection.getresponse()
+            said = json.loads(answer.read())
+        except (OSError, http.client.HTTPException, ValueError) as error:
+            raise SystemExit(f"{self.url} does not answer as it should: {error!r}") from error
+        if answer.status >= http.HTTPStatus.BAD_REQUEST:
+            raise SystemExit(f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}")
+        return said
+
+
+def find_service() -> Service:
+    """The local stack, started if it does not run."""
+    told = paths.local_state() / "endpoint.json"
+    if ministack.running() is None or not told.is_file():
+        print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
+        local.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
+    said = json.loads(told.read_text())
+    return Service(said["url"], said["api_key"])
