@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import boto3
+import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
@@ -134,6 +135,7 @@ class OverTables(RememberedConversation):
         return Streamed(self.endpoint, Path(self.folder.name), faults=self.maybe_die, **memory)
 
 
+@pytest.mark.timeout(180)
 def test_in_any_order_of_crashes_and_faults_all_is_remembered_once(dynoxide_endpoint: str) -> None:
     machine: Any = partial(OverTables, dynoxide_endpoint)
-    run_state_machine_as_test(machine, settings=settings(max_examples=8, stateful_step_count=20))
+    run_state_machine_as_test(machine, settings=settings(max_examples=4, stateful_step_count=12))
