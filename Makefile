@@ -81,8 +81,11 @@ searches: setup ## What searches, end to end once more on a real OpenSearch (mak
 test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)
 
-bench: setup ## Measure cost, growth, cold start and sizes
+bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes (ARGS="retrieval": a part)
 	@$(PYTHON) -m benchmarks $(ARGS)
+
+cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices
+	@$(PYTHON) -m benchmarks cost $(ARGS)
 
 format: setup ## Let ruff repair what it can
 	@$(BIN)/ruff check --quiet --fix-only
@@ -151,5 +154,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e searches test-deep bench format \
+.PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e searches test-deep bench cost format \
 	synth api-key key redrive reindex lock clean

@@ -1,6 +1,6 @@
-"""Measures, prints, and after a whole run writes benchmarks/results.md.
+"""Measures, prints, and writes benchmarks/results.md: all of it, or the parts that were asked for.
 
-python -m benchmarks [append context peers cold race sizes] [--quick]
+python -m benchmarks [append context peers race cold sizes retrieval memory crowd service cost] [--quick] [--set PATH]
 """
 
 import argparse
@@ -12,12 +12,14 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import beside, cold, costs, growth, race, report, sizes
+from benchmarks import beside, cold, cost, costs, growth, local_stack, race, report, retrieval, retrieval_growth, sizes
 from benchmarks.conversation import QUICK_SIZES, SIZES
+from benchmarks.dataset import OURS as OUR_SET
+from benchmarks.dataset import Dataset, UnusableDataset, load
 from benchmarks.race import Course
 from benchmarks.report import Table
 from benchmarks.service import Place, place
-from infra import paths
+from infra import ministack, opensearch, paths
 
 OURS = ("pynamodb", "botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
 
@@ -25,9 +27,10 @@ OURS = ("pynamodb", "botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
 class Run:
     """One run: what several tables show is measured once."""
 
-    def __init__(self, at: Place, *, quick: bool) -> None:
+    def __init__(self, at: Place, dataset: Dataset, *, quick: bool) -> None:
         self._at = at
         self._quick = quick
+        endpoint = at.endpoint
         self.benchmarks: dict[str, Callable[[], list[Table]]] = {
             "append": lambda: [costs.append_table(self._figures)],
             "context": lambda: [costs.context_table(self._figures)],
@@ -35,6 +38,11 @@ class Run:
             "race": lambda: [race.table(at, course=Course(5, 5) if quick else Course(10, 20))],
             "cold": lambda: [cold.table(at, times=3 if quick else 7)],
             "sizes": lambda: [sizes.table()],
+            "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
+            "memory": lambda: retrieval_growth.growth(dataset, endpoint=endpoint, quick=quick),
+            "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
+            "service": lambda: local_stack.tables(quick=quick),
+            "cost": lambda: cost.tables(at, quick=quick),
         }
 
     @cached_property
@@ -51,17 +59,26 @@ class Run:
 
 def main() -> None:
     asked = _arguments()
+    try:
+        dataset = load(asked.set)
+    except UnusableDataset as error:
+        sys.exit(str(error))
     with place() as at:
-        run = Run(at, quick=asked.quick)
+        run = Run(at, dataset, quick=asked.quick)
         names = asked.names or list(run.benchmarks)
         unknown = set(names) - set(run.benchmarks)
         if unknown:
             sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(run.benchmarks)}.")
         print(f"{report.machine()}\n{_versions()}\n")
         tables = [table for name in names for table in _measured(name, run.benchmarks[name])]
-    if set(names) == set(run.benchmarks) and not asked.quick:
-        report.write(f"{report.machine()}. {_versions()}.", tables)
-        print(f"Written: {report.RESULTS.relative_to(Path.cwd())}")
+    if asked.quick or Path(asked.set) != OUR_SET:
+        return  # what such a run says stands in no results
+    where = f"{report.machine()}. {_versions()}."
+    if set(names) == set(run.benchmarks):
+        report.write(where, tables)
+    else:
+        report.amend(where, tables)
+    print(f"Written: {report.RESULTS.relative_to(Path.cwd())}")
 
 
 def _measured(name: str, benchmark: Callable[[], list[Table]]) -> Iterator[Table]:
@@ -79,8 +96,10 @@ def _measured(name: str, benchmark: Callable[[], list[Table]]) -> Iterator[Table
 
 
 def _versions() -> str:
-    engine = f"dynoxide {_engine_version()} (a file database)"
-    return ", ".join([f"Engine: {engine}", *(f"{name} {version(name)}" for name in OURS)])
+    engines = (
+        f"dynoxide {_engine_version()} (a file database), OpenSearch {opensearch.VERSION}, MiniStack {_ministack()}"
+    )
+    return ", ".join([f"Engines: {engines}", *(f"{name} {version(name)}" for name in OURS)])
 
 
 def _engine_version() -> str:
@@ -88,9 +107,15 @@ def _engine_version() -> str:
     return str(locked["packages"]["node_modules/@dynoxide/linux-x64"]["version"])
 
 
+def _ministack() -> str:
+    (line,) = (line for line in ministack.LOCK.read_text().splitlines() if line.startswith("ministack=="))
+    return line.removeprefix("ministack==").split()[0]
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=True)
-    parser.add_argument("names", nargs="*", help="append context peers race cold sizes (all of them)")
+    parser.add_argument("names", nargs="*", help="the parts to measure, as above; all of them if none is named")
+    parser.add_argument("--set", default=OUR_SET, help="another labelled set: a JSON file, or a folder of them")
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes")
     return parser.parse_args()
 

@@ -2,16 +2,17 @@
 
 import os
 import platform
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 RESULTS = Path(__file__).parent / "results.md"
 HEADING = """# Results
 
-Written whole by `make bench`; do not edit. CPU is the process's own time, not the clock's: it varies less with the
-machine's load than a duration does, and still varies. Counts (units, requests, messages kept) are exact, and tests
-hold them.
+Written by `make bench`, whole or part by part, and by `make cost`; do not edit. CPU is the process's own time, not the
+clock's: it varies less with the machine's load than a duration does, and still varies. Counts (units, requests,
+messages kept) are exact, and tests hold them.
 """
 Cell = str | float | int | None
 
@@ -49,7 +50,21 @@ def as_markdown(table: Table) -> str:
 
 
 def write(where: str, tables: Sequence[Table]) -> None:
+    """The results of a whole run."""
     RESULTS.write_text("\n".join([HEADING, where, "", *map(as_markdown, tables)]))
+
+
+def amend(where: str, tables: Sequence[Table]) -> None:
+    """The results of some parts in place of what stood there of them; the others stay, measured as the heading says."""
+    noted = [replace(table, notes=(*table.notes, where)) for table in tables]
+    RESULTS.write_text(amended(RESULTS.read_text(), {table.title: as_markdown(table) for table in noted}))
+
+
+def amended(results: str, sections: Mapping[str, str]) -> str:
+    """The results with these sections, by their titles; new ones come last."""
+    head, *found = re.split(r"^(?=## )", results, flags=re.MULTILINE)
+    kept = {section.splitlines()[0].removeprefix("## "): section.rstrip("\n") + "\n" for section in found}
+    return "\n".join([head.rstrip("\n") + "\n", *{**kept, **sections}.values()])
 
 
 def shown(cell: Cell) -> str:

@@ -1,4 +1,4 @@
-"""What models cost, at list prices: the one place where they are written down, with the day they were looked up."""
+"""What models, and AWS, cost at list prices: the one place where they are written down, with the day of each list."""
 
 from __future__ import annotations
 
@@ -20,6 +20,17 @@ PRICES: dict[str, tuple[float, float]] = {
     "o4-mini": (1.10, 4.40),
     "text-embedding-3-small": (0.02, 0.0),
     "text-embedding-3-large": (0.13, 0.0),
+}
+AWS_AS_OF = "2026-04-02"
+
+# US dollars in us-east-1, for a million of each: without free tiers, at the first step of every scale.
+AWS_PRICES: dict[str, float] = {
+    "http_api_requests": 1.00,  # of up to 512 KB
+    "lambda_requests": 0.20,
+    "lambda_gb_seconds": 13.3334,  # arm64
+    "dynamodb_writes": 0.625,  # write request units, on demand
+    "dynamodb_reads": 0.125,  # read request units, on demand
+    "sqs_requests": 0.40,  # standard queues, of up to 64 KB
 }
 NANO_USD = 1_000_000_000
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")

@@ -1,0 +1,194 @@
+"""What 1,000 turns cost at list prices: operations counted while a conversation goes through the service's handlers."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import logging
+import re
+import subprocess
+import sys
+import tempfile
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from palimpsest.domain.prices import AS_OF, AWS_AS_OF, AWS_PRICES
+
+from benchmarks.cost_models import EVERY, SUMMARY_WORDS, RecordingApi, Tokens, tokens_of
+from benchmarks.dataset import load
+from benchmarks.environments import environment
+from benchmarks.report import Cell, Table
+from benchmarks.service import Place
+from infra import paths
+from infra.app import use_bundled_node
+from infra.config import OPENAI, Choices
+from tests.contract.tables import memories_table, sessions_table, tenants_table
+
+STAGES = ("append", "context", "recall", "dispatch", "summarize", "extract", "embed")
+FUNCTION_OF = {"append": "sessions", "context": "memories", "recall": "memories"}
+TURNS, QUICK_TURNS, PER = 100, 20, 1_000
+WINDOW = 4_000  # tokens
+MODEL = Choices().chat_model
+COLUMNS = (
+    "stage", "API calls", "Lambda calls", "GB-s (estimate)", "write units", "read units", "SQS requests", "tokens in",
+    "tokens out", "US$ AWS", "US$ models", "US$",
+)  # fmt: skip
+WITHOUT = "No key for a model: summaries in the conversation's own sentences, memories by patterns, no vectors."
+WITH_MODEL = (
+    f"{MODEL} and {OPENAI.model}. Tokens in are counted in the requests that a stand-in for the server was sent, out in"
+    f" its answers: a summary of {SUMMARY_WORDS} words, a memory for every {EVERY} user messages."
+)
+WHOLE_CPU = 1_769  # MB of a function that has one
+SECONDS = 300
+KEY = "/benchmark/openai-api-key"
+WORKED = ("summarize", "extract", "embed")
+QUEUES = (*WORKED, "sweep", "reindex", "parked")
+
+
+def tables(place: Place, *, quick: bool) -> list[Table]:
+    turns = QUICK_TURNS if quick else TURNS
+    said = list(_turns(turns))
+    return [_table(place, said, has_model=has_model) for has_model in (False, True)]
+
+
+def _table(place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bool) -> Table:
+    counts, tokens = _counted(place, turns, has_model=has_model)
+    scale = PER / len(turns)
+    rows = [_row(stage, counts[stage], tokens.get(stage), scale) for stage in STAGES if stage in counts]
+    rows.append(["all", *(sum(float(row[place] or 0) for row in rows) for place in range(1, len(COLUMNS)))])
+    title = f"Cost of {PER:,} turns, {'with' if has_model else 'without'} a model"
+    return Table(
+        title, COLUMNS, [_shown(row) for row in rows], [*_notes(len(turns)), WITH_MODEL if has_model else WITHOUT]
+    )
+
+
+def _shown(row: Sequence[Cell]) -> list[Cell]:
+    """Dollars to a hundredth of a cent."""
+    return [f"{cell:.4f}" if name.startswith("US$") else cell for name, cell in zip(COLUMNS, row, strict=True)]
+
+
+def _notes(turns: int) -> Iterator[str]:
+    yield "A turn: two appends with a key, a context with three blocks of memory, one recall."
+    yield (
+        f"{turns} turns of the labelled set's English conversations, scaled; a window of {WINDOW:,} tokens; extraction"
+        " every 5 turns. After each call all that follows from it is worked off: no batch grows, the dearest case."
+    )
+    yield (
+        "Counted: requests, invocations, consumed units (dynoxide), sends, receives and deletes. Estimated: GB-s, from"
+        f" the CPU used here at the function's share of a whole one ({WHOLE_CPU:,} MB), or the clock if that is longer."
+    )
+    yield (
+        "Not in it: the wait for a model's answer, storage, logs, traffic, the authorizer (one call a minute and key),"
+        " the hours of a search domain."
+    )
+    yield f"List prices: AWS in us-east-1 of {AWS_AS_OF}, models of {AS_OF}."
+
+
+def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: float) -> list[Cell]:
+    gigabytes = memory_of(FUNCTION_OF.get(stage, stage)) / 1024
+    busy = max(count["cpu_ms"] * max(1.0, WHOLE_CPU / 1024 / gigabytes), count["clock_ms"]) / 1e3
+    used = {name: count.get(name, 0) for name in AWS_PRICES} | {"lambda_gb_seconds": busy * gigabytes}
+    aws = sum(AWS_PRICES[name] * amount for name, amount in used.items()) / 1e6
+    models = tokens.dollars if tokens else 0.0
+    names = ("http_api_requests", "lambda_requests", "lambda_gb_seconds", "dynamodb_writes", "dynamodb_reads",
+             "sqs_requests")  # fmt: skip
+    counted = [used[name] * scale for name in names]
+    read, written = (tokens.tokens_in, tokens.tokens_out) if tokens else (0, 0)
+    dollars = [aws * scale, models * scale, (aws + models) * scale]
+    return [stage, *(round(each) for each in counted), round(read * scale), round(written * scale),
+            *dollars]  # fmt: skip
+
+
+@cache
+def memory_of(function: str) -> int:
+    """MB, as the stack says."""
+    source = (paths.PROJECT / "infra" / "stack.py").read_text()
+    found = re.search(rf'_(?:function|worker)\(\s*"{function}",[^)]*?memory_mb=(\d+)', source)
+    if found is None:
+        raise RuntimeError(f"the stack says no memory of {function}")
+    return int(found[1])
+
+
+def _turns(count: int) -> Iterator[tuple[str, str, str]]:
+    """What users and agents of the set said to each other in English, pair by pair and over again, and a question."""
+    dataset = load()
+    spoken = [
+        (message.role, message.content)
+        for session in dataset.sessions()
+        if session.language == "en"
+        for message in session.messages
+        if message.role in ("user", "assistant") and message.content
+    ]
+    pairs = [(said, told) for (role, said), (other, told) in pairwise(spoken) if (role, other) == ("user", "assistant")]
+    questions = [question.question for question in dataset.questions]
+    for number in range(count):
+        yield *pairs[number % len(pairs)], questions[number % len(questions)]
+
+
+def _counted(
+    place: Place, turns: Sequence[tuple[str, str, str]], *, has_model: bool
+) -> tuple[Mapping[str, Mapping[str, float]], Mapping[str, Tokens]]:
+    """What each stage used: of AWS, and of the models."""
+    with tempfile.TemporaryDirectory() as folder, RecordingApi() as server, _local_aws() as aws:
+        queues = {name: _queue(aws, name) for name in QUEUES}
+        if has_model:
+            _boto("ssm", aws).put_parameter(Name=KEY, Value="benchmark", Type="SecureString")
+        told = {
+            **environment(place), "SESSIONS_TABLE": sessions_table(place.endpoint),
+            "MEMORIES_TABLE": memories_table(place.endpoint), "TENANTS_TABLE": tenants_table(place.endpoint),
+            "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": place.endpoint, "AWS_ENDPOINT_URL_SQS": aws,
+            "AWS_ENDPOINT_URL_SSM": aws, "OPENAI_KEY_PARAMETER": KEY, "OPENAI_BASE_URL": server.base_url,
+            "CHAT_MODEL": MODEL, "EMBEDDING_MODEL": OPENAI.model, "EMBEDDING_DIMENSION": str(OPENAI.dimension),
+            "SEARCH_URL": (Path(folder) / "index.sqlite").as_uri(),
+            **{f"{name.upper()}_QUEUE_URL": url for name, url in queues.items()},
+        }  # fmt: skip
+        asked = {"turns": turns, "window": WINDOW, **_pollers(told)}
+        done = subprocess.run(
+            [sys.executable, "-m", "benchmarks.cost_turns"], input=json.dumps(asked), env=told, cwd=paths.PROJECT,
+            check=False, capture_output=True, text=True, timeout=SECONDS,
+        )  # fmt: skip
+        if done.returncode != 0:
+            raise RuntimeError(f"the turns failed: {done.stderr.strip()[-2_000:]}")
+        answer = json.loads(done.stdout.splitlines()[-1])
+        return answer["counts"], tokens_of(server.recorded, answer["spans"])
+
+
+def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
+    """What the template has Lambda read: streams through filters, queues in batches."""
+    use_bundled_node()
+    from infra.stack import CHANGED_RECORDS, INDEXING, LINES, NEW_JOBS, NEW_MESSAGES, STREAM_BATCH
+
+    lines = LINES | INDEXING
+    queues = {name: {"url": told[f"{name.upper()}_QUEUE_URL"], "batch": lines[name].batch} for name in WORKED}
+    streams = {told["SESSIONS_TABLE"]: [NEW_JOBS, NEW_MESSAGES], told["MEMORIES_TABLE"]: [CHANGED_RECORDS]}
+    return {"queues": queues, "streams": streams, "stream_batch": STREAM_BATCH}
+
+
+@contextlib.contextmanager
+def _local_aws() -> Iterator[str]:
+    """Queues and parameters, in this process: their work is not the functions'."""
+    from moto.server import ThreadedMotoServer
+
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    server = ThreadedMotoServer("127.0.0.1", 0, verbose=False)
+    server.start()
+    try:
+        host, port = server.get_host_and_port()
+        yield f"http://{host}:{port}"
+    finally:
+        server.stop()
+
+
+def _queue(aws: str, name: str) -> str:
+    return str(_boto("sqs", aws).create_queue(QueueName=f"{name}-{uuid.uuid4().hex[:8]}")["QueueUrl"])
+
+
+def _boto(service: str, endpoint: str) -> Any:
+    import boto3
+
+    made: Any = boto3.client  # typed service by service
+    return made(service, endpoint_url=endpoint)

@@ -1,0 +1,104 @@
+"""A stand-in for the models' server that keeps what it is sent and when, and the tokens of that by stage."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import unescape
+from typing import Any
+
+from palimpsest.adapters.tiktoken_counter import TiktokenCounter
+from palimpsest.domain.prices import NANO_USD, cost
+
+from tests.doubles.openai_api import Request, Step
+from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
+
+SUMMARY_WORDS, EVERY, QUOTED = 150, 2, 80
+"""What it writes: a summary of so many words; one memory for every so many user messages, with so long a quote."""
+ENCODING = "o200k_base"
+Span = tuple[str, float, float]
+"""A stage, and when a call of it began and ended, by the machine's monotonic clock."""
+_SAID = re.compile(r'<message number="(\d+)" speaker="user"[^>]*>(.*?)</message>', re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Tokens:
+    """Of one stage's calls of one model: counted by tiktoken, in the very requests and answers."""
+
+    model: str
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Tokens) -> Tokens:
+        if self.model != other.model:
+            raise ValueError("tokens of two models")
+        calls, told = self.calls + other.calls, self.tokens_in + other.tokens_in
+        return Tokens(self.model, calls, told, self.tokens_out + other.tokens_out)
+
+    @property
+    def dollars(self) -> float:
+        nano = cost(self.model, tokens_in=self.tokens_in, tokens_out=self.tokens_out)
+        if nano is None:
+            raise LookupError(f"{self.model} has no price")
+        return nano / NANO_USD
+
+
+class RecordingApi(OpenAIEmbeddingsApi):
+    """`recorded` is what it was sent, with the moment."""
+
+    def __init__(self) -> None:
+        super().__init__(answer=answer)
+        self.recorded: list[tuple[float, Request]] = []
+
+    def _take(self, request: Request) -> Step:
+        self.recorded.append((time.monotonic(), request))
+        return super()._take(request)
+
+
+def answer(asked: Mapping[str, Any]) -> str:
+    """Memories in the users' own words where messages are to be extracted from, else the beginning of what was said."""
+    text = asked["messages"][-1]["content"]
+    conversation = text.rpartition("<conversation>")[2]
+    if said := _SAID.findall(conversation) if "response_format" in asked else []:
+        return json.dumps({"memories": [_memory(int(number), unescape(words)) for number, words in said[::EVERY]]})
+    return " ".join(text.split()[:SUMMARY_WORDS])
+
+
+def _memory(number: int, words: str) -> dict[str, Any]:
+    return {
+        "type": "fact", "content": words[:QUOTED], "messages": [number], "quote": words[:QUOTED], "topic": None,
+        "subject": "user", "keywords": words.split()[:3], "queries": [f"What about {words[:30]}?"],
+        "importance": 0.7, "confidence": 0.9,
+    }  # fmt: skip
+
+
+def tokens_of(recorded: Iterable[tuple[float, Request]], spans: Sequence[Span]) -> dict[str, Tokens]:
+    """By the stage in whose call each request came."""
+    found: dict[str, Tokens] = {}
+    for moment, request in recorded:
+        stage = next(stage for stage, begun, ended in spans if begun <= moment <= ended)
+        used = _tokens(request.body)
+        found[stage] = found.get(stage, Tokens(used.model)) + used
+    return found
+
+
+def _tokens(body: Mapping[str, Any]) -> Tokens:
+    if "input" in body:
+        return Tokens(body["model"], 1, sum(map(_count, body["input"])))
+    told = [message["content"] for message in body["messages"]]
+    told += [json.dumps(body["response_format"])] if "response_format" in body else []
+    return Tokens(body["model"], 1, sum(map(_count, told)), _count(answer(body)))
+
+
+def _count(text: str) -> int:
+    return _counter().count(text, ENCODING)
+
+
+@cache
+def _counter() -> TiktokenCounter:
+    return TiktokenCounter()

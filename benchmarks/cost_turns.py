@@ -1,0 +1,166 @@
+"""A conversation through the service's own handlers, in a process of its own: what each stage asks of AWS, counted.
+
+Streams are read, and queues worked off, after every call: nothing waits for a larger batch, which is the dearest case.
+The last line that it prints is the counts, as JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from benchmarks.measure import cost_of
+from benchmarks.meter import Meter, metered
+from benchmarks.service import body_of, event
+from tests.unit.api.gateway import LambdaContext
+
+FUNCTIONS = ("sessions", "memories", "dispatch", "summarize", "extract", "embed")
+BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
+USER, SESSION = "sarah", "turns"
+
+
+class Service:
+    """The functions, and between them streams and queues as Lambda's pollers serve them. `counts` go by stage, `spans`
+    say when each call of a stage began and ended.
+    """
+
+    def __init__(self, told: Mapping[str, Any]) -> None:
+        self.counts: dict[str, dict[str, float]] = defaultdict(lambda: defaultdict(float))
+        self.spans: list[tuple[str, float, float]] = []
+        with contextlib.redirect_stdout(Path(os.devnull).open("w")):
+            self._handlers = {name: importlib.import_module(f"functions.{name}.handler").handler for name in FUNCTIONS}
+        self._queues: Mapping[str, Mapping[str, Any]] = told["queues"]
+        self._sqs = _client("sqs")
+        self._batch: int = told["stream_batch"]
+        self._streams = [_Stream(table, filters) for table, filters in told["streams"].items()]
+
+    def call(self, stage: str, method: str, path: str, body: Mapping[str, Any], *, meter: Meter) -> Any:
+        """A request of the API, then everything that follows from it."""
+        by_sessions = path.startswith("/v1/sessions") and not path.endswith("/context")
+        self.counts[stage]["http_api_requests"] += 1
+        key = f"{stage}-{self.counts[stage]['http_api_requests']:.0f}" if stage == "append" else None
+        given = event(method, path, body, key=key)
+        answer = self._invoke(stage, "sessions" if by_sessions else "memories", given, meter=meter)
+        while self._follow(meter):
+            pass
+        return body_of(answer)
+
+    def _follow(self, meter: Meter) -> bool:
+        """One round of what streams and queues hold; whether they held anything."""
+        found = False
+        for stream in self._streams:
+            records = stream.read()
+            for start in range(0, len(records), self._batch):
+                self._invoke("dispatch", "dispatch", {"Records": records[start : start + self._batch]}, meter=meter)
+            self.counts["dispatch"]["sqs_requests"] += len(records)  # a message each
+            found |= bool(records)
+        for name, queue in self._queues.items():
+            found |= self._work(name, queue["url"], queue["batch"], meter=meter)
+        return found
+
+    def _work(self, name: str, url: str, batch: int, *, meter: Meter) -> bool:
+        told = self._sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=batch)
+        messages = told.get("Messages", [])
+        if not messages:
+            return False
+        failed = self._invoke(name, name, {"Records": [_sqs_record(each) for each in messages]}, meter=meter)
+        if failed["batchItemFailures"]:
+            raise RuntimeError(f"{name} failed: {failed}")
+        for each in messages:
+            self._sqs.delete_message(QueueUrl=url, ReceiptHandle=each["ReceiptHandle"])
+        self.counts[name]["sqs_requests"] += 2  # a receive and a delete of the batch
+        return True
+
+    def _invoke(self, stage: str, function: str, given: Mapping[str, Any], *, meter: Meter) -> Any:
+        begun = time.monotonic()
+        answer, cost = cost_of(lambda: self._handlers[function](given, LambdaContext()))
+        self.spans.append((stage, begun, time.monotonic()))
+        reading = meter.read()
+        count = self.counts[stage]
+        count["lambda_requests"] += 1
+        count["dynamodb_reads"] += reading.read_units
+        count["dynamodb_writes"] += reading.write_units
+        count["cpu_ms"] += cost.cpu
+        count["clock_ms"] += cost.clock
+        return answer
+
+
+class _Stream:
+    """A table's stream, from where it was last read, through the filters of the template."""
+
+    def __init__(self, table: str, filters: Sequence[Mapping[str, Any]]) -> None:
+        self._filters = filters
+        self._client = _client("dynamodbstreams")
+        arn = _client("dynamodb").describe_table(TableName=table)["Table"]["LatestStreamArn"]
+        (shard,) = self._client.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
+        self._at = self._client.get_shard_iterator(
+            StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON"
+        )["ShardIterator"]
+
+    def read(self) -> list[dict[str, Any]]:
+        answer = self._client.get_records(ShardIterator=self._at)
+        self._at = answer.get("NextShardIterator", self._at)
+        records = [json.loads(json.dumps(record, default=str)) for record in answer["Records"]]
+        return [record for record in records if any(matches(record, each) for each in self._filters)]
+
+
+def matches(record: Mapping[str, Any], pattern: Mapping[str, Any]) -> bool:
+    """Whether a stream record passes a filter of the kind that the template has: lists of texts, one of which it is."""
+    for name, wanted in pattern.items():
+        found = record.get(name)
+        if isinstance(wanted, Mapping):
+            if not isinstance(found, Mapping) or not matches(found, wanted):
+                return False
+        elif found not in wanted:
+            return False
+    return True
+
+
+def _sqs_record(message: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        "messageId": message["MessageId"],
+        "receiptHandle": message["ReceiptHandle"],
+        "body": message["Body"],
+        "attributes": {"ApproximateReceiveCount": "1"},
+        "messageAttributes": {},
+        "eventSource": "aws:sqs",
+    }
+
+
+def _client(service: str) -> Any:
+    import boto3
+
+    made: Any = boto3.client  # typed service by service
+    return made(service)
+
+
+def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Each turn: the user's message appended, a context with memory for it, the reply appended, one recall."""
+    from palimpsest.adapters.dynamodb.table import connected
+
+    service = Service(told)
+    path = f"/v1/sessions/{SESSION}"
+    with metered(connected(None, None).client) as meter:
+        memory = {"strategy": "summarize", "max_tokens": told["window"], "extract": "auto", "blocks": BLOCKS}
+        begun = {"session_id": SESSION, "user_id": USER, "memory": memory}
+        service.call("begin", "POST", "/v1/sessions", begun, meter=meter)
+        for said, replied, question in told["turns"]:
+            for role, text in (("user", said), ("assistant", replied)):
+                messages = {"messages": [{"role": role, "content": text}]}
+                service.call("append", "POST", f"{path}/messages", messages, meter=meter)
+                if role == "user":
+                    service.call("context", "POST", f"{path}/context", {"message": said}, meter=meter)
+            service.call("recall", "POST", f"/v1/users/{USER}/recall", {"query": question}, meter=meter)
+    return {"counts": service.counts, "spans": service.spans}
+
+
+if __name__ == "__main__":
+    print(json.dumps(talk(json.loads(sys.stdin.read()))))
