@@ -70,8 +70,9 @@ class Choices:
 
 
 def _local() -> Stage:
+    """Two workers of a kind at most: the local AWS unpacks the layers anew for each process that it starts."""
     return Stage(
-        name=LOCAL, wheels=on_this_machine(), https_only=False, sizes=Sizes(5, 2_000, 4_000), log_days=7,
+        name=LOCAL, wheels=on_this_machine(), https_only=False, sizes=Sizes(2, 2_000, 4_000), log_days=7,
         keeps_data=False, customer_key=False, search="embedded", domain=DomainSize("t3.small.search", 1, 10),
         embedding=ON_THIS_MACHINE,
     )  # fmt: skip
