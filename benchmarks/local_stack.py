@@ -103,7 +103,7 @@ def _throughput(stack: Stack, *, quick: bool) -> Table:
         "Requests on the local stack", ["request", *columns], rows,
         (
             NOTES,
-            "Warm: each connection was answered, then a second more. Health does nothing: it is the local AWS's own time.",
+            "Warm: each connection was answered, then a second more. Health does nothing: the local AWS's own time.",
             f"Sessions of up to {KEPT} messages; a recall looks among {KEPT} memories and their messages.",
         ),
     )  # fmt: skip
