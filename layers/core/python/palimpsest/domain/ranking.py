@@ -43,8 +43,8 @@ class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
     `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it.
-    `least_strength` is what the strongest candidate needs for any to be shown: its cosine, and `words_strength` for all
-    words of the question; a topic that the question names is enough.
+    `least_strength` is what the strongest candidate needs for any to be shown: its cosine, and `words_strength` times
+    the share of the question's words that it has; all of them are enough, and so is a topic that the question names.
     """
 
     fusion: Fusion = "minmax"
@@ -161,6 +161,8 @@ def _strength(each: Candidate, weights: Weights) -> float:
     """Of what is not indexed yet, so that its meaning is not known, the words stand for both."""
     cosine = max(0.0, each.found.get("vector", 0.0))
     near = cosine + weights.words_strength * each.coverage if _is_indexed(each) else each.coverage
+    if each.coverage >= 1:
+        near = max(near, weights.least_strength)
     return near + weights.least_strength * each.found.get("topic_key", 0.0)
 
 
