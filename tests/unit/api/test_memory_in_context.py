@@ -37,6 +37,15 @@ def test_get_brings_what_the_tables_hold(told: Client) -> None:
     assert "tools" not in context
 
 
+@pytest.mark.parametrize("budget", [160, 400, 4000])
+def test_messages_and_memory_keep_within_the_budget_together(told: Client, budget: int) -> None:
+    beside = told("GET", CONTEXT, query={"max_tokens": budget}).json["tokens"]
+    assert 0 < beside["memory"] <= budget - beside["context"]
+    told("PATCH", "/v1/sessions/new", {"memory": {"insert_into_system_prompt": True}})
+    within = told("GET", CONTEXT, query={"max_tokens": budget}).json["tokens"]
+    assert 0 < within["memory"] <= within["context"] <= budget
+
+
 def test_post_brings_what_resembles_the_message_too(told: Client, service: Service) -> None:
     context = told("POST", CONTEXT, {"message": "When do I see my dentist Molar?"}).json
     (match,) = [each for each in context["vector_matches"] if "Molar" in each["content"]]

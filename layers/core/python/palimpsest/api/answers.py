@@ -84,6 +84,7 @@ def context(given: Context, *, explain: bool = False) -> Json:
             "budget": given.budget,
             "window": given.head.tokens,
             "summary": given.fitted.summary_tokens,
+            "memory": given.memory.tokens,
         },
         "compaction": given.compaction,
         "degraded": list(given.degraded),

@@ -63,12 +63,17 @@ class Overflow(Answer):
 
 
 class ContextTokens(Answer):
-    """`context` weighs this answer's messages, `window` all that the window holds, `summary` the summary in it."""
+    """`context` weighs this answer's messages, `window` all that the window holds, `summary` the summary in it.
+
+    `memory` weighs the memory prompt: a part of `context` where it stands in the system message, else it comes on top.
+    Both together keep within the budget.
+    """
 
     context: int
     budget: int
     window: int
     summary: int
+    memory: int
 
 
 class Provenance(Answer):
