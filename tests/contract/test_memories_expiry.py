@@ -15,7 +15,8 @@ from palimpsest.domain.records import Record
 from palimpsest.domain.scope import Scope, UserScope
 from palimpsest.errors import CommitLost
 from palimpsest.ports.memories import MemoryCommit
-from palimpsest.usecases.expire import MOST_PLACES, Expire
+from palimpsest.usecases.expire import Expire
+from palimpsest.usecases.unsaying import MOST_PLACES
 
 from tests.contract.builders import NOW
 from tests.contract.conftest import MemoryStore

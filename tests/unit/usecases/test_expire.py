@@ -15,8 +15,9 @@ from palimpsest.domain.records import Record, Source
 from palimpsest.domain.times import seconds
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.ports.memories import MemoryCommit
-from palimpsest.usecases.expire import A_ROUND, AT_ONCE, MOST_PLACES, Expire
+from palimpsest.usecases.expire import A_ROUND, AT_ONCE, Expire
 from palimpsest.usecases.sweep import Sweep
+from palimpsest.usecases.unsaying import MOST_PLACES
 
 from tests.unit.usecases.memory_world import DAY, SARAH, TENANT, MemoryWorld, fact, message
 
