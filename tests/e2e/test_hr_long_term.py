@@ -1,0 +1,136 @@
+"""Sarah's window is flushed into her memory; a later conversation knows her. Without a model: in her own words."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+
+from benchmarks.demo_conversation import FLUSHED, KEPT_TURNS, POLICY, SYSTEM, TURNS
+from tests.e2e.stack import Client, Stack, eventually
+
+pytestmark = [pytest.mark.e2e, pytest.mark.searches]
+FIRST, LATER = "/v1/sessions/first", "/v1/sessions/later"
+ELIGIBLE = "Then you are eligible, Sarah: 2 years is well over the 6 months, and your review counts."
+SHE_HAS = "I joined 2 years ago"
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """The conversation as it went: what was said, and the jobs that made room."""
+
+    call: Client
+    said: list[dict[str, str]]
+    contexts: list[Any]
+    flushes: list[Any]
+
+
+@pytest.fixture(scope="module")
+def told(running: Stack) -> Told:
+    running.use_model(wanted=False)
+    call = running.client()
+    assert call("PUT", "/v1/static-facts/remote-work", {"content": POLICY}).status == 201
+    call("POST", "/v1/sessions", {"session_id": "first", "user_id": "sarah", "system": SYSTEM, "memory": FLUSHED})
+    said, contexts, flushes = [], [], []
+    for turn in TURNS:
+        for role, text in zip(("user", "assistant"), turn, strict=True):
+            said.append({"role": role, "content": text})
+            answer = call("POST", f"{FIRST}/messages", {"messages": said[-1:], "context": {}})
+            assert answer.status == 201, answer.text
+            contexts.append(answer.json["context"])
+            if answer.json["overflow"]:
+                flushes.append(call.job(answer.json["overflow"]["job_id"]))
+    call("POST", f"{FIRST}/end")
+    eventually(lambda: is_all_indexed(call, said))
+    return Told(call, said, contexts, flushes)
+
+
+def is_all_indexed(call: Client, said: list[dict[str, str]]) -> bool:
+    """Whether the last that was said, and all that was extracted, is found by meaning."""
+    jobs = call("GET", "/v1/jobs", query={"user_id": "sarah"}).json["jobs"]
+    asked = {"query": said[-1]["content"], "mode": "vector", "k": 100}
+    found = call("POST", "/v1/users/sarah/memories/search", asked)
+    total = call("GET", "/v1/users/sarah").json["memories"]["total"] + len(said)
+    return {job["state"] for job in jobs} == {"done"} and len(found.json.get("memories", ())) == total
+
+
+def recall(told: Told, query: str, **more: Any) -> Any:
+    answer = told.call("POST", "/v1/users/sarah/recall", {"query": query, **more})
+    assert (answer.status, answer.json["degraded"]) == (200, [])
+    return answer.json
+
+
+def later(told: Told, message: str) -> Any:
+    memory = {"strategy": "trim", "blocks": FLUSHED["blocks"], "auto_recall": True}
+    told.call("POST", "/v1/sessions", {"session_id": "later", "user_id": "sarah", "memory": memory})
+    context = told.call("POST", f"{LATER}/context", {"message": message}).json
+    assert context["degraded"] == []
+    return context
+
+
+def test_every_context_fits_while_the_window_is_flushed_behind_it(told: Told) -> None:
+    assert [(job["kind"], job["state"]) for job in told.flushes] == [("flush", "done")] * 2
+    for message, context in zip(told.said, told.contexts, strict=True):
+        assert context["tokens"]["context"] <= FLUSHED["max_tokens"]
+        assert context["messages"][-1] == message
+        assert context["degraded"] == []
+
+
+def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_is(told: Told) -> None:
+    context = told.call("POST", f"{FIRST}/context", {"message": "So am I eligible?"}).json
+    system, *recent, _ = context["messages"]
+    assert system["content"] == SYSTEM
+    assert recent == told.said[-len(recent) :]
+    assert 2 * KEPT_TURNS <= len(recent) < len(told.said)
+    memory = context["memory_prompt"]
+    assert memory.startswith(f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n")
+    assert "Sarah" in memory
+    assert "Marketing" in memory
+    assert SHE_HAS in memory
+    assert ELIGIBLE in memory  # as the assistant said it: only a model makes a fact of it
+    assert context["tokens"]["context"] <= FLUSHED["max_tokens"]
+
+
+def test_what_left_the_window_is_not_lost(told: Told) -> None:
+    assert [row["content"] for row in told.call.history("first")] == [each["content"] for each in told.said]
+    flushed = told.call("GET", f"{FIRST}/compactions").json["compactions"]
+    assert [(each["method"], each["summary"]) for each in flushed] == [("flush", None)] * len(told.flushes)
+
+
+def test_a_new_conversation_of_hers_knows_her_and_the_policy(told: Told) -> None:
+    context = later(told, "Hello again! So am I eligible?")
+    memory = context["memory_prompt"]
+    for known in (POLICY, "Marketing", SHE_HAS, ELIGIBLE):
+        assert known in memory
+    assert [tool["function"]["name"] for tool in context["tools"]] == ["search_memory_tool"]
+    tables = told.call("GET", f"{LATER}/context").json["memory_prompt"]
+    assert all(known in tables for known in (POLICY, "Marketing", SHE_HAS))
+
+
+@pytest.mark.parametrize(
+    ("question", "known"),
+    [
+        ("Which form do I need to fill in?", "HR-101"),
+        ("How much money is there for a chair?", "$300"),
+        ("May I work from abroad?", "2 weeks a year"),
+        ("How early must I ask to work in another country?", "30 days"),
+        ("What happens if my manager says no?", "apply again after 3 months"),
+        ("How many days a week may I work remotely?", "3 days a week"),
+        ("How long have I been with the company?", SHE_HAS),
+    ],
+)
+def test_what_she_was_told_is_recalled_weeks_later(told: Told, question: str, known: str) -> None:
+    found = recall(told, question, answer=True)
+    assert known in " ".join(row["content"] for row in found["memories"])
+    asked = {"arguments": {"query": question}, "tool_call_id": "call_1"}
+    assert known in told.call("POST", "/v1/users/sarah/tools/search_memory_tool", asked).json["content"]
+    assert known in later(told, question)["memory_prompt"]
+
+
+def test_somebody_else_sees_the_policy_and_nothing_of_hers(told: Told) -> None:
+    memory = {"blocks": FLUSHED["blocks"]}
+    told.call("POST", "/v1/sessions", {"session_id": "davids", "user_id": "david", "memory": memory})
+    asked = {"message": "Which form do I need to apply?"}
+    context = told.call("POST", "/v1/sessions/davids/context", asked).json
+    assert [fact["content"] for fact in context["static_facts"]] == [POLICY]
+    assert context["extracted_facts"] == context["vector_matches"] == []
+    assert told.call("POST", "/v1/users/david/recall", {"query": "Sarah"}).json["memories"] == []
