@@ -124,3 +124,9 @@ def test_metadata_that_claims_to_be_somebody_is_only_metadata(call: Client, serv
     assert (row["seq"], row["metadata"]) == (1, claims)
     assert list(service.world.sessions.state.partitions) == [("acme", "s")]
     assert call("GET", "/v1/sessions/s").json["user_id"] == "sarah"
+
+
+def test_a_problem_has_the_standards_title_on_every_python(call: Client) -> None:
+    refused = call("POST", "/v1/sessions", {})
+    too_large = call("POST", "/v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hm"}] * 51})
+    assert [answer.json["title"] for answer in (refused, too_large)] == ["Unprocessable Content", "Content Too Large"]

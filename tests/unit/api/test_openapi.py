@@ -13,6 +13,7 @@ from palimpsest.api.app import resolver
 from palimpsest.api.openapi import ANSWERS, EXAMPLES, ROUTERS, description, written
 
 from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
 
 DESCRIPTION = description()
 
@@ -56,6 +57,45 @@ def test_every_operation_says_what_it_is_and_how_it_fails() -> None:
         assert set(map(str, ANSWERS[operation["operationId"]])) <= set(operation["responses"])
         for parameter in operation.get("parameters", ()):
             assert parameter["description"], (path, method, parameter["name"])
+
+
+def test_every_body_and_every_answer_has_an_example() -> None:
+    components = DESCRIPTION["components"]
+    for path, method, operation in operations():
+        for answer in operation["responses"].values():
+            named = components["responses"][answer["$ref"].split("/")[-1]] if "$ref" in answer else answer
+            assert all("example" in content for content in named["content"].values()), (path, method)
+        if body := operation.get("requestBody"):
+            name = body["content"]["application/json"]["schema"]["$ref"].split("/")[-1]
+            assert components["schemas"][name]["examples"], name
+
+
+def test_a_link_gives_its_target_everything_that_its_path_names() -> None:
+    by_name = {operation["operationId"]: operation for _, _, operation in operations()}
+    links = [
+        (name, link)
+        for name, operation in by_name.items()
+        for answer in operation["responses"].values()
+        for link in answer.get("links", {}).values()
+    ]
+    assert {"create_session", "append_messages", "delete_session", "save_memories"} <= {name for name, _ in links}
+    for name, link in links:
+        taken = by_name[link["operationId"]]["parameters"]
+        named = {parameter["name"] for parameter in taken if parameter["in"] == "path"}
+        assert set(link["parameters"]) == named, (name, link)
+
+
+def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
+    call.append("s", "hello")
+    call.save("likes tea")
+    filled = {"session_id": "s", "user_id": "sarah", "memory_id": "mem_0", "fact_id": "f", "name": "search_memory_tool"}
+    bodies = 0
+    for path, method, operation in operations():
+        if body := operation.get("requestBody"):
+            answer = call(method.upper(), path.format_map(filled))
+            assert (answer.status in (400, 422)) == body["required"], (path, method, answer.text)
+            bodies += 1
+    assert bodies >= 16
 
 
 @pytest.mark.parametrize(

@@ -30,6 +30,18 @@ def test_what_is_not_said_goes_back_to_the_built_in_default(call: Client) -> Non
     assert call("PUT", SETTINGS, {}).json == BUILT_IN
 
 
+def test_a_put_without_a_body_is_refused_and_changes_nothing(call: Client) -> None:
+    for_ever: dict[str, Any] = {"memory": {}, "retention_days": None, "memory_days": None}
+    call("PUT", SETTINGS, for_ever)
+    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})
+    for path in (SETTINGS, "/v1/sessions/s"):
+        for raw in (None, "", " "):
+            answer = call("PUT", path, raw=raw)
+            assert (answer.status, answer.json["code"]) == (400, "missing_body")
+    assert call("GET", SETTINGS).json == for_ever
+    assert call("GET", "/v1/sessions/s").json["system"] == "Be brief."
+
+
 def test_settings_are_the_tenants_own(call: Client, service: Service) -> None:
     call("PUT", SETTINGS, {"retention_days": 7})
     assert service.client(tenant="other")("GET", SETTINGS).json["retention_days"] == 30

@@ -17,6 +17,7 @@ from pydantic import (
     Tag,
     model_validator,
 )
+from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
@@ -48,7 +49,8 @@ def _rfc3339(value: str) -> str:
     return value
 
 
-Id = Annotated[str, AfterValidator(_id), Field(json_schema_extra={"pattern": f"^{ID_PATTERN}$"})]
+LIKE_AN_ID: JsonDict = {"pattern": f"^{ID_PATTERN}$"}
+Id = Annotated[str, AfterValidator(_id), Field(json_schema_extra=LIKE_AN_ID)]
 Timestamp = Annotated[str, AfterValidator(_rfc3339), Field(json_schema_extra={"format": "date-time"})]
 Metadata = Annotated[dict[str, Any], Field(max_length=64)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]

@@ -130,7 +130,7 @@ ANSWERS: dict[str, Json] = {
     "Health": {"status": "ok", "stage": "prod"},
     "Problem": {
         "type": "urn:palimpsest:problem:invalid",
-        "title": "Unprocessable Entity",
+        "title": "Unprocessable Content",
         "status": 422,
         "detail": "The request breaks the schema: messages.0.content: is required",
         "code": "invalid",

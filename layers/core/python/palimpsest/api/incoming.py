@@ -57,16 +57,19 @@ def _decoded(segment: str, named: str) -> str:
 def guarded(event: Mapping[str, Any], *, method: str, path: str) -> dict[str, Any]:
     """The event as the routes may see it: path and body decoded, the body JSON whatever its Content-Type says.
 
-    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `invalid_json`, `invalid_unicode`), and parses nothing.
+    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`, `invalid_unicode`),
+    and parses nothing.
     """
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
     body = _body(event, headers) if method in WITH_BODY else None
+    if method == "PUT" and not body:
+        raise BadRequest("A PUT says all that shall hold: send it, {} for the defaults.", code="missing_body")
     return {
         **event,
         "rawPath": path,
         "requestContext": {**event["requestContext"], "stage": "$default"},
         "headers": {**headers, "content-type": "application/json"},
-        "body": body,
+        "body": None if body is None else body or "{}",
         "isBase64Encoded": False,
     }
 
@@ -74,7 +77,7 @@ def guarded(event: Mapping[str, Any], *, method: str, path: str) -> dict[str, An
 def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
     if headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
         raise BadRequest("Send the body as it is: no Content-Encoding is understood.", code="unsupported_encoding")
-    body = event.get("body") or "{}"
+    body = event.get("body") or ""
     is_encoded = bool(event.get("isBase64Encoded"))
     if len(body) > (MAX_BYTES * 4 // 3 + 4 if is_encoded else MAX_BYTES):
         raise _too_large()
@@ -87,7 +90,7 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
         raise BadRequest("The body is not base64.", code="invalid_json") from error
     if len(raw) > MAX_BYTES:
         raise _too_large()
-    return text if text.strip() else "{}"
+    return text.strip() and text
 
 
 def _too_large() -> TooLarge:

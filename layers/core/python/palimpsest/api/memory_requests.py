@@ -8,7 +8,8 @@ from datetime import datetime
 from math import isfinite
 from typing import Annotated, Any
 
-from pydantic import AfterValidator, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic.config import JsonDict
 
 from palimpsest.api.chat import Id, Timestamp
 from palimpsest.api.requests import Closed, WaitSeconds
@@ -49,9 +50,12 @@ def _scalar(value: Any) -> Scalar:
     return value
 
 
-Content = Annotated[str, Field(max_length=MAX_CONTENT), AfterValidator(says_something)]
+SAYING_SOMETHING: JsonDict = {"pattern": r"\S"}
+Content = Annotated[
+    str, Field(max_length=MAX_CONTENT, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)
+]
 TopicKey = Annotated[str, Field(max_length=1_000), AfterValidator(_topic)]
-Subject = Annotated[str, Field(max_length=200), AfterValidator(says_something)]
+Subject = Annotated[str, Field(max_length=200, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]
 Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
@@ -105,6 +109,8 @@ class NewMemories(Closed):
 
 class MemoryChange(Closed):
     """What is said changes, the rest stays. New content makes a new version of the memory, under another id."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     content: Content | None = None
     importance: Share | None = None

@@ -14,6 +14,7 @@ from pydantic.json_schema import models_json_schema
 from palimpsest.api import documents, examples, job_documents, memory_documents, memory_examples, problems, routes
 from palimpsest.api import memory_routes as long_term
 from palimpsest.api.app import resolver
+from palimpsest.api.links import links
 
 Json = dict[str, Any]
 ROUTERS = (*routes.ROUTERS, *long_term.ROUTERS)
@@ -88,6 +89,11 @@ OPEN: dict[str, tuple[str, str, str]] = {
     "/v1/openapi.json": ("openapi", "This description", "application/json"),
     "/v1/docs": ("docs", "This description as a page", "text/html"),
 }
+OPEN_CONTENT: dict[str, Json] = {
+    "health": {"schema": {"$ref": f"{SCHEMAS}Health"}, "example": EXAMPLES["Health"]},
+    "openapi": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}},
+    "docs": {"schema": {"type": "string"}, "example": "<!DOCTYPE html>…"},
+}
 
 
 def description() -> Json:
@@ -100,6 +106,8 @@ def description() -> Json:
     for methods in made["paths"].values():
         for method, operation in methods.items():
             operation["responses"] = _responses(operation, method, has_body="requestBody" in operation)
+            if body := operation.get("requestBody"):
+                body["required"] = method == "put" or _must_say_something(body, schemas)
     return {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": VERSION, "description": DESCRIPTION, "license": {"name": "Apache-2.0"}},
@@ -115,9 +123,15 @@ def description() -> Json:
     }
 
 
+def _must_say_something(body: Json, schemas: Json) -> bool:
+    """A body that may be `{}` may be left out."""
+    shape = schemas[body["content"]["application/json"]["schema"]["$ref"].removeprefix(SCHEMAS)]
+    return "required" in shape or "minProperties" in shape
+
+
 def _responses(operation: Mapping[str, Any], method: str, *, has_body: bool) -> Json:
     name = operation["operationId"]
-    given = {str(status): _answer(status, models) for status, models in ANSWERS[name].items()}
+    given = {str(status): _answer(status, models) | _links(name) for status, models in ANSWERS[name].items()}
     refused = {str(status): _ref(f"Problem{status}") for status in _refusals(operation, method, has_body=has_body)}
     return given | dict(sorted((refused | {"401": _ref("Gateway401"), "429": _ref("Gateway429")}).items()))
 
@@ -145,21 +159,26 @@ def _answer(status: int, models: str) -> Json:
     return answer
 
 
+def _links(name: str) -> Json:
+    return {"links": found} if (found := links(name)) else {}
+
+
 def _problem(status: int) -> Json:
     content = {"schema": {"$ref": f"{SCHEMAS}Problem"}, "example": EXAMPLES["Problem"] | _like(status)}
-    return {"description": HTTPStatus(status).phrase, "content": {problems.CONTENT_TYPE: content}}
+    return {"description": problems.title(HTTPStatus(status)), "content": {problems.CONTENT_TYPE: content}}
 
 
 def _like(status: int) -> Json:
     found = next((kind for kind, known in problems.STATUS.items() if known == status), None)
     if status == HTTPStatus.UNPROCESSABLE_ENTITY:
         return {}
-    code = found.code if found else HTTPStatus(status).phrase.lower().replace(" ", "_")
+    code = found.code if found else problems.INTERNAL_ERROR
+    title = problems.title(HTTPStatus(status))
     return {
         "type": f"urn:palimpsest:problem:{code}",
-        "title": HTTPStatus(status).phrase,
+        "title": title,
         "status": status,
-        "detail": HTTPStatus(status).description or HTTPStatus(status).phrase,
+        "detail": title,
         "code": code,
         "retryable": bool(found and found.retryable),
         "errors": [],
@@ -196,12 +215,10 @@ def _document(name: str) -> type[BaseModel]:
 def _open_paths() -> Json:
     paths = {}
     for path, (name, summary, kind) in OPEN.items():
-        content: Json = {"schema": {"type": "string"} if kind == "text/html" else {"type": "object"}}
-        if name == "health":
-            content = {"schema": {"$ref": f"{SCHEMAS}Health"}, "example": EXAMPLES["Health"]}
-        answer = {"description": summary, "content": {kind: content}}
+        answer = {"description": summary, "content": {kind: OPEN_CONTENT[name]}}
         operation = {"operationId": name, "summary": summary, "description": "No key is needed.", "tags": ["site"]}
-        paths[path] = {"get": operation | {"security": [], "responses": {"200": answer}}}
+        responses = {"200": answer, "429": _ref("Gateway429")}
+        paths[path] = {"get": operation | {"security": [], "responses": responses}}
     return paths
 
 

@@ -45,7 +45,13 @@ STATUS: dict[type[PalimpsestError], HTTPStatus] = {
     CommitLost: HTTPStatus.SERVICE_UNAVAILABLE,
     ModelFailed: HTTPStatus.SERVICE_UNAVAILABLE,
 }
+TITLES = {
+    HTTPStatus.REQUEST_ENTITY_TOO_LARGE: "Content Too Large",
+    HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content",
+}
+"""RFC 9110's names where Python has others before 3.13."""
 RETRY_AFTER = "1"  # seconds, with every answer that may be tried again
+INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
 MAX_ERRORS = 20
 MAX_FIELD = 200  # characters of a field's path: its end is the caller's own text
@@ -76,7 +82,7 @@ class Problem:
     def body(self, request_id: str) -> str:
         said = {
             "type": f"urn:palimpsest:problem:{self.code}",
-            "title": self.status.phrase,
+            "title": title(self.status),
             "status": self.status.value,
             "detail": self.detail,
             "code": self.code,
@@ -87,12 +93,16 @@ class Problem:
         return json.dumps({**said, **self.more}, separators=(",", ":"))
 
 
+def title(status: HTTPStatus) -> str:
+    return TITLES.get(status, status.phrase)
+
+
 def problem(error: Exception) -> Problem:
     """The problem that an error is. What nobody expected says nothing of itself."""
     if isinstance(error, RequestValidationError):
         return problem(refusal(error.errors()))
     if not isinstance(error, PalimpsestError):
-        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, "internal_error", "Something went wrong on our side.")
+        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side.")
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     return Problem(
         status,

@@ -7,14 +7,14 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field
 
 from palimpsest.api.chat import ChatMessage, Id, Timestamp
-from palimpsest.api.memory_requests import Filter, instant, says_something
+from palimpsest.api.memory_requests import SAYING_SOMETHING, Filter, instant, says_something
 from palimpsest.api.requests import Closed, WaitSeconds
 from palimpsest.usecases.ingest import MAX_TRANSCRIPT
 from palimpsest.usecases.recall_request import DEFAULT_K, EVERY_TYPE, RecallFilter, RecallRequest, ResultType
 
 MAX_QUERY = 2_000  # characters
 
-Query = Annotated[str, Field(max_length=MAX_QUERY), AfterValidator(says_something)]
+Query = Annotated[str, Field(max_length=MAX_QUERY, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)]
 K = Annotated[int, Field(ge=1, le=100, description="The most that is answered")]
 
 

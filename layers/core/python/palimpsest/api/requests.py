@@ -132,6 +132,8 @@ class ExtractRequest(Closed):
 class ForgetSessionsRequest(Closed):
     """At least one limit: which sessions."""
 
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
     user_id: Annotated[Id | None, Field(description="Only this user's")] = None
     agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
     status: Annotated[Literal["active", "ended"] | None, Field(description="Only those in this state")] = None

@@ -7,10 +7,11 @@ from typing import Annotated, Literal
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from aws_lambda_powertools.event_handler.router import APIGatewayHttpRouter
 
+from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.requests import LONGEST_WAIT
 
-UserId = Annotated[str, Path(description="Id of the user")]
-SessionId = Annotated[str, Path(description="Id of the session")]
+UserId = Annotated[str, Path(description="Id of the user", json_schema_extra=LIKE_AN_ID)]
+SessionId = Annotated[str, Path(description="Id of the session", json_schema_extra=LIKE_AN_ID)]
 Limit = Annotated[int, Query(ge=1, le=100, description="The most that a page holds; one of large items may hold less")]
 Cursor = Annotated[str | None, Query(max_length=2_000, description="`next_cursor` of the page before")]
 Order = Annotated[Literal["asc", "desc"], Query(description="Oldest or newest first")]

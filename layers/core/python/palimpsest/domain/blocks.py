@@ -14,7 +14,7 @@ STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
 
 
 class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
 
 class StaticBlock(_Block):

@@ -23,12 +23,12 @@ class _Strategy(BaseModel):
     session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=MIN_SYSTEM_ROOM, le=10_000_000)
     model: str | None = Field(None, min_length=1, max_length=128)
     reserve_tokens: int = Field(DEFAULT_RESERVE, ge=0)
-    blocks: tuple[Block, ...] = ()
+    blocks: tuple[Block, ...] = Field((), strict=False)  # JSON has lists
     insert_into_system_prompt: bool = False
     auto_recall: bool = False
     extract: Literal["auto", "manual"] = "auto"
@@ -117,7 +117,7 @@ class Flush(_Strategy):
     strategy: Literal["flush"]
     max_stm_token_ratio: float = Field(0.5, gt=0, le=1)
     keep_recent_turns: int = Field(5, ge=1, le=1_000)
-    blocks: tuple[Block, ...] = ALL_BLOCKS
+    blocks: tuple[Block, ...] = Field(ALL_BLOCKS, strict=False)
 
     @model_validator(mode="after")
     def _somewhere_to_store(self) -> Self:

@@ -10,10 +10,11 @@ from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import Field
 
 from palimpsest.api import cursors, memory_answers
 from palimpsest.api.call import call
-from palimpsest.api.chat import Timestamp
+from palimpsest.api.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.memory_requests import MemoryChange, NewMemories, change, instant, statement
 from palimpsest.api.memory_terms import read_terms
 from palimpsest.api.outgoing import answered, fitting, paged
@@ -25,7 +26,7 @@ from palimpsest.usecases.manage_memories import Where
 
 router = new_router()
 TAGS = ["memories"]
-MemoryId = Annotated[str, Path(description="Id of the memory")]
+MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra=LIKE_AN_ID)]
 
 
 @router.post(
@@ -67,10 +68,14 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     created_after: Annotated[Timestamp | None, Query(description="Only what was saved then or later")] = None,
     created_before: Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")] = None,
     subject: Annotated[str | None, Query(max_length=200, description="Only what is about this, exactly")] = None,
-    session_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
-    agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
+    session_id: Annotated[
+        str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
+    ] = None,
+    agent_id: Annotated[
+        str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)
+    ] = None,
     metadata: Annotated[
-        list[str] | None,
+        list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
         Query(description="Only what has all these terms, as `name=value`; a number, true or false counts as one"),
     ] = None,
     limit: Limit = DEFAULT_LIMIT,

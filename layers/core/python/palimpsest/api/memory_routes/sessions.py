@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from palimpsest.api import answers, cursors
 from palimpsest.api.call import call
+from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.outgoing import answered, fitting
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, new_router
 from palimpsest.domain.scope import checked_id
@@ -28,8 +29,8 @@ router = new_router()
     tags=["sessions"],
 )
 def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
-    user_id: Annotated[str | None, Query(description="Only this user's")] = None,
-    agent_id: Annotated[str | None, Query(description="Only this agent's")] = None,
+    user_id: Annotated[str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)] = None,
+    agent_id: Annotated[str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)] = None,
     status: Annotated[Literal["active", "ended"] | None, Query(description="Only those in this state")] = None,
     q: Annotated[str | None, Query(min_length=1, max_length=1_000, description="Words that were said")] = None,
     limit: Limit = DEFAULT_LIMIT,

@@ -10,13 +10,14 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 
 from palimpsest.api import memory_answers
 from palimpsest.api.call import call
+from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.outgoing import answered
 from palimpsest.api.recall_requests import StaticFactBody
 from palimpsest.api.routing import new_router
 
 router = new_router()
 TAGS = ["static facts"]
-FactId = Annotated[str, Path(description="Id of the fact, chosen by the tenant")]
+FactId = Annotated[str, Path(description="Id of the fact, chosen by the tenant", json_schema_extra=LIKE_AN_ID)]
 
 
 @router.get(

@@ -8,6 +8,7 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from palimpsest.api.call import call
+from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.outgoing import answered
 from palimpsest.api.recall_requests import ToolCallBody
 from palimpsest.api.routing import UserId, new_router
@@ -42,7 +43,9 @@ def list_tools(
     tags=TAGS,
 )
 def call_tool(
-    user_id: UserId, name: Annotated[str, Path(description="Name of the tool")], body: ToolCallBody
+    user_id: UserId,
+    name: Annotated[str, Path(description="Name of the tool", json_schema_extra=LIKE_AN_ID)],
+    body: ToolCallBody,
 ) -> Response[str]:
     if name != NAME:
         raise NotFound("There is no such tool.", code="tool_not_found")

@@ -9,6 +9,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from palimpsest.api import answers, cursors
 from palimpsest.api.call import call
+from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.outgoing import accepted, answered, fitting, shown_job
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, Wait, new_router
 from palimpsest.domain.jobs import JobState
@@ -16,7 +17,7 @@ from palimpsest.domain.scope import checked_id
 
 router = new_router()
 TAGS = ["jobs"]
-JobId = Annotated[str, Path(description="Id of the job")]
+JobId = Annotated[str, Path(description="Id of the job", json_schema_extra=LIKE_AN_ID)]
 
 
 @router.get(
@@ -30,8 +31,10 @@ JobId = Annotated[str, Path(description="Id of the job")]
     tags=TAGS,
 )
 def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
-    user_id: Annotated[str | None, Query(description="Of this user; this or a session must be named")] = None,
-    session_id: Annotated[str | None, Query(description="Of this session")] = None,
+    user_id: Annotated[
+        str | None, Query(description="Of this user; this or a session must be named", json_schema_extra=LIKE_AN_ID)
+    ] = None,
+    session_id: Annotated[str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)] = None,
     state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,

@@ -10,6 +10,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Header, Query
 
 from palimpsest.api import answers
 from palimpsest.api.call import call
+from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.contexts import answered_with_context
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
@@ -37,7 +38,9 @@ KEY = "Idempotency-Key"
 def append_messages(
     session_id: SessionId,
     body: AppendRequest,
-    idempotency_key: Annotated[str | None, Header(alias=KEY, description="Makes it repeatable for a day")] = None,
+    idempotency_key: Annotated[
+        str | None, Header(alias=KEY, description="Makes it repeatable for a day", json_schema_extra=LIKE_AN_ID)
+    ] = None,
 ) -> Response[str]:
     if body.context is not None:
         call().caller.require("read")
