@@ -6,7 +6,7 @@ import pytest
 
 from tests.e2e.stack import Client, eventually
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.searches]
 USER = "/v1/users/sarah"
 
 

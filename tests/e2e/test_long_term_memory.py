@@ -7,7 +7,7 @@ import pytest
 
 from tests.e2e.stack import Answer, Client, Stack, eventually
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.searches]
 SARAH = "/v1/users/sarah"
 SAID = (
     ("user", "Hello! I'm Sarah from Marketing."),

@@ -13,7 +13,7 @@ from infra.reindex import Reindex
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 from tests.e2e.stack import Client, Stack, eventually
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.searches]
 REINDEX_SECONDS = 120
 NEWER = {"EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_DIMENSION": "256"}
 
