@@ -3,6 +3,7 @@ there.
 """
 
 import os
+import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,14 +28,15 @@ def openai_api() -> Iterator[OpenAIApi]:
 def running(openai_api: OpenAIApi) -> Iterator[Stack]:
     if (reason := opensearch.missing()) and os.environ.get("SEARCH") == "opensearch":
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
-    with tempfile.TemporaryDirectory(prefix="stack-", ignore_cleanup_errors=True) as folder:
-        Path(folder).chmod(0o755)  # OpenSearch refuses to run as root, and finds its data as somebody else
-        stack = Stack(Path(folder), openai_api.base_url)
-        try:
-            stack.start()
-            yield stack
-        finally:
-            stack.kill()
+    folder = Path(tempfile.mkdtemp(prefix="stack-"))
+    folder.chmod(0o755)  # OpenSearch refuses to run as root, and finds its data as somebody else
+    stack = Stack(folder, openai_api.base_url)
+    try:
+        stack.start()
+        yield stack
+    finally:
+        stack.kill()
+        subprocess.Popen(["rm", "-rf", folder])  # the layers of every process: nobody waits a minute for that
 
 
 @pytest.fixture
