@@ -36,7 +36,7 @@ reset: $(DONE)/infra ## Stop it and forget what it stores
 logs: $(DONE)/infra ## Follow the functions' logs
 	@$(PYTHON) -m infra.local logs
 
-demo: setup ## Watch a conversation overflow its window, be summarized and be unfolded again
+demo: setup ## Watch a window overflow and be unfolded, another be flushed, and a new conversation recall it
 	@$(PYTHON) -m benchmarks.demo
 
 ## Check it
