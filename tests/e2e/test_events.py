@@ -93,10 +93,12 @@ def function(request: pytest.FixtureRequest, aws: dict[str, str]) -> Iterator[tu
 
 
 def samples(function: str) -> list[Path]:
-    """A function's events; the one that begins the session of the others first, the one that deletes it last."""
+    """A function's events; the one that begins the session of the others first, those that delete what they are about
+    last.
+    """
     found = sorted((EVENTS / function).glob("*.json"))
     assert found, f"{function} has no event"
-    return sorted(found, key=lambda path: (path.stem == "delete", path.stem != "append"))
+    return sorted(found, key=lambda path: (path.stem in ("delete", "forget", "erase"), path.stem != "append"))
 
 
 def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emulated]) -> None:
