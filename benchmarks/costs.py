@@ -34,6 +34,7 @@ def append_table(figures: Figures) -> Table:
         "Append of one message", _columns(figures), rows,
         (
             "Through the function's handler: event, validation, routing, tokens, transaction, answer, log line.",
+            "Reads: the head, the user's epoch, and the extraction that stays pending here, as no worker runs beside.",
             f"One append in {FOLDED_AT - WINDOW + 1} makes room: past {FOLDED_AT} messages, down to {WINDOW}.",
             f"A turn is two messages of {len(said(0)[1])} bytes. A key takes {key} bytes more, for 25 hours.",
             "Growth is k in cost ~ messages^k; the goal is 0.05 at most.",
