@@ -4,14 +4,12 @@ there.
 
 import os
 import subprocess
-import tempfile
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.doubles.openai_api import OpenAIApi
-from tests.e2e.stack import Client, Stack
+from tests.e2e.stack import Client, Stack, folder_of_its_own
 from tests.engines import npm, opensearch
 
 SUMMARY = "Sarah from Marketing asks about remote work; she has form HR-101."
@@ -28,15 +26,13 @@ def openai_api() -> Iterator[OpenAIApi]:
 def running(openai_api: OpenAIApi) -> Iterator[Stack]:
     if (reason := opensearch.missing()) and os.environ.get("SEARCH") == "opensearch":
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
-    folder = Path(tempfile.mkdtemp(prefix="stack-"))
-    folder.chmod(0o755)  # OpenSearch refuses to run as root, and finds its data as somebody else
-    stack = Stack(folder, openai_api.base_url)
+    stack = Stack(folder_of_its_own(), openai_api.base_url)
     try:
         stack.start()
         yield stack
     finally:
         stack.kill()
-        subprocess.Popen(["rm", "-rf", folder])  # the layers of every process: nobody waits a minute for that
+        subprocess.Popen(["rm", "-rf", stack.folder])  # the layers of every process: nobody waits a minute for that
 
 
 @pytest.fixture

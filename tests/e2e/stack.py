@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 import uuid
 from collections.abc import Callable, Mapping
@@ -131,6 +132,13 @@ class Client:
             if page["next_cursor"] is None:
                 return rows
             query["cursor"] = page["next_cursor"]
+
+
+def folder_of_its_own() -> Path:
+    """Where OpenSearch finds its data too: it refuses to run as root, and runs as somebody else then."""
+    folder = Path(tempfile.mkdtemp(prefix="stack-"))
+    folder.chmod(0o755)
+    return folder
 
 
 @dataclass

@@ -16,6 +16,7 @@ from typing import Any
 import pytest
 
 from infra import paths
+from tests.e2e.stack import folder_of_its_own
 from tests.engines.loopback import free_port
 
 pytestmark = pytest.mark.e2e
@@ -60,8 +61,8 @@ class Local:
 
 
 @pytest.fixture(scope="module")
-def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Local]:
-    stack = Local(tmp_path_factory.mktemp("local"))
+def local() -> Iterator[Local]:
+    stack = Local(folder_of_its_own())
     try:
         yield stack
     finally:
