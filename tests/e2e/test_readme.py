@@ -38,7 +38,8 @@ def clone(tmp_path: Path) -> Iterator[Path]:
 
 
 def run(project: Path, commands: str, **more: str) -> str:
-    told = {name: value for name, value in os.environ.items() if not name.startswith(("PALIMPSEST_", "SEARCH"))} | more
+    ours = ("PALIMPSEST_", "SEARCH", "MAKE")  # who pastes has none of what this run was told
+    told = {name: value for name, value in os.environ.items() if not name.startswith(ours)} | more
     shell = ["bash", "-euo", "pipefail", "-c", commands]
     done = subprocess.run(shell, cwd=project, env=told, check=False, capture_output=True, text=True)
     assert done.returncode == 0, f"{commands}\n{done.stdout}{done.stderr}"
