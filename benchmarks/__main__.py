@@ -1,6 +1,7 @@
 """Measures, prints, and writes benchmarks/results.md: all of it, or the parts that were asked for.
 
-python -m benchmarks [append context peers race cold sizes retrieval memory crowd service cost] [--quick] [--set PATH]
+python -m benchmarks [append context peers race cold sizes retrieval memory crowd index service cost]
+                     [--quick] [--set PATH]
 """
 
 import argparse
@@ -12,7 +13,20 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import beside, cold, cost, costs, growth, local_stack, race, report, retrieval, retrieval_growth, sizes
+from benchmarks import (
+    beside,
+    cold,
+    cost,
+    costs,
+    growth,
+    indexing,
+    local_stack,
+    race,
+    report,
+    retrieval,
+    retrieval_growth,
+    sizes,
+)
 from benchmarks.conversation import QUICK_SIZES, SIZES
 from benchmarks.dataset import OURS as OUR_SET
 from benchmarks.dataset import Dataset, UnusableDataset, load
@@ -41,6 +55,7 @@ class Run:
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
             "memory": lambda: retrieval_growth.growth(dataset, endpoint=endpoint, quick=quick),
             "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
+            "index": lambda: [indexing.table(dataset)],
             "service": lambda: local_stack.tables(quick=quick),
             "cost": lambda: cost.tables(at, quick=quick),
         }

@@ -81,7 +81,7 @@ class Place:
         """Every message as it was said, and what replaced what as versions of a topic; `settle` makes it findable."""
         self.index.prepare()
         for session in self.dataset.sessions():
-            self.put(self._keep(session))
+            self.put(self.keep(session))
         for supersession in self.dataset.supersessions:
             self.put(self._supersede(supersession))
         settle()
@@ -110,7 +110,8 @@ class Place:
             for made in self._remember(TENANT.user(user), batch):
                 yield RecordChanged(TENANT.tenant, user, made.record.id)
 
-    def _keep(self, session: Session) -> Iterator[Changed]:
+    def keep(self, session: Session) -> Iterator[Changed]:
+        """Store a session of the set."""
         self._named |= {(session.id, seq): message.id for seq, message in enumerate(session.messages, 1)}
         drafts = [Draft(message.chat, timestamp=message.timestamp.isoformat()) for message in session.messages]
         yield from self.say(session.id, session.user, drafts)

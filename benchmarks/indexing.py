@@ -1,0 +1,68 @@
+"""How fast the search index is brought up to date: the labelled set's messages through `Embed`, on both engines."""
+
+from __future__ import annotations
+
+import contextlib
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from palimpsest.adapters.embedded_index import EmbeddedIndex
+from palimpsest.adapters.opensearch import OpenSearchIndex
+from palimpsest.adapters.opensearch.client import connected
+from palimpsest.ports.embedder import Embedder
+from palimpsest.ports.search_index import Owner, SearchIndex
+
+from benchmarks.dataset import Dataset
+from benchmarks.report import Cell, Table
+from benchmarks.retrieval import PATIENCE, REFRESH_SECONDS, model
+from benchmarks.retrieval_place import BATCH, TENANT, Place
+from tests.engines import opensearch
+
+Make = Callable[[str, Embedder | None], SearchIndex]
+
+
+def table(dataset: Dataset) -> Table:
+    rows: list[list[Cell]] = []
+    with _engines() as engines:
+        for name, make in engines.items():
+            for kind, embedder in (("words", None), ("words and vectors", model())):
+                index = make(kind.replace(" ", "-"), embedder)
+                rows.append([name, kind, *_indexed(dataset, index, embedder)])
+    notes = (
+        f"Through the use case behind the function `embed`, {BATCH} changes at once: read from the stores, embed, write.",
+        "Stores in this process; MiniLM embeds on this machine. That every message can be found then is asserted.",
+    )
+    return Table(
+        "Bringing the search index up to date", ("index", "of each message", "messages", "a second"), rows, notes
+    )
+
+
+@contextlib.contextmanager
+def _engines() -> Iterator[dict[str, Make]]:
+    """Each makes an empty index, under a name of its own."""
+    with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as stack:
+        found: dict[str, Make] = {
+            "embedded": lambda name, model: EmbeddedIndex(Path(folder) / name, space=model.space if model else None)
+        }
+        if opensearch.missing() is None:
+            opensearch.install()
+            client = connected(stack.enter_context(opensearch.running()), seconds=PATIENCE)
+            found["opensearch"] = lambda name, model: OpenSearchIndex(
+                client, family=name, space=model.space if model else None
+            )
+        yield found
+
+
+def _indexed(dataset: Dataset, index: SearchIndex, embedder: Embedder | None) -> tuple[int, float]:
+    place = Place(dataset, index=index, embedder=embedder)
+    index.prepare()
+    changes = [change for session in dataset.sessions() for change in place.keep(session)]
+    begun = time.perf_counter()
+    place.put(changes)
+    seconds = time.perf_counter() - begun
+    time.sleep(REFRESH_SECONDS)
+    users = {session.user for session in dataset.sessions()}
+    assert sum(index.of(Owner(TENANT.tenant, user)).count() for user in users) == len(changes)
+    return len(changes), len(changes) / seconds
