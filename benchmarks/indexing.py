@@ -31,7 +31,7 @@ def table(dataset: Dataset) -> Table:
                 index = make(kind.replace(" ", "-"), embedder)
                 rows.append([name, kind, *_indexed(dataset, index, embedder)])
     notes = (
-        f"Through the use case behind the function `embed`, {BATCH} changes at once: read from the stores, embed, write.",
+        f"Through the use case of the function `embed`, {BATCH} changes at once: read from the stores, embed, write.",
         "Stores in this process; MiniLM embeds on this machine. That every message can be found then is asserted.",
     )
     return Table(
