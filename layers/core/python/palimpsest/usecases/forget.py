@@ -11,7 +11,7 @@ from palimpsest.domain.jobs import Job
 from palimpsest.domain.records import Record
 from palimpsest.domain.scope import Scope, UserScope
 from palimpsest.domain.times import milliseconds, seconds
-from palimpsest.domain.user_jobs import ERASED, on_user
+from palimpsest.domain.user_jobs import on_user
 from palimpsest.errors import CommitLost
 from palimpsest.ports.clock import Clock
 from palimpsest.ports.memories import MOST_ACTIONS, Memories, MemoryCommit, Pointer
@@ -62,25 +62,16 @@ class ForgetPages:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat. Raises `Unavailable`."""
-        job = self.steps.taken_up(notice)
-        if job is None:
-            return
+        self.steps.forget(notice, self._page)
+
+    def _page(self, job: Job, after: str | None) -> tuple[int, str | None] | None:
         scope = Scope(job.tenant).user(job.user or "")
+        if self.memories.user(scope).epoch != job.epoch:
+            return None
         limits = Limits.read(scope, job.told)
-        forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
-        until = self.steps.deadline
-        while self.clock.now() < until:
-            if self.memories.user(scope).epoch != job.epoch:
-                self.steps.end(job, {"forgotten": forgotten}, error=ERASED)
-                return
-            page = self.memories.listed(scope, types=limits.types, limit=PAGE, after=after)
-            matching = [record.id for record in page.records if limits.matches(record)]
-            forgotten += self._forget(scope, job, matching)
-            after = page.after
-            if after is None:
-                self.steps.end(job, {"forgotten": forgotten})
-                return
-        self.steps.go_on(job, {"after": after, "forgotten": forgotten})
+        page = self.memories.listed(scope, types=limits.types, limit=PAGE, after=after)
+        matching = [record.id for record in page.records if limits.matches(record)]
+        return self._forget(scope, job, matching), page.after
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
         """Remove those of the memories that are still current; how many were."""

@@ -71,20 +71,12 @@ class ForgetSessionPages:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: then it may count less. Raises `Unavailable`."""
-        job = self.steps.taken_up(notice)
-        if job is None:
-            return
+        self.steps.forget(notice, self._page)
+
+    def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
         scope = Scope(job.tenant)
-        forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
-        until = self.steps.deadline
-        while self.clock.now() < until:
-            page = self.sessions.listed(scope, user=job.told["user"], limit=PAGE, after=after, newest_first=False)
-            forgotten += sum(self._forget(scope, job, name) for name in page.sessions)
-            after = page.after
-            if after is None:
-                self.steps.end(job, {"forgotten": forgotten})
-                return
-        self.steps.go_on(job, {"after": after, "forgotten": forgotten})
+        page = self.sessions.listed(scope, user=job.told["user"], limit=PAGE, after=after, newest_first=False)
+        return sum(self._forget(scope, job, name) for name in page.sessions), page.after
 
     def _forget(self, scope: Scope, job: Job, name: str) -> bool:
         return until_committed(lambda: self._attempt(scope, job, name), clock=self.clock)

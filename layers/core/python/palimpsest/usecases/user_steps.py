@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.domain.jobs import Job
 from palimpsest.domain.scope import Scope
 from palimpsest.domain.times import seconds
-from palimpsest.domain.user_jobs import following, root_of
+from palimpsest.domain.user_jobs import ERASED, following, root_of
 from palimpsest.errors import CommitLost
 from palimpsest.ports.clock import Clock
 from palimpsest.ports.queues import JobNotice
@@ -20,6 +20,10 @@ from palimpsest.usecases.mend_user_jobs import MendUserJob
 
 STEP = timedelta(seconds=50)
 """After this long a step hands over to the next: the function has 90 s."""
+Page = Callable[[Job, str | None], tuple[int, str | None] | None]
+"""Forgets what the page behind a cursor holds: how many those were, and where the next page begins (None: nowhere).
+None for both where the user was erased meanwhile.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +52,25 @@ class UserSteps:
             return None
         self.jobs.start(job)
         return job
+
+    def forget(self, notice: JobNotice, page: Page) -> None:
+        """One step through a list: page after page until the deadline, with `forgotten` as the result."""
+        job = self.taken_up(notice)
+        if job is None:
+            return
+        forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
+        until = self.deadline
+        while self.clock.now() < until:
+            done = page(job, after)
+            if done is None:
+                self.end(job, {"forgotten": forgotten}, error=ERASED)
+                return
+            gone, after = done
+            forgotten += gone
+            if after is None:
+                self.end(job, {"forgotten": forgotten})
+                return
+        self.go_on(job, {"after": after, "forgotten": forgotten})
 
     def _is_handed_over(self, job: Job) -> bool:
         return self.jobs.get(Scope(job.tenant), following(job, told={}, now=0).id) is not None
