@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from palimpsest.domain.prices import AS_OF, AWS_AS_OF, AWS_PRICES
+from palimpsest.models.catalogue import AS_OF, AWS_AS_OF, AWS_PRICES
 
 from benchmarks.cost_models import EVERY, SUMMARY_WORDS, RecordingApi, Tokens, tokens_of
 from benchmarks.dataset import load

@@ -11,8 +11,8 @@ from functools import cache
 from html import unescape
 from typing import Any
 
-from palimpsest.adapters.tiktoken_counter import TiktokenCounter
-from palimpsest.domain.prices import NANO_USD, cost
+from palimpsest.models.catalogue import NANO_USD, cost
+from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.doubles.openai_api import Request, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi

@@ -8,14 +8,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.adapters.in_memory.jobs import InMemoryJobs
-from palimpsest.adapters.in_memory.state import State
-from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.adapters.tiktoken_counter import TiktokenCounter
 from palimpsest.bootstrap import wire_memories, wire_sessions
-from palimpsest.bootstrap.long_term import Models, Stores
-from palimpsest.usecases.search_memories import Mode
+from palimpsest.bootstrap.memories import Models, Stores
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.recall.one_retriever import Mode
 
 from benchmarks.retrieval_place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event

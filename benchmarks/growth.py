@@ -73,7 +73,7 @@ class Conversation:
 
     def library_append(self) -> Call:
         from palimpsest import bootstrap
-        from palimpsest.domain.messages import Draft
+        from palimpsest.conversations.messages import Draft
 
         body, _ = self._next()
         drafts = [Draft(chat=chat) for chat in body["messages"]]
@@ -90,7 +90,7 @@ class Conversation:
 
     @property
     def _scope(self) -> Any:
-        from palimpsest.domain.scope import SessionScope
+        from palimpsest.scope import SessionScope
 
         return SessionScope(TENANT, self.id)
 

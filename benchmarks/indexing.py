@@ -8,11 +8,11 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.opensearch import OpenSearchIndex
-from palimpsest.adapters.opensearch.client import connected
-from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.search_index import Owner, SearchIndex
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.opensearch.client import connected
+from palimpsest.models.ports import Embedder
+from palimpsest.search.ports import Owner, SearchIndex
 
 from benchmarks.dataset import Dataset
 from benchmarks.report import Cell, Table

@@ -13,16 +13,16 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from palimpsest.adapters.caching_embedder import CachingEmbedder
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.minilm import MiniLM
-from palimpsest.adapters.opensearch import OpenSearchIndex, connected
-from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.search_index import SearchIndex
-from palimpsest.ports.sessions import Sessions
+from palimpsest.conversations.ports import Sessions
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.opensearch import OpenSearchIndex, connected
+from palimpsest.memory.ports import Memories
+from palimpsest.models.builtin.minilm import MiniLM
+from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.ports import Embedder
+from palimpsest.search.ports import SearchIndex
 
 from benchmarks.dataset import Dataset
 from benchmarks.front_door import FrontDoor

@@ -13,13 +13,13 @@ from functools import cache
 from itertools import chain, repeat
 from pathlib import Path
 
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.domain.records import Record, record_id
-from palimpsest.domain.times import milliseconds
-from palimpsest.ports.embedder import Space
-from palimpsest.ports.memories import MemoryCommit
-from palimpsest.ports.search_index import Document, OwnedIndex, Owner, SearchIndex
-from palimpsest.usecases.documents import of_record
+from palimpsest.clock import milliseconds
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.memory.ports import MemoryCommit
+from palimpsest.memory.records import Record, record_id
+from palimpsest.models.ports import Space
+from palimpsest.search.documents import of_record
+from palimpsest.search.ports import Document, OwnedIndex, Owner, SearchIndex
 
 from benchmarks.dataset import Dataset
 from benchmarks.front_door import FrontDoor

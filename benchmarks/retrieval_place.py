@@ -8,28 +8,27 @@ from datetime import UTC, timedelta
 from itertools import islice
 from typing import TypeVar
 
-from palimpsest.adapters.in_memory.clock import FakeClock
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.adapters.tiktoken_counter import TiktokenCounter
-from palimpsest.domain.messages import Draft, numbered
-from palimpsest.domain.ranking import DEFAULT, Weights
-from palimpsest.domain.records import Source
-from palimpsest.domain.remembering import Statement
-from palimpsest.domain.scope import Scope
-from palimpsest.domain.session import Commit, Head, Settings
-from palimpsest.domain.times import milliseconds, stamp
-from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.queues import Changed, MessageChanged, RecordChanged
-from palimpsest.ports.search_index import SearchIndex
-from palimpsest.ports.sessions import Sessions
-from palimpsest.usecases.embed import Embed
-from palimpsest.usecases.recall import Recall
-from palimpsest.usecases.recall_request import Recalled, RecallRequest, Recollection
-from palimpsest.usecases.remember import MAX_STATEMENTS, Remember
-from palimpsest.usecases.search_memories import Mode, SearchMemories
+from palimpsest.clock import FakeClock, milliseconds, stamp
+from palimpsest.conversations.messages import Draft, numbered
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Head, Settings
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Source
+from palimpsest.memory.remember import MAX_STATEMENTS, Remember
+from palimpsest.memory.statements import Statement
+from palimpsest.models.ports import Embedder
+from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.recall.one_retriever import Mode, SearchMemories
+from palimpsest.recall.ranking import DEFAULT, Weights
+from palimpsest.recall.recall import Recall
+from palimpsest.recall.request import Recalled, RecallRequest, Recollection
+from palimpsest.scope import Scope
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
 
 from benchmarks.dataset import Dataset, NewStatement, OldStatement, Session, Supersession
 

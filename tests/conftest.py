@@ -17,7 +17,8 @@ settings.register_profile(
 settings.register_profile(
     "deep", max_examples=2_000, stateful_step_count=60, deadline=None, suppress_health_check=SLOW_DATA
 )
-settings.load_profile("default")
+settings.register_profile("quick", settings.get_profile("default"), max_examples=15, stateful_step_count=15)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 

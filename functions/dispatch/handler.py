@@ -6,8 +6,8 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest import bootstrap
-from palimpsest.api.records import stream_batch
 from palimpsest.observability import logger
+from palimpsest.workers.batches import stream_batch
 
 
 @logger.inject_lambda_context

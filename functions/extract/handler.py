@@ -7,8 +7,8 @@ from typing import Any
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest import bootstrap
-from palimpsest.api.records import queue_batch, queue_record
 from palimpsest.observability import logger
+from palimpsest.workers.batches import queue_batch, queue_record
 
 
 @logger.inject_lambda_context

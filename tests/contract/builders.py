@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.domain.jobs import Job, armed
-from palimpsest.domain.messages import Message
-from palimpsest.domain.scope import SessionScope
-from palimpsest.domain.session import Commit, Compaction, Head, IdempotencyKey, Settings
-from palimpsest.ports.sessions import Sessions
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
+from palimpsest.jobs.job import Job, armed
+from palimpsest.scope import SessionScope
 
 NOW = 1_800_000_000
 STAMP = "2027-01-15T08:00:00.000Z"

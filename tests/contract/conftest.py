@@ -8,20 +8,20 @@ from dataclasses import dataclass
 
 import pytest
 from moto import mock_aws
-from palimpsest.adapters.dynamodb.expiries import DynamoDbExpiries
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
-from palimpsest.adapters.in_memory.jobs import InMemoryJobs
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.domain.scope import Scope, SessionScope, UserScope
-from palimpsest.ports.expiries import Expiries
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.sessions import Jobs, Sessions
+from palimpsest.conversations.ports import Sessions
+from palimpsest.engines.dynamodb.memories.expiries import DynamoDbExpiries
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.jobs.ports import Jobs
+from palimpsest.memory.ports import Expiries, Memories
+from palimpsest.scope import Scope, SessionScope, UserScope
 
 from tests.contract.builders import Conversation
 from tests.contract.tables import memories_table, sessions_table, tenants_table

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.domain.jobs import Job, armed
-from palimpsest.domain.records import Record, Source
-from palimpsest.domain.scope import UserScope
-from palimpsest.ports.memories import Memories, MemoryCommit, Pointer
+from palimpsest.jobs.job import Job, armed
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.records import Record, Source
+from palimpsest.scope import UserScope
 
 from tests.contract.builders import NOW
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import pytest
 from palimpsest import AgentMemory
-from palimpsest.adapters.absent_index import AbsentIndex
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.dynamodb.static_facts import DynamoDbStaticFacts
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.adapters.in_memory.jobs import InMemoryJobs
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.adapters.system_clock import SystemClock
 from palimpsest.bootstrap import wire_memories, wire_sessions
 from palimpsest.bootstrap.engines import token_counter
-from palimpsest.bootstrap.long_term import Models, Stores
-from palimpsest.domain.scope import Scope
-from palimpsest.ports.tenants import TenantSettings
+from palimpsest.bootstrap.memories import Models, Stores
+from palimpsest.clock import SystemClock
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.static_facts import DynamoDbStaticFacts
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.engines.no_search import AbsentIndex
+from palimpsest.scope import Scope
+from palimpsest.tenants.ports import TenantSettings
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 

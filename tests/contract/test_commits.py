@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.domain.scope import SessionScope
-from palimpsest.domain.session import Commit, Head
+from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
+from palimpsest.scope import SessionScope
 
 from tests.contract.builders import NOW, Conversation, compaction, job, key, message, settings
 from tests.contract.conftest import Store

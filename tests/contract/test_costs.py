@@ -9,17 +9,17 @@ from typing import Any
 
 import pytest
 from palimpsest import bootstrap
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.dynamodb.table import connected
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.adapters.offline_models import ExtractiveSummarizer
-from palimpsest.adapters.system_clock import SystemClock
-from palimpsest.adapters.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 from palimpsest.api.app import HttpApp
 from palimpsest.api.routes import ROUTERS
-from palimpsest.domain.messages import weigh
-from palimpsest.ports.queues import JobNotice
+from palimpsest.clock import SystemClock
+from palimpsest.conversations.messages import weigh
+from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.table import connected
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 
 from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.meter import Meter, Reading, item_bytes, metered

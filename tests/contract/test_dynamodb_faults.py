@@ -7,12 +7,12 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.adapters.dynamodb import table as tables
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.domain.scope import Scope, SessionScope
+from palimpsest.engines.dynamodb import table as tables
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import CommitLost, PalimpsestError, TooLarge, Unavailable
+from palimpsest.scope import Scope, SessionScope
 
 from tests.contract.builders import NOW, Conversation, job, key, message
 from tests.contract.tables import sessions_table, tenants_table

@@ -6,9 +6,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import pytest
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.domain.scope import Scope
-from palimpsest.domain.session import Head
+from palimpsest.conversations.session import Head
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.scope import Scope
 
 from tests.contract.builders import NOW, Conversation, job, key, message
 from tests.contract.tables import sessions_table

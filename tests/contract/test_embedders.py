@@ -10,10 +10,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from palimpsest.adapters.minilm import MiniLM
-from palimpsest.adapters.openai_embedder import MAX_TOKENS, OpenAIEmbedder
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.ports.embedder import Embedder, Space, Vector
+from palimpsest.models.builtin.minilm import MiniLM
+from palimpsest.models.openai.embedder import MAX_TOKENS, OpenAIEmbedder
+from palimpsest.models.ports import Embedder, Space, Vector
 
 from tests.doubles.openai_api import OK, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
@@ -223,8 +223,8 @@ def test_a_server_that_is_not_there_is_unavailable(api: OpenAIEmbeddingsApi) -> 
 
 def test_making_embedders_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from pathlib import Path; from palimpsest.adapters.minilm import MiniLM; "
-        "from palimpsest.adapters.openai_embedder import OpenAIEmbedder; "
+        "import sys; from pathlib import Path; from palimpsest.models.builtin.minilm import MiniLM; "
+        "from palimpsest.models.openai.embedder import OpenAIEmbedder; "
         "MiniLM(Path('x')); OpenAIEmbedder(key=object()); "
         "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
     )

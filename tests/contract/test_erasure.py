@@ -5,22 +5,22 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import pytest
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.in_memory.clock import FakeClock
-from palimpsest.adapters.in_memory.jobs import InMemoryJobs
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.domain.scope import SessionScope, UserScope
-from palimpsest.domain.session import Commit, Head
+from palimpsest.clock import FakeClock
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Head
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import CommitLost
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.queues import JobNotice
-from palimpsest.ports.sessions import Jobs, Sessions
-from palimpsest.usecases.erase import Erase, ErasePages
-from palimpsest.usecases.mend_user_jobs import MendUserJob
-from palimpsest.usecases.user_steps import UserSteps
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.restart import MendUserJob
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal.erase import Erase, ErasePages
+from palimpsest.scope import SessionScope, UserScope
 
 from tests.contract.builders import NOW, Conversation, compaction, key, settings
 from tests.contract.memory_builders import Memory, record, version

@@ -8,31 +8,30 @@ from dataclasses import dataclass, field
 from threading import Barrier
 
 import pytest
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.in_memory.jobs import InMemoryJobs
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.adapters.system_clock import SystemClock
 from palimpsest.bootstrap.extraction import wire_extraction
-from palimpsest.domain.extraction_jobs import following
-from palimpsest.domain.jobs import Job, armed
-from palimpsest.domain.scope import UserScope
+from palimpsest.clock import SystemClock
+from palimpsest.conversations.append import Append
+from palimpsest.conversations.ports import Sessions
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import ModelUnavailable
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.queues import JobNotice
-from palimpsest.ports.sessions import Jobs, Sessions
-from palimpsest.usecases.append import Append
-from palimpsest.usecases.extract_report import Report, ReportExtraction
-from palimpsest.usecases.extract_request import RequestExtraction
-from palimpsest.usecases.ingest import Ingest
-from palimpsest.usecases.long_term import LongTerm
+from palimpsest.extraction.ingest import Ingest
+from palimpsest.extraction.jobs import following
+from palimpsest.extraction.report import Report, ReportExtraction
+from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.memory.ports import Memories
+from palimpsest.scope import UserScope
 
 from tests.contract.tables import memories_table, sessions_table
-from tests.unit.usecases.extraction_world import Extracts, transcript
-from tests.unit.usecases.world import LetterCounter
+from tests.unit.extraction.extraction_world import Extracts, transcript
+from tests.unit.world import LetterCounter
 
 CLOCK = SystemClock()
 

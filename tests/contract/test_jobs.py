@@ -3,10 +3,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from palimpsest.domain.jobs import Job
-from palimpsest.domain.scope import Scope
 from palimpsest.errors import BadRequest, CommitLost
-from palimpsest.ports.sessions import Due
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Due
+from palimpsest.scope import Scope
 
 from tests.contract.builders import NOW, Conversation, job
 from tests.contract.conftest import Store

@@ -4,8 +4,8 @@ import base64
 import json
 
 import pytest
-from palimpsest.domain.scope import Scope, SessionScope
 from palimpsest.errors import BadRequest
+from palimpsest.scope import Scope, SessionScope
 
 from tests.contract.builders import Conversation, settings
 from tests.contract.conftest import Store

@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.domain.jobs import Job
-from palimpsest.domain.records import Record, Source
-from palimpsest.domain.scope import Scope, UserScope
 from palimpsest.errors import CommitLost
-from palimpsest.ports.memories import ChunkLine, Mark, MemoryCommit, Pointer, Progress, User
+from palimpsest.jobs.job import Job
+from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Pointer, Progress, User
+from palimpsest.memory.records import Record, Source
+from palimpsest.scope import Scope, UserScope
 
 from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import MOMENT, Memory, job, pointer, record, version

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.domain.scope import Scope
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.errors import TooLarge
-from palimpsest.ports.memories import ChunkLine, Progress
+from palimpsest.memory.ports import ChunkLine, Progress
+from palimpsest.scope import Scope
 
 from tests.contract.memory_builders import Memory, job, pointer, record, version
 from tests.contract.tables import memories_table, sessions_table

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from palimpsest.domain.scope import Scope, UserScope
 from palimpsest.errors import CommitLost
-from palimpsest.ports.memories import ChunkLine, MemoryCommit, Progress, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Progress, User
+from palimpsest.scope import Scope, UserScope
 
 from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import Memory, job, pointer, record, version

@@ -8,15 +8,15 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
-from palimpsest.adapters.in_memory.clock import FakeClock
-from palimpsest.adapters.store_rules import shard_of
-from palimpsest.domain.expiry import Walk
-from palimpsest.domain.records import Record
-from palimpsest.domain.scope import Scope, UserScope
+from palimpsest.clock import FakeClock
+from palimpsest.engines.rules import shard_of
 from palimpsest.errors import CommitLost
-from palimpsest.ports.memories import MemoryCommit
-from palimpsest.usecases.expire import Expire
-from palimpsest.usecases.unsaying import MOST_PLACES
+from palimpsest.memory.expiry import Walk
+from palimpsest.memory.ports import MemoryCommit
+from palimpsest.memory.records import Record
+from palimpsest.memory.removal.expire import Expire
+from palimpsest.memory.removal.topic import MOST_PLACES
+from palimpsest.scope import Scope, UserScope
 
 from tests.contract.builders import NOW
 from tests.contract.conftest import MemoryStore

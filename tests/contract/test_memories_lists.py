@@ -4,12 +4,12 @@ import base64
 import json
 
 import pytest
-from palimpsest.adapters import memory_cursors
-from palimpsest.adapters.dynamodb import memories_lists
-from palimpsest.adapters.in_memory import memories as in_memory
-from palimpsest.domain.records import RecordType
-from palimpsest.domain.scope import Scope, UserScope
+from palimpsest.engines import memory_cursors
+from palimpsest.engines.dynamodb.memories import lists as memories_lists
+from palimpsest.engines.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
+from palimpsest.memory.records import RecordType
+from palimpsest.scope import Scope, UserScope
 
 from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import Memory, record

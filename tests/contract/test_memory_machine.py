@@ -11,19 +11,19 @@ import boto3
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.in_memory.state import Faults
-from palimpsest.domain.jobs import Job
-from palimpsest.ports.queues import JobNotice
-from palimpsest.usecases.dispatch import read
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.in_memory.state import Faults
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.workers.dispatch import read
 
 from tests.contract.tables import memories_table, sessions_table
-from tests.unit.usecases.extraction_world import TENANT
-from tests.unit.usecases.test_memory_machine import SOON, RememberedConversation
-from tests.unit.usecases.test_state_machine import BUDGET
-from tests.unit.usecases.whole_world import Whole
+from tests.unit.conversations.test_state_machine import BUDGET
+from tests.unit.extraction.extraction_world import TENANT
+from tests.unit.memory.test_machine import SOON, RememberedConversation
+from tests.unit.whole_world import Whole
 
 WRITES = frozenset({"commit", "remove", "reschedule", "put", "start", "mark", "finish", "settle", "indexed", "used"})
 

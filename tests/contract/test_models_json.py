@@ -4,14 +4,14 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from palimpsest.adapters.openai_models import REFUSES_FORMAT, OpenAIChatModel
-from palimpsest.adapters.tiktoken_counter import TiktokenCounter
-from palimpsest.domain.extraction import Chunk
-from palimpsest.domain.messages import Message
+from palimpsest.conversations.messages import Message
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.ports.extractor import Extraction
-from palimpsest.ports.models import Completion, JsonModel, Schema, Usage
-from palimpsest.usecases.extractor import SCHEMA, ModelExtractor
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.model import SCHEMA, ModelExtractor
+from palimpsest.extraction.ports import Extraction
+from palimpsest.models.openai.chat import REFUSES_FORMAT, OpenAIChatModel
+from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
+from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.doubles.openai_api import OK, OpenAIApi, Step
 

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from email.utils import formatdate
 
 import pytest
-from palimpsest.adapters.openai_answers import MAX_ANSWER_BYTES
-from palimpsest.adapters.openai_models import THINKING_ROOM, UNKNOWN_WINDOW, OpenAIChatModel
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.ports.models import ChatModel, Completion, Usage
+from palimpsest.models.openai.answers import MAX_ANSWER_BYTES
+from palimpsest.models.openai.chat import THINKING_ROOM, UNKNOWN_WINDOW, OpenAIChatModel
+from palimpsest.models.ports import ChatModel, Completion, Usage
 
 from tests.doubles.openai_api import OK, OpenAIApi, Step
 
@@ -200,7 +200,7 @@ def test_a_server_of_another_is_given_the_limit_by_its_old_name(api: OpenAIApi) 
 
 
 def test_openai_itself_is_given_the_limit_by_its_new_name(api: OpenAIApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.adapters.openai_client.OPENAI_URL", api.base_url)
+    monkeypatch.setattr("palimpsest.models.openai.client.OPENAI_URL", api.base_url)
     ask(OpenAIChatModel(key=Known("sk-test"), model="gpt-4.1-nano"))
     assert api.requests[0].body["max_completion_tokens"] == 50
 
@@ -289,7 +289,7 @@ def test_no_error_holds_text_of_the_conversation_or_the_key(api: OpenAIApi) -> N
 
 
 def test_making_a_model_imports_nothing_heavy() -> None:
-    code = "import sys, palimpsest.adapters.openai_models as m; m.OpenAIChatModel(key=None, model='m')"
+    code = "import sys, palimpsest.models.openai.chat as m; m.OpenAIChatModel(key=None, model='m')"
     code += "; print([name for name in ('openai', 'httpx2', 'tiktoken') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"

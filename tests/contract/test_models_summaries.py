@@ -4,17 +4,16 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from palimpsest.adapters.offline_models import ExtractiveSummarizer
-from palimpsest.adapters.openai_models import OpenAIChatModel
-from palimpsest.adapters.summaries import Summaries
-from palimpsest.adapters.tiktoken_counter import TiktokenCounter
-from palimpsest.domain.messages import Chat, Message, weigh
+from palimpsest.conversations.messages import Chat, Message, weigh
+from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
+from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
-from palimpsest.ports.models import Summarizer, Summary
-from palimpsest.usecases.summarizer import ModelSummarizer
+from palimpsest.models.openai.chat import OpenAIChatModel
+from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.doubles.openai_api import OpenAIApi, Step
-from tests.unit.models import hr
+from tests.unit.conversations.overflow import hr
 
 pytestmark = pytest.mark.contract
 

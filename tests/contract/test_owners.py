@@ -4,17 +4,16 @@ from dataclasses import dataclass
 from itertools import islice
 
 import pytest
-from palimpsest.adapters.dynamodb import owners as on_dynamodb
-from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
-from palimpsest.adapters.dynamodb.owners import DynamoDbOwners
-from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.owners import InMemoryOwners
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.domain.scope import Scope, SessionScope, UserScope
-from palimpsest.ports.memories import Memories, MemoryCommit
-from palimpsest.ports.owners import Owners
-from palimpsest.ports.sessions import Sessions
+from palimpsest.conversations.ports import Sessions
+from palimpsest.engines.dynamodb import owners as on_dynamodb
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.owners import DynamoDbOwners
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.owners import InMemoryOwners
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.memory.ports import Memories, MemoryCommit, Owners
+from palimpsest.scope import Scope, SessionScope, UserScope
 
 from tests.contract.builders import Conversation
 from tests.contract.memory_builders import record

@@ -8,8 +8,8 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.adapters import ssm
-from palimpsest.adapters.ssm import Parameter
+from palimpsest.engines import ssm
+from palimpsest.engines.ssm import Parameter
 from palimpsest.errors import Unavailable
 
 NAME = "/palimpsest/test/openai-api-key"

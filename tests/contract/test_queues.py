@@ -10,11 +10,11 @@ from typing import Any
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.adapters.in_memory.queues import InMemoryQueues
-from palimpsest.adapters.sqs import SqsQueues, SqsVisibility
-from palimpsest.domain.jobs import JobKind
+from palimpsest.engines.in_memory.queues import InMemoryQueues
+from palimpsest.engines.sqs import SqsQueues, SqsVisibility
 from palimpsest.errors import Unavailable
-from palimpsest.ports.queues import JobNotice, MessageChanged, Queues, RecordChanged
+from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.ports import JobNotice, MessageChanged, Queues, RecordChanged
 
 SUMMARIZE = JobNotice("acme", "job_1", "summarize")
 DELETE = JobNotice("acme", "job_2", "delete")

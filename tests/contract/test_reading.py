@@ -8,8 +8,8 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from palimpsest.domain.messages import Message
-from palimpsest.domain.scope import Scope, SessionScope
+from palimpsest.conversations.messages import Message
+from palimpsest.scope import Scope, SessionScope
 
 from tests.contract.builders import Conversation, compaction, message
 from tests.contract.conftest import Store

@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.adapters.caching_embedder import CachingEmbedder
-from palimpsest.adapters.minilm import MiniLM
-from palimpsest.ports.embedder import Embedder
-from palimpsest.usecases.reindex import Reindexing
+from palimpsest.models.builtin.minilm import MiniLM
+from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.ports import Embedder
+from palimpsest.search.rebuild import Reindexing
 
 from benchmarks.dataset import Dataset, load
 from benchmarks.retrieval import differs, modes
@@ -24,7 +24,7 @@ from tests.contract.search_index.conftest import opensearch_endpoint as opensear
 from tests.doubles.meanings import Meanings
 from tests.engines import minilm
 from tests.engines.npm import required
-from tests.unit.usecases.recall_world import SARAH, RecallWorld
+from tests.unit.recall.recall_world import SARAH, RecallWorld
 
 USERS = ("mei", "claire")
 SAME = 0.01

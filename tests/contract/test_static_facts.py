@@ -1,13 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from palimpsest.adapters.dynamodb.static_facts import DynamoDbStaticFacts
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.domain.scope import Scope
+from palimpsest.engines.dynamodb.static_facts import DynamoDbStaticFacts
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
 from palimpsest.errors import CommitLost
-from palimpsest.ports.static_facts import StaticFact, StaticFacts
-from palimpsest.ports.tenants import TenantSettings
+from palimpsest.scope import Scope
+from palimpsest.tenants.ports import StaticFact, StaticFacts, TenantSettings
 
 from tests.contract.tables import tenants_table
 

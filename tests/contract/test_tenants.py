@@ -1,11 +1,11 @@
 from __future__ import annotations
 
 import pytest
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.domain.scope import Scope
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
-from palimpsest.ports.tenants import ApiKey, TenantSettings
+from palimpsest.scope import Scope
+from palimpsest.tenants.ports import ApiKey, TenantSettings
 
 Tenants = InMemoryTenants | DynamoDbTenants
 KEY = ApiKey(

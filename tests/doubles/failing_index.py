@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.errors import Unavailable
-from palimpsest.ports.embedder import Space, Vector
-from palimpsest.ports.search_index import ANYTHING, Document, Filter, Gone, Hit, OwnedIndex, Owner, SearchIndex
+from palimpsest.models.ports import Space, Vector
+from palimpsest.search.ports import ANYTHING, Document, Filter, Gone, Hit, OwnedIndex, Owner, SearchIndex
 
 
 @dataclass

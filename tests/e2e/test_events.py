@@ -15,7 +15,7 @@ from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.e2e import rie
 from tests.engines import npm
 from tests.engines.loopback import HOST, free_port
-from tests.unit.test_events import MEMORY_STATUS, STATUS
+from tests.unit.functions.test_events import MEMORY_STATUS, STATUS
 
 pytestmark = pytest.mark.e2e
 EVENTS = paths.PROJECT / "events"

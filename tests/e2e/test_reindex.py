@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 from palimpsest.bootstrap import engines
-from palimpsest.ports.search_index import Gone, Owner, SearchIndex
+from palimpsest.search.ports import Gone, Owner, SearchIndex
 from palimpsest.settings import SearchSettings
 
 from infra.reindex import Reindex

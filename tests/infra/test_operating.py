@@ -9,16 +9,15 @@ from typing import Any, get_args
 
 import pytest
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
-from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
-from palimpsest.adapters.system_clock import SystemClock
-from palimpsest.bootstrap.work import queue_urls
-from palimpsest.domain.jobs import JobKind, JobState
-from palimpsest.domain.scope import OPERATOR
-from palimpsest.domain.user_jobs import on_user
+from palimpsest.bootstrap.workers import queue_urls
+from palimpsest.clock import SystemClock
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.jobs.job import JobKind, JobState, on_user
+from palimpsest.scope import OPERATOR
+from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
-from palimpsest.usecases.authorize import Authorize
-from palimpsest.usecases.reindex_job import OWNER
+from palimpsest.tenants.authorize import Authorize
 
 from infra import api_keys, ministack, openai_key
 from infra.api_keys import ApiKeys, key_id

@@ -1,16 +1,16 @@
 """Times that must nest: whoever waits inside gives up before whoever waits around it."""
 
 import pytest
-from palimpsest.adapters.openai_embedder import SECONDS as EMBEDDING_SECONDS
-from palimpsest.adapters.openai_models import TIMEOUT_SECONDS
-from palimpsest.adapters.opensearch.index import BULK_SECONDS
 from palimpsest.api.call import LONGEST
 from palimpsest.api.requests import LONGEST_WAIT
-from palimpsest.usecases import reindex
-from palimpsest.usecases.answer import MODEL_SECONDS
-from palimpsest.usecases.committing import PATIENCE
-from palimpsest.usecases.recall_search import SEARCH_SECONDS
-from palimpsest.usecases.reindex_job import SETTLING, STEP
+from palimpsest.engines.opensearch.index import BULK_SECONDS
+from palimpsest.models.openai.chat import TIMEOUT_SECONDS
+from palimpsest.models.openai.embedder import SECONDS as EMBEDDING_SECONDS
+from palimpsest.recall.answer import MODEL_SECONDS
+from palimpsest.recall.find import SEARCH_SECONDS
+from palimpsest.retry import PATIENCE
+from palimpsest.search import rebuild as reindex
+from palimpsest.search.rebuild import SETTLING, STEP
 
 from tests.infra.conftest import Template
 

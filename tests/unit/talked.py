@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palimpsest import AgentMemory
-from palimpsest.usecases.context import Context
+from palimpsest.context.read import Context
 
 ROLES = ("user", "assistant")
 POLICY = "Employees may work remotely up to 3 days a week, after 6 months with the company."

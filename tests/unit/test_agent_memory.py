@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory
 from palimpsest.bootstrap.in_process import InProcess, in_process
-from palimpsest.domain.scope import Scope
 from palimpsest.errors import BadRequest, Conflict, NotFound, PalimpsestError, TooLarge, Unprocessable
+from palimpsest.scope import Scope
 
 from tests.doubles.meanings import Meanings
 from tests.unit.talked import FLUSH, POLICY, ROLES, TALK, talked, texts

@@ -7,10 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.opensearch import OpenSearchIndex
-from palimpsest.ports.embedder import Space
-from palimpsest.ports.search_index import Document, Filter, Gone, Hit, OwnedIndex, Owner
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.models.ports import Space
+from palimpsest.search.ports import Document, Filter, Gone, Hit, OwnedIndex, Owner
 
 SPACE = Space("test-model", 4)
 OTHER_SPACE = Space("another/model", 4)  # as long, so that only the name tells them apart

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.opensearch import OpenSearchIndex, connected
-from palimpsest.ports.embedder import Space
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.opensearch import OpenSearchIndex, connected
+from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
 from tests.engines import opensearch

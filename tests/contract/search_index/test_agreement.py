@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from palimpsest.ports.embedder import Space
-from palimpsest.ports.search_index import Hit, Owner
+from palimpsest.models.ports import Space
+from palimpsest.search.ports import Hit, Owner
 
 from tests.contract.search_index.builders import Part, document, keys
 from tests.contract.search_index.conftest import START_SECONDS, place_in

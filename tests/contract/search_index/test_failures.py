@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.opensearch import OpenSearchIndex, connected
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.opensearch import OpenSearchIndex, connected
 from palimpsest.errors import Unavailable
-from palimpsest.ports.search_index import Gone, OwnedIndex, SearchIndex
+from palimpsest.search.ports import Gone, OwnedIndex, SearchIndex
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, document, somebody
 from tests.contract.search_index.conftest import START_SECONDS, place_in
@@ -76,8 +76,8 @@ SICK = [
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.adapters.opensearch.index.BULK_SECONDS", 0.5)
-    monkeypatch.setattr("palimpsest.adapters.opensearch.index.FORGET_SECONDS", 0.5)
+    monkeypatch.setattr("palimpsest.engines.opensearch.index.BULK_SECONDS", 0.5)
+    monkeypatch.setattr("palimpsest.engines.opensearch.index.FORGET_SECONDS", 0.5)
 
 
 @pytest.mark.usefixtures("impatient")

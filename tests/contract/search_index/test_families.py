@@ -2,8 +2,8 @@ import threading
 
 import pytest
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.ports.embedder import Space
-from palimpsest.ports.search_index import Gone
+from palimpsest.models.ports import Space
+from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, OTHER_SPACE, SPACE, Part, Place, document, somebody
 

@@ -8,9 +8,9 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from palimpsest.adapters.opensearch import OpenSearchIndex, connected
-from palimpsest.adapters.opensearch.family import label_of
-from palimpsest.ports.embedder import Space
+from palimpsest.engines.opensearch import OpenSearchIndex, connected
+from palimpsest.engines.opensearch.family import label_of
+from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import document, somebody
 from tests.doubles.opensearch_api import ALIASES, OpenSearchApi, Request

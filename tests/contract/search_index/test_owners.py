@@ -1,7 +1,7 @@
 import uuid
 
 import pytest
-from palimpsest.ports.search_index import Gone, Owner
+from palimpsest.search.ports import Gone, Owner
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, Place, document, somebody
 

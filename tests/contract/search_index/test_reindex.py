@@ -7,16 +7,16 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.ports.embedder import Space
-from palimpsest.ports.queues import RecordChanged
-from palimpsest.ports.search_index import Owner
-from palimpsest.usecases import reindex
-from palimpsest.usecases.embed import Embed
-from palimpsest.usecases.reindex import Reindex, Reindexing
+from palimpsest.jobs.ports import RecordChanged
+from palimpsest.models.ports import Space
+from palimpsest.search import rebuild as reindex
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Owner
+from palimpsest.search.rebuild import Reindex, Reindexing
 
 from tests.contract.search_index.builders import Place
 from tests.doubles.meanings import Meanings
-from tests.unit.usecases.recall_world import SARAH, RecallWorld
+from tests.unit.recall.recall_world import SARAH, RecallWorld
 
 SARAHS = Owner("acme", "sarah")
 

@@ -3,8 +3,8 @@ import sys
 from pathlib import Path
 
 import pytest
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.ports.search_index import Gone, Owner
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.search.ports import Gone, Owner
 
 from tests.contract.search_index.builders import EAST, NEARLY_EAST, NORTH, SPACE, UP, Part, document, keys, somebody
 

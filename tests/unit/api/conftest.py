@@ -3,29 +3,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.in_memory.clock import FakeClock
-from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
 from palimpsest.api import memory_routes, routes
 from palimpsest.api.app import HttpApp
 from palimpsest.bootstrap import wire_memories, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
-from palimpsest.bootstrap.long_term import Models, Stores
-from palimpsest.bootstrap.work import EXTRACTED
-from palimpsest.domain.jobs import Job
-from palimpsest.domain.scope import Scope
-from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.models import JsonModel
-from palimpsest.ports.queues import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.usecases.embed import Embed
+from palimpsest.bootstrap.memories import Models, Stores
+from palimpsest.bootstrap.workers import EXTRACTED
+from palimpsest.clock import FakeClock
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.models.ports import Embedder, JsonModel
+from palimpsest.scope import Scope
+from palimpsest.search.embed import Embed
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
 from tests.unit.api.gateway import Client
-from tests.unit.usecases.extraction_world import Extracts
-from tests.unit.usecases.world import LetterCounter, World
+from tests.unit.extraction.extraction_world import Extracts
+from tests.unit.world import LetterCounter, World
 
 OF_MEMORIES = ("/v1/users", "/v1/static-facts", "/v1/tools")
 

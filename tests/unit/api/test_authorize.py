@@ -5,12 +5,12 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from palimpsest.adapters.in_memory.clock import FakeClock
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
+from palimpsest.clock import FakeClock
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
-from palimpsest.ports.tenants import ApiKey
-from palimpsest.usecases.authorize import Authorize, key_id
+from palimpsest.tenants.authorize import Authorize, key_id
+from palimpsest.tenants.ports import ApiKey
 
 from tests.unit.api.gateway import authorizer_event, invoked
 from tests.unit.api.handlers import load

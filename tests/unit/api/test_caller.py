@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 from palimpsest.api.caller import Caller, scopes_of
-from palimpsest.domain.scope import OPERATOR
 from palimpsest.errors import Unauthenticated
+from palimpsest.scope import OPERATOR
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client, http_event, invoked

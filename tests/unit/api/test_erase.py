@@ -4,10 +4,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from palimpsest.domain.scope import Scope
-from palimpsest.ports.search_index import Document, Owner
-from palimpsest.usecases.documents import of_message, of_record
-from palimpsest.usecases.embed import Embed
+from palimpsest.scope import Scope
+from palimpsest.search.documents import of_message, of_record
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Document, Owner
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from palimpsest.domain.user_jobs import on_user
+from palimpsest.jobs.job import on_user
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

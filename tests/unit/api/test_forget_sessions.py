@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from palimpsest.usecases.user_steps import STEP
+from palimpsest.jobs.steps import STEP
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

@@ -20,8 +20,15 @@ print(json.dumps([*sys.modules]))
 @pytest.mark.parametrize(
     ("function", "more"),
     [
-        ("sessions", {"palimpsest.api.documents", "palimpsest.api.memory_routes"}),
-        ("memories", {"palimpsest.api.documents", "palimpsest.api.memory_documents", "palimpsest.api.routes"}),
+        ("sessions", {"palimpsest.api.description.documents", "palimpsest.api.memory_routes"}),
+        (
+            "memories",
+            {
+                "palimpsest.api.description.documents",
+                "palimpsest.api.description.memory_documents",
+                "palimpsest.api.routes",
+            },
+        ),
         ("authorize", set()),
         ("site", {"boto3", "palimpsest.api.routes"}),
     ],

@@ -3,8 +3,8 @@
 from typing import Any
 
 import pytest
-from palimpsest.domain.jobs import Job
 from palimpsest.errors import ModelUnavailable
+from palimpsest.jobs.job import Job
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

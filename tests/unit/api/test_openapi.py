@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
-from palimpsest.api import examples, memory_examples
 from palimpsest.api.app import resolver
-from palimpsest.api.openapi import ANSWERS, EXAMPLES, ROUTERS, description, written
+from palimpsest.api.description import examples, memory_examples
+from palimpsest.api.description.openapi import ANSWERS, EXAMPLES, ROUTERS, description, written
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -31,7 +31,7 @@ def schema(name: str) -> dict[str, Any]:
 
 def test_the_checked_in_description_is_the_generated_one() -> None:
     checked_in = resources.files("palimpsest.api").joinpath("openapi.json").read_text()
-    assert checked_in == written(), "python -m palimpsest.api.openapi > …/api/openapi.json"
+    assert checked_in == written(), "python -m palimpsest.api.description.openapi > …/api/openapi.json"
 
 
 def test_it_is_valid_openapi_3_1() -> None:

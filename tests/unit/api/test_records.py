@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-from palimpsest.adapters.in_memory.queues import InMemoryQueues
-from palimpsest.api.records import LONGEST_BACKOFF, backoff, queue_batch, queue_record, stream_batch
-from palimpsest.domain.jobs import MAX_RECEIVES
+from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.jobs.job import MAX_RECEIVES
+from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.ports.queues import JobNotice
-from palimpsest.usecases.dispatch import Dispatch
+from palimpsest.workers.batches import LONGEST_BACKOFF, backoff, queue_batch, queue_record, stream_batch
+from palimpsest.workers.dispatch import Dispatch
 
 from tests.unit.api.gateway import LambdaContext
 from tests.unit.api.handlers import ROOT, load

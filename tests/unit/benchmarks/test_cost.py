@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from palimpsest.domain.prices import AWS_PRICES
+from palimpsest.models.catalogue import AWS_PRICES
 
 from benchmarks.cost import FUNCTION_OF, STAGES, memory_of
 from benchmarks.cost_models import Tokens, answer, tokens_of

@@ -7,8 +7,8 @@ import pytest
 import tiktoken
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.adapters.tiktoken_counter import PIECE, RanksMissing, TiktokenCounter, pieces
-from palimpsest.ports.tokens import TokenCounter
+from palimpsest.models.ports import TokenCounter
+from palimpsest.models.tiktoken_counter import PIECE, RanksMissing, TiktokenCounter, pieces
 
 COUNTER = TiktokenCounter()
 
@@ -59,7 +59,7 @@ def test_missing_or_damaged_tables_are_named_instead_of_downloaded(tmp_path: Pat
 
 
 def test_importing_the_counter_loads_no_tiktoken() -> None:
-    code = "import sys, palimpsest.adapters.tiktoken_counter; print('tiktoken' in sys.modules)"
+    code = "import sys, palimpsest.models.tiktoken_counter; print('tiktoken' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "False"
 

@@ -5,16 +5,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from palimpsest.agent_memory import AgentMemory
-    from palimpsest.blocks.extractive import ExtractiveMemory
-    from palimpsest.blocks.static import StaticMemory
-    from palimpsest.blocks.vector import VectorMemory
+    from palimpsest.context.blocks.extractive import ExtractiveMemory
+    from palimpsest.context.blocks.static import StaticMemory
+    from palimpsest.context.blocks.vector import VectorMemory
 
 __all__ = ["AgentMemory", "ExtractiveMemory", "StaticMemory", "VectorMemory"]
 _HOMES = {
     "AgentMemory": "agent_memory",
-    "ExtractiveMemory": "blocks.extractive",
-    "StaticMemory": "blocks.static",
-    "VectorMemory": "blocks.vector",
+    "ExtractiveMemory": "context.blocks.extractive",
+    "StaticMemory": "context.blocks.static",
+    "VectorMemory": "context.blocks.vector",
 }
 
 

@@ -8,32 +8,32 @@ from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.api.incoming import json_object
+from palimpsest.api.guards import json_object
 from palimpsest.api.memory_requests import NewMemories, statement
 from palimpsest.api.problems import naming, refusal
 from palimpsest.api.recall_requests import IngestRequest, RecallBody
 from palimpsest.api.requests import AppendRequest, ContextRequest
-from palimpsest.blocks.extractive import ExtractiveMemory
-from palimpsest.blocks.memory import Conversation
-from palimpsest.blocks.static import StaticMemory
-from palimpsest.blocks.vector import VectorMemory
-from palimpsest.bootstrap.conversations import SessionsApp
 from palimpsest.bootstrap.in_process import LanguageModel, in_process
-from palimpsest.bootstrap.long_term import MemoriesApp
-from palimpsest.domain.lifecycle import check_owner
-from palimpsest.domain.recollection import Item
-from palimpsest.domain.remembering import Remembered
-from palimpsest.domain.scope import Scope, SessionScope, UserScope, checked_id
-from palimpsest.domain.strategy import parsed
+from palimpsest.bootstrap.memories import MemoriesApp
+from palimpsest.bootstrap.sessions import SessionsApp
+from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.similar_messages import FindResembling
+from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.read import Context
+from palimpsest.context.recollection import Item
+from palimpsest.conversations.append import Appended, Extract
+from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.lifecycle import check_owner
+from palimpsest.conversations.manage import Session
 from palimpsest.errors import BadRequest, Conflict
-from palimpsest.ports.embedder import Embedder
-from palimpsest.usecases.append import Appended, Extract
-from palimpsest.usecases.context import Context
-from palimpsest.usecases.ingest import Ingested
-from palimpsest.usecases.manage_memories import Where
-from palimpsest.usecases.manage_sessions import Session
-from palimpsest.usecases.recall_request import Recalled
-from palimpsest.usecases.resembling import FindResembling
+from palimpsest.extraction.ingest import Ingested
+from palimpsest.memory.manage import Where
+from palimpsest.memory.statements import Remembered
+from palimpsest.models.ports import Embedder
+from palimpsest.recall.request import Recalled
+from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 
 TENANT = Scope("local")
 

@@ -6,21 +6,21 @@ from dataclasses import asdict
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from palimpsest.domain.arming import Overflow
-from palimpsest.domain.erasure import receipt
-from palimpsest.domain.jobs import Job
-from palimpsest.domain.messages import Chat, Message
-from palimpsest.domain.recollection import Item
-from palimpsest.domain.records import Source
-from palimpsest.domain.session import Compaction, Head
-from palimpsest.domain.strategy import parsed
-from palimpsest.domain.times import stamp
-from palimpsest.ports.tenants import TenantSettings
-from palimpsest.usecases.append import Appended
-from palimpsest.usecases.context import Context
-from palimpsest.usecases.explain import trace
-from palimpsest.usecases.extract_report import Ledger, Report
-from palimpsest.usecases.manage_sessions import Session
+from palimpsest.clock import stamp
+from palimpsest.context.explain import trace
+from palimpsest.context.read import Context
+from palimpsest.context.recollection import Item
+from palimpsest.conversations.append import Appended
+from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.manage import Session
+from palimpsest.conversations.messages import Chat, Message
+from palimpsest.conversations.overflow.plan import Overflow
+from palimpsest.conversations.session import Compaction, Head
+from palimpsest.extraction.report import Ledger, Report
+from palimpsest.jobs.job import Job
+from palimpsest.memory.records import Source
+from palimpsest.memory.removal.erase import receipt
+from palimpsest.tenants.ports import TenantSettings
 
 Json = dict[str, Any]
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

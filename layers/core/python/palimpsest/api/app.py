@@ -18,7 +18,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.api import problems
 from palimpsest.api.call import CURRENT, Call, MemoryUseCases, UseCases
 from palimpsest.api.caller import Caller, scopes_of
-from palimpsest.api.incoming import guarded, json_object, path_of
+from palimpsest.api.guards import guarded, json_object, path_of
 from palimpsest.api.problems import Problem, problem
 from palimpsest.errors import FieldError, PalimpsestError, Unprocessable
 from palimpsest.observability import logger

@@ -8,33 +8,33 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol, cast
 
 from palimpsest.api.caller import Caller
-from palimpsest.domain.scope import SessionScope, UserScope
-from palimpsest.ports.tenants import Tenants
-from palimpsest.usecases.read_job import ReadJob
+from palimpsest.jobs.read import ReadJob
+from palimpsest.scope import SessionScope, UserScope
+from palimpsest.tenants.ports import Tenants
 
 if TYPE_CHECKING:  # a function loads what its own routes need
-    from palimpsest.ports.memories import Memories
-    from palimpsest.usecases.append import Append
-    from palimpsest.usecases.context import ReadContext
-    from palimpsest.usecases.erase import Erase
-    from palimpsest.usecases.extract_report import ReportExtraction
-    from palimpsest.usecases.extract_request import RequestExtraction
-    from palimpsest.usecases.find_sessions import FindSessions
-    from palimpsest.usecases.forget import Forget
-    from palimpsest.usecases.forget_sessions import ForgetSessions
-    from palimpsest.usecases.history import History
-    from palimpsest.usecases.ingest import Ingest
-    from palimpsest.usecases.list_jobs import ListJobs
-    from palimpsest.usecases.manage_memories import ManageMemories
-    from palimpsest.usecases.manage_sessions import ManageSessions
-    from palimpsest.usecases.prune import Prune
-    from palimpsest.usecases.recall import Recall
-    from palimpsest.usecases.remember import Remember
-    from palimpsest.usecases.retry_job import RetryJob
-    from palimpsest.usecases.search_memories import SearchMemories
-    from palimpsest.usecases.search_tool import SearchTool
-    from palimpsest.usecases.show_memories import ShowMemories
-    from palimpsest.usecases.static_facts import ManageStaticFacts
+    from palimpsest.context.read import ReadContext
+    from palimpsest.conversations.append import Append
+    from palimpsest.conversations.history import History
+    from palimpsest.conversations.jobs import ListJobs
+    from palimpsest.conversations.manage import ManageSessions
+    from palimpsest.conversations.overflow.prune import Prune
+    from palimpsest.extraction.ingest import Ingest
+    from palimpsest.extraction.report import ReportExtraction
+    from palimpsest.extraction.schedule import RequestExtraction
+    from palimpsest.jobs.restart import RetryJob
+    from palimpsest.memory.history import ShowMemories
+    from palimpsest.memory.manage import ManageMemories
+    from palimpsest.memory.ports import Memories
+    from palimpsest.memory.remember import Remember
+    from palimpsest.memory.removal.erase import Erase
+    from palimpsest.memory.removal.forget import Forget
+    from palimpsest.memory.removal.sessions import ForgetSessions
+    from palimpsest.recall.one_retriever import SearchMemories
+    from palimpsest.recall.recall import Recall
+    from palimpsest.recall.sessions import FindSessions
+    from palimpsest.recall.tool import SearchTool
+    from palimpsest.tenants.static_facts import ManageStaticFacts
 
 LONGEST = 27.0  # seconds: the gateway answers for us after 30
 

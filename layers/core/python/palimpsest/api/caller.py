@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.domain.scope import OPERATOR, Scope
 from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
+from palimpsest.scope import OPERATOR, Scope
 
 
 @dataclass(frozen=True, slots=True)

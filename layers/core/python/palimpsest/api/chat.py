@@ -22,9 +22,9 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
-from palimpsest.domain.messages import CHAT_FIELDS, MAX_TOOL_CALLS, Chat, Draft
-from palimpsest.domain.scope import ID_PATTERN, checked_id
+from palimpsest.conversations.messages import CHAT_FIELDS, MAX_TOOL_CALLS, Chat, Draft
 from palimpsest.errors import BadRequest
+from palimpsest.scope import ID_PATTERN, checked_id
 
 OWN_FIELDS = ("id", "timestamp", "metadata")
 """What we know of a message beside what the chat API does."""

@@ -10,9 +10,9 @@ from palimpsest.api import answers
 from palimpsest.api.call import call
 from palimpsest.api.outgoing import answered
 from palimpsest.api.requests import LONGEST_WAIT, ContextOptions
-from palimpsest.domain.messages import Chat
-from palimpsest.domain.scope import SessionScope
+from palimpsest.conversations.messages import Chat
 from palimpsest.observability import logger
+from palimpsest.scope import SessionScope
 
 
 def answered_with_context(

@@ -7,9 +7,9 @@ from dataclasses import asdict
 from typing import Any
 
 from palimpsest.api.answers import instant, moment, source
-from palimpsest.domain.records import RecordType, Version
-from palimpsest.ports.static_facts import StaticFact
-from palimpsest.usecases.recall_request import Recalled, Recollection
+from palimpsest.memory.records import RecordType, Version
+from palimpsest.recall.request import Recalled, Recollection
+from palimpsest.tenants.ports import StaticFact
 
 Json = dict[str, Any]
 

@@ -13,11 +13,11 @@ from pydantic.config import JsonDict
 
 from palimpsest.api.chat import Id, Timestamp
 from palimpsest.api.requests import Closed, WaitSeconds
-from palimpsest.domain.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source
-from palimpsest.domain.remembering import Statement
-from palimpsest.domain.times import milliseconds
-from palimpsest.usecases.manage_memories import Change, Where
-from palimpsest.usecases.remember import MAX_STATEMENTS
+from palimpsest.clock import milliseconds
+from palimpsest.memory.manage import Change, Where
+from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source
+from palimpsest.memory.remember import MAX_STATEMENTS
+from palimpsest.memory.statements import Statement
 
 MAX_TOPIC_KEY = 80
 MAX_TERM = 256  # characters of a metadata value

@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 
 from palimpsest.api.memory_requests import Scalar
-from palimpsest.domain.records import MAX_METADATA_TERMS
 from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.memory.records import MAX_METADATA_TERMS
 
 
 def read_terms(given: Sequence[str]) -> dict[str, Scalar] | None:

@@ -11,8 +11,8 @@ from aws_lambda_powertools.event_handler import Response, content_types
 
 from palimpsest.api import answers
 from palimpsest.api.call import call
-from palimpsest.domain.jobs import Job
 from palimpsest.errors import TooLarge, Unavailable
+from palimpsest.jobs.job import Job
 
 MAX_BYTES = 5_000_000
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=dict)

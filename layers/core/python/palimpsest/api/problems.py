@@ -12,8 +12,8 @@ from typing import Any
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import ValidationError
 
-from palimpsest.domain.blocks import PRIORITY
-from palimpsest.domain.messages import CHAT_FIELDS
+from palimpsest.conversations.configuration import PRIORITY
+from palimpsest.conversations.messages import CHAT_FIELDS
 from palimpsest.errors import (
     BadRequest,
     BudgetTooSmall,

@@ -9,8 +9,8 @@ from pydantic import AfterValidator, Field
 from palimpsest.api.chat import ChatMessage, Id, Timestamp
 from palimpsest.api.memory_requests import SAYING_SOMETHING, Filter, instant, says_something
 from palimpsest.api.requests import Closed, WaitSeconds
-from palimpsest.usecases.ingest import MAX_TRANSCRIPT
-from palimpsest.usecases.recall_request import DEFAULT_K, EVERY_TYPE, RecallFilter, RecallRequest, ResultType
+from palimpsest.extraction.ingest import MAX_TRANSCRIPT
+from palimpsest.recall.request import DEFAULT_K, EVERY_TYPE, RecallFilter, RecallRequest, ResultType
 
 MAX_QUERY = 2_000  # characters
 

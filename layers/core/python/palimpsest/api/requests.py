@@ -18,10 +18,10 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 
 from palimpsest.api.chat import ChatMessage, Given, Id, Metadata, System
-from palimpsest.domain.messages import MAX_MESSAGES_PER_APPEND
-from palimpsest.domain.strategy import MemoryConfig
+from palimpsest.conversations.configuration import MemoryConfig
+from palimpsest.conversations.messages import MAX_MESSAGES_PER_APPEND
 from palimpsest.errors import FieldError, TooLarge
-from palimpsest.ports.tenants import TenantSettings
+from palimpsest.tenants.ports import TenantSettings
 
 LONGEST_WAIT = 20  # seconds
 

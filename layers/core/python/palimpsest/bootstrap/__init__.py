@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from palimpsest import settings
 
 if TYPE_CHECKING:
-    from palimpsest.bootstrap.conversations import SessionsApp, sessions_app, wire_sessions
     from palimpsest.bootstrap.door import authorizer
     from palimpsest.bootstrap.engines import embedder, search_index
     from palimpsest.bootstrap.indexing import EmbedWorker, embed_worker, reindex_starter, reindex_worker
-    from palimpsest.bootstrap.long_term import MemoriesApp, memories_app, wire_memories
-    from palimpsest.bootstrap.work import (
+    from palimpsest.bootstrap.memories import MemoriesApp, memories_app, wire_memories
+    from palimpsest.bootstrap.sessions import SessionsApp, sessions_app, wire_sessions
+    from palimpsest.bootstrap.workers import (
         Worker,
         dispatcher,
         extract_worker,
@@ -50,12 +50,12 @@ __all__ = [
     "wire_sweep",
 ]
 _PARTS = {
-    "conversations": ("SessionsApp", "sessions_app", "wire_sessions"),
+    "sessions": ("SessionsApp", "sessions_app", "wire_sessions"),
     "door": ("authorizer",),
     "engines": ("embedder", "search_index"),
     "indexing": ("EmbedWorker", "embed_worker", "reindex_starter", "reindex_worker"),
-    "long_term": ("MemoriesApp", "memories_app", "wire_memories"),
-    "work": (
+    "memories": ("MemoriesApp", "memories_app", "wire_memories"),
+    "workers": (
         "Worker",
         "dispatcher",
         "extract_worker",

@@ -6,7 +6,7 @@ from functools import cache
 
 from palimpsest import settings
 from palimpsest.bootstrap.engines import system_clock, tenant_store
-from palimpsest.usecases.authorize import Authorize
+from palimpsest.tenants.authorize import Authorize
 
 
 @cache

@@ -9,28 +9,23 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from palimpsest import settings
-from palimpsest.ports.clock import Clock
-from palimpsest.ports.embedder import Embedder, Space
-from palimpsest.ports.expiries import Expiries
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.owners import Owners
-from palimpsest.ports.search_index import SearchIndex
-from palimpsest.ports.secrets import Secret
-from palimpsest.ports.sessions import Jobs
-from palimpsest.ports.static_facts import StaticFacts
-from palimpsest.ports.tenants import Tenants
-from palimpsest.ports.tokens import TokenCounter
+from palimpsest.clock import Clock
+from palimpsest.jobs.ports import Jobs
+from palimpsest.memory.ports import Expiries, Memories, Owners
+from palimpsest.models.ports import Embedder, Secret, Space, TokenCounter
+from palimpsest.search.ports import SearchIndex
+from palimpsest.tenants.ports import StaticFacts, Tenants
 
 if TYPE_CHECKING:
-    from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
-    from palimpsest.adapters.openai_models import OpenAIChatModel
+    from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+    from palimpsest.models.openai.chat import OpenAIChatModel
 
 SEARCH_FAMILY = "palimpsest"
 
 
 @cache
 def tenant_store(table: str) -> Tenants:
-    from palimpsest.adapters.dynamodb.tenants import DynamoDbTenants
+    from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 
     tenants = DynamoDbTenants(table)
     tenants.warm()
@@ -39,7 +34,7 @@ def tenant_store(table: str) -> Tenants:
 
 @cache
 def fact_store(tenants_table: str) -> StaticFacts:
-    from palimpsest.adapters.dynamodb.static_facts import DynamoDbStaticFacts
+    from palimpsest.engines.dynamodb.static_facts import DynamoDbStaticFacts
 
     return DynamoDbStaticFacts(tenants_table)
 
@@ -47,8 +42,8 @@ def fact_store(tenants_table: str) -> StaticFacts:
 @cache
 def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
     """`memories` is the table that sessions are begun beside."""
-    from palimpsest.adapters.dynamodb.jobs import DynamoDbJobs
-    from palimpsest.adapters.dynamodb.sessions import DynamoDbSessions
+    from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+    from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 
     sessions = DynamoDbSessions(table, memories=memories)
     sessions.warm()
@@ -57,7 +52,7 @@ def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSess
 
 @cache
 def memory_store(table: str, jobs_table: str) -> Memories:
-    from palimpsest.adapters.dynamodb.memories import DynamoDbMemories
+    from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 
     memories = DynamoDbMemories(table, jobs_table)
     memories.warm()
@@ -66,14 +61,14 @@ def memory_store(table: str, jobs_table: str) -> Memories:
 
 @cache
 def expiry_store(memories_table: str) -> Expiries:
-    from palimpsest.adapters.dynamodb.expiries import DynamoDbExpiries
+    from palimpsest.engines.dynamodb.memories.expiries import DynamoDbExpiries
 
     return DynamoDbExpiries(memories_table)
 
 
 @cache
 def owners(sessions_table: str, memories_table: str) -> Owners:
-    from palimpsest.adapters.dynamodb.owners import DynamoDbOwners
+    from palimpsest.engines.dynamodb.owners import DynamoDbOwners
 
     return DynamoDbOwners(sessions_table, memories_table)
 
@@ -81,14 +76,14 @@ def owners(sessions_table: str, memories_table: str) -> Owners:
 @cache
 def model_key(parameter: str) -> Secret:
     """The key of the models' server; while there is none, what can do without a model does."""
-    from palimpsest.adapters.ssm import Parameter
+    from palimpsest.engines.ssm import Parameter
 
     return Parameter(parameter)
 
 
 @cache
 def chat_model(told: settings.ChatSettings) -> OpenAIChatModel:
-    from palimpsest.adapters.openai_models import OpenAIChatModel
+    from palimpsest.models.openai.chat import OpenAIChatModel
 
     key = model_key(told.openai_key_parameter)
     return OpenAIChatModel(key=key, base_url=told.openai_base_url, model=told.chat_model)
@@ -98,10 +93,10 @@ def chat_model(told: settings.ChatSettings) -> OpenAIChatModel:
 def embedder(told: settings.EmbeddingSettings) -> Embedder:
     """The model of the settings: the one on this machine by its name, any other from the server."""
     if embeds_here(told):
-        from palimpsest.adapters.minilm import MiniLM
+        from palimpsest.models.builtin.minilm import MiniLM
 
         return MiniLM(_folder_of("minilm"))
-    from palimpsest.adapters.openai_embedder import OpenAIEmbedder
+    from palimpsest.models.openai.embedder import OpenAIEmbedder
 
     space = Space(told.embedding_model, told.embedding_dimension)
     return OpenAIEmbedder(key=model_key(told.openai_key_parameter), space=space, base_url=told.openai_base_url)
@@ -109,7 +104,7 @@ def embedder(told: settings.EmbeddingSettings) -> Embedder:
 
 def embeds_here(told: settings.EmbeddingSettings) -> bool:
     """Whether the model is the one on this machine, which needs no key."""
-    from palimpsest.adapters.minilm import SPACE
+    from palimpsest.models.builtin.minilm import SPACE
 
     return told.embedding_model == SPACE.model
 
@@ -118,18 +113,18 @@ def embeds_here(told: settings.EmbeddingSettings) -> bool:
 def search_index(told: settings.SearchSettings) -> SearchIndex:
     """The index of the settings; one that answers nothing where the stage has none."""
     if not told.search_url:
-        from palimpsest.adapters.absent_index import AbsentIndex
+        from palimpsest.engines.no_search import AbsentIndex
 
         return AbsentIndex()
     space = Space(told.embedding_model, told.embedding_dimension)
     if told.search_url.startswith("file:"):
-        from palimpsest.adapters.embedded_index import EmbeddedIndex
+        from palimpsest.engines.embedded import EmbeddedIndex
 
         return EmbeddedIndex(Path(urlsplit(told.search_url).path), space=space)
     import boto3
 
-    from palimpsest.adapters.opensearch import OpenSearchIndex
-    from palimpsest.adapters.opensearch.client import connected
+    from palimpsest.engines.opensearch import OpenSearchIndex
+    from palimpsest.engines.opensearch.client import connected
 
     region = boto3.Session().region_name if told.search_url.startswith("https:") else None
     return OpenSearchIndex(connected(told.search_url, region=region), family=SEARCH_FAMILY, space=space)
@@ -144,7 +139,7 @@ def _folder_of(package: str) -> Path:
 
 @cache
 def token_counter() -> TokenCounter:
-    from palimpsest.adapters.tiktoken_counter import TiktokenCounter
+    from palimpsest.models.tiktoken_counter import TiktokenCounter
 
     counter = TiktokenCounter()
     counter.warm()
@@ -153,6 +148,6 @@ def token_counter() -> TokenCounter:
 
 @cache
 def system_clock() -> Clock:
-    from palimpsest.adapters.system_clock import SystemClock
+    from palimpsest.clock import SystemClock
 
     return SystemClock()

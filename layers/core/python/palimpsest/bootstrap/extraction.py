@@ -4,23 +4,23 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from palimpsest.blocks.storing import stores
-from palimpsest.domain.extraction_near import says_the_same
-from palimpsest.domain.remembering import Near
-from palimpsest.ports.clock import Clock
-from palimpsest.ports.extractor import Extractor
-from palimpsest.ports.memories import Memories
-from palimpsest.ports.sessions import Jobs, Sessions
-from palimpsest.ports.tenants import Tenants
-from palimpsest.usecases.by_kind import ByKind
-from palimpsest.usecases.extract import ExtractChunk
-from palimpsest.usecases.extract_failed import GiveUpExtraction, MendExtraction, RetryExtraction
-from palimpsest.usecases.extract_request import RequestExtraction
-from palimpsest.usecases.extraction_steps import Steps
-from palimpsest.usecases.flush import FlushWindow, then_flush
-from palimpsest.usecases.long_term import LongTerm
-from palimpsest.usecases.remember import Remember
-from palimpsest.usecases.summarize import GiveUp
+from palimpsest.clock import Clock
+from palimpsest.context.blocks.storing import stores
+from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
+from palimpsest.conversations.overflow.summarize import GiveUp
+from palimpsest.conversations.ports import Sessions
+from palimpsest.extraction.commit import Steps
+from palimpsest.extraction.failures import GiveUpExtraction, MendExtraction, RetryExtraction
+from palimpsest.extraction.ports import Extractor
+from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.extraction.step import ExtractChunk
+from palimpsest.jobs.ports import Jobs
+from palimpsest.jobs.router import ByKind
+from palimpsest.memory.nearness import says_the_same
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.statements import Near
+from palimpsest.tenants.ports import Tenants
 
 
 @dataclass(frozen=True, slots=True)

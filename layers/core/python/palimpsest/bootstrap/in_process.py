@@ -11,36 +11,34 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
 
-from palimpsest.adapters.caching_embedder import CachingEmbedder
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.adapters.in_memory.expiries import InMemoryExpiries
-from palimpsest.adapters.in_memory.jobs import InMemoryJobs
-from palimpsest.adapters.in_memory.memories import InMemoryMemories
-from palimpsest.adapters.in_memory.sessions import InMemorySessions
-from palimpsest.adapters.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.adapters.in_memory.tenants import InMemoryTenants
-from palimpsest.adapters.offline_models import ExtractiveSummarizer
-from palimpsest.adapters.patterns import PatternExtractor
-from palimpsest.bootstrap.conversations import SessionsApp, wire_sessions
 from palimpsest.bootstrap.engines import system_clock, token_counter
 from palimpsest.bootstrap.extraction import wire_extraction
-from palimpsest.bootstrap.long_term import MemoriesApp, Models, Stores, wire_memories
-from palimpsest.bootstrap.work import wire_summarize, wire_sweep
-from palimpsest.domain.jobs import MAX_RECEIVES
-from palimpsest.domain.scope import Scope, SessionScope, UserScope
-from palimpsest.domain.session import Commit
-from palimpsest.domain.times import seconds
+from palimpsest.bootstrap.memories import MemoriesApp, Models, Stores, wire_memories
+from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
+from palimpsest.bootstrap.workers import wire_summarize, wire_sweep
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.conversations.overflow.model_summary import ModelSummarizer
+from palimpsest.conversations.session import Commit
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import PalimpsestError
-from palimpsest.ports.clock import Clock
-from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.memories import MemoryCommit
-from palimpsest.ports.models import ChatModel, JsonModel
-from palimpsest.ports.queues import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.ports.tenants import TenantSettings
-from palimpsest.usecases.by_kind import ByKind
-from palimpsest.usecases.embed import Embed
-from palimpsest.usecases.extractor import ModelExtractor
-from palimpsest.usecases.summarizer import ModelSummarizer
+from palimpsest.extraction.model import ModelExtractor
+from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.jobs.job import MAX_RECEIVES
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.router import ByKind
+from palimpsest.memory.ports import MemoryCommit
+from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.ports import ChatModel, Embedder, JsonModel
+from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.search.embed import Embed
+from palimpsest.tenants.ports import TenantSettings
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50

@@ -17,15 +17,14 @@ from palimpsest.bootstrap.engines import (
     session_store,
     system_clock,
 )
-from palimpsest.bootstrap.work import Worker
-from palimpsest.ports.embedder import Embedder
-from palimpsest.ports.queues import Changed, JobNotice
-from palimpsest.ports.search_index import SearchIndex
-from palimpsest.usecases.embed import Embed
-from palimpsest.usecases.mend_user_jobs import MendUserJob
-from palimpsest.usecases.reindex import Reindex
-from palimpsest.usecases.reindex_job import GiveUpReindexStep, ReindexStep, StartReindex
-from palimpsest.usecases.user_steps import UserSteps
+from palimpsest.bootstrap.workers import Worker
+from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.restart import MendUserJob
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.models.ports import Embedder
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
+from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +38,7 @@ class EmbedWorker:
 @cache
 def embed_worker() -> EmbedWorker:
     told = settings.EmbedSettings.read()
-    from palimpsest.adapters.sqs import SqsVisibility
+    from palimpsest.engines.sqs import SqsVisibility
 
     sessions, _ = session_store(told.sessions_table)
     memories = memory_store(told.memories_table, told.sessions_table)
@@ -53,7 +52,7 @@ def embed_worker() -> EmbedWorker:
 @cache
 def reindex_worker() -> Worker:
     told = settings.ReindexSettings.read()
-    from palimpsest.adapters.sqs import SqsVisibility
+    from palimpsest.engines.sqs import SqsVisibility
 
     sessions, jobs = session_store(told.sessions_table)
     memories = memory_store(told.memories_table, told.sessions_table)

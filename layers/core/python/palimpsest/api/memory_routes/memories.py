@@ -19,10 +19,10 @@ from palimpsest.api.memory_requests import MemoryChange, NewMemories, change, in
 from palimpsest.api.memory_terms import read_terms
 from palimpsest.api.outgoing import answered, fitting, paged
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, UserId, new_router
-from palimpsest.domain.records import Record, RecordType
-from palimpsest.domain.scope import UserScope, checked_id
 from palimpsest.errors import NotFound, ReadOnlyBlock
-from palimpsest.usecases.manage_memories import Where
+from palimpsest.memory.manage import Where
+from palimpsest.memory.records import Record, RecordType
+from palimpsest.scope import UserScope, checked_id
 
 router = new_router()
 TAGS = ["memories"]

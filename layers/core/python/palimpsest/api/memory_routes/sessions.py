@@ -12,8 +12,8 @@ from palimpsest.api.call import call
 from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.outgoing import answered, fitting
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, new_router
-from palimpsest.domain.scope import checked_id
 from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.scope import checked_id
 
 router = new_router()
 

@@ -13,7 +13,7 @@ from palimpsest.api.outgoing import answered
 from palimpsest.api.recall_requests import ToolCallBody
 from palimpsest.api.routing import UserId, new_router
 from palimpsest.errors import NotFound
-from palimpsest.usecases.search_tool import MOST_RECORDS, NAME, Format, definition
+from palimpsest.recall.tool import MOST_RECORDS, NAME, Format, definition
 
 router = new_router()
 TAGS = ["tools"]

@@ -8,7 +8,7 @@ from palimpsest.api.call import call
 from palimpsest.api.outgoing import answered, awaited
 from palimpsest.api.requests import ForgetSessionsRequest
 from palimpsest.api.routing import new_router
-from palimpsest.usecases.forget_sessions import WhichSessions
+from palimpsest.memory.removal.sessions import WhichSessions
 
 router = new_router()
 

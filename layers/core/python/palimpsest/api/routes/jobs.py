@@ -12,8 +12,8 @@ from palimpsest.api.call import call
 from palimpsest.api.chat import LIKE_AN_ID
 from palimpsest.api.outgoing import accepted, answered, fitting, shown_job
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, Wait, new_router
-from palimpsest.domain.jobs import JobState
-from palimpsest.domain.scope import checked_id
+from palimpsest.jobs.job import JobState
+from palimpsest.scope import checked_id
 
 router = new_router()
 TAGS = ["jobs"]

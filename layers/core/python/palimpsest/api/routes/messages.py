@@ -17,7 +17,7 @@ from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.outgoing import answered, awaited, paged
 from palimpsest.api.requests import AppendRequest
 from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, SessionId, Wait, new_router
-from palimpsest.domain.scope import checked_id
+from palimpsest.scope import checked_id
 
 router = new_router()
 TAGS = ["messages"]

@@ -15,7 +15,7 @@ from palimpsest.api.outgoing import answered, awaited
 from palimpsest.api.problems import naming
 from palimpsest.api.requests import NewSession, SessionChange, SessionSetup
 from palimpsest.api.routing import SessionId, Wait, new_router
-from palimpsest.usecases.manage_sessions import Wanted
+from palimpsest.conversations.manage import Wanted
 
 router = new_router()
 TAGS = ["sessions"]

@@ -10,9 +10,9 @@ from palimpsest.api.outgoing import answered
 from palimpsest.api.problems import naming
 from palimpsest.api.requests import NewTenantSettings
 from palimpsest.api.routing import new_router
-from palimpsest.domain.strategy import parsed, stored
-from palimpsest.ports.tenants import TenantSettings
-from palimpsest.usecases.manage_sessions import check_room
+from palimpsest.conversations.configuration import parsed, stored
+from palimpsest.conversations.manage import check_room
+from palimpsest.tenants.ports import TenantSettings
 
 router = new_router()
 TAGS = ["settings"]

@@ -1,5 +1,0 @@
-"""The search index in one SQLite file, for one machine: exact BM25 and exact cosine, several processes at once."""
-
-from palimpsest.adapters.embedded_index.index import EmbeddedIndex
-
-__all__ = ["EmbeddedIndex"]

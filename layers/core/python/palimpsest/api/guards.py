@@ -1,0 +1,165 @@
+"""The guards in front of every route: limits that cost nothing, ids in paths, JSON that can be stored."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import json
+import re
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any, NoReturn
+from urllib.parse import unquote
+
+from palimpsest.errors import BadRequest, FieldError, TooLarge
+from palimpsest.scope import checked_id
+
+MAX_BYTES = 5_000_000
+MAX_DEPTH = 64
+WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+NAMED_BY = {
+    "sessions": "session_id",
+    "jobs": "job_id",
+    "compactions": "n",
+    "users": "user_id",
+    "memories": "memory_id",
+    "tools": "name",
+    "static-facts": "id",
+}
+
+
+def path_of(event: Mapping[str, Any]) -> str:
+    """The path below the stage, decoded once.
+
+    Raises `BadRequest` (`invalid_id`) where a segment is no id: no slash, NUL, separator of keys or look-alike passes.
+    """
+    path, stage = str(event["rawPath"]), event["requestContext"].get("stage", "$default")
+    if stage != "$default":
+        path = path.removeprefix(f"/{stage}")
+    segments = path.removeprefix("/").split("/")
+    named = "path"
+    for number, segment in enumerate(segments):
+        segments[number] = checked_id(_decoded(segment, named), field=named)
+        named = NAMED_BY.get(segment, "path") if number % 2 else "path"
+    return "/" + "/".join(segments)
+
+
+def _decoded(segment: str, named: str) -> str:
+    try:
+        return unquote(segment, errors="strict") if "%" in segment else segment
+    except UnicodeDecodeError as error:
+        raise BadRequest(
+            f"{named} is not a valid id.", code="invalid_id", errors=(FieldError(named, "not UTF-8"),)
+        ) from error
+
+
+def guarded(event: Mapping[str, Any], *, method: str, path: str) -> dict[str, Any]:
+    """The event as the routes may see it: path and body decoded, the body JSON whatever its Content-Type says.
+
+    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`, `invalid_unicode`),
+    and parses nothing.
+    """
+    headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
+    body = _body(event, headers) if method in WITH_BODY else None
+    if method == "PUT" and not body:
+        raise BadRequest("A PUT says all that shall hold: send it, {} for the defaults.", code="missing_body")
+    return {
+        **event,
+        "rawPath": path,
+        "requestContext": {**event["requestContext"], "stage": "$default"},
+        "headers": {**headers, "content-type": "application/json"},
+        "body": None if body is None else body or "{}",
+        "isBase64Encoded": False,
+    }
+
+
+def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
+    if headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
+        raise BadRequest("Send the body as it is: no Content-Encoding is understood.", code="unsupported_encoding")
+    body = event.get("body") or ""
+    is_encoded = bool(event.get("isBase64Encoded"))
+    if len(body) > (MAX_BYTES * 4 // 3 + 4 if is_encoded else MAX_BYTES):
+        raise _too_large()
+    try:
+        raw = base64.b64decode(body, validate=True) if is_encoded else body.encode()
+        text = raw.decode() if is_encoded else body
+    except UnicodeError as error:
+        raise BadRequest("The body is not Unicode text.", code="invalid_unicode") from error
+    except binascii.Error as error:
+        raise BadRequest("The body is not base64.", code="invalid_json") from error
+    if len(raw) > MAX_BYTES:
+        raise _too_large()
+    return text.strip() and text
+
+
+def _too_large() -> TooLarge:
+    return TooLarge(f"The body is larger than {MAX_BYTES} bytes.", code="body_too_large")
+
+
+def json_object(text: str) -> dict[str, Any]:
+    """The body as a JSON object. Raises `BadRequest`: `invalid_json` for what is none, or one nested too deep;
+    `invalid_unicode` for half a surrogate pair, which no store and no model can hold.
+    """
+    try:
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:  # JSONDecodeError, or a number with too many digits
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BadRequest(f"The body is not JSON{where}.", code="invalid_json") from error
+    if not isinstance(value, dict):
+        raise BadRequest("The body must be a JSON object.", code="invalid_json")
+    _check_depth(value)
+    if ESCAPED_SURROGATE.search(text):
+        _check_unicode(value)
+    return value
+
+
+def _no_number(name: str) -> NoReturn:
+    raise BadRequest(f"{name} is not JSON.", code="invalid_json")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_number("A number too large for a double")
+
+
+def _too_deep() -> BadRequest:
+    return BadRequest(f"The body is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
+
+
+def _check_depth(value: Any) -> None:
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [child for node in level for child in _children(node) if isinstance(child, dict | list)]
+        if not level:
+            return
+    raise _too_deep()
+
+
+def _children(node: Any) -> Any:
+    return node.values() if isinstance(node, dict) else node
+
+
+def _check_unicode(value: Any) -> None:
+    for path, text in _texts(value, ""):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            errors = (FieldError(path or "body", "holds half of a surrogate pair"),)
+            detail = f"{path or 'body'} is not Unicode text."
+            raise BadRequest(detail, code="invalid_unicode", errors=errors) from error
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text with its path; a key counts as a text of the object it stands in."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _texts(item, f"{path}.{number}".lstrip("."))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from _texts(item, f"{path}.{key}".lstrip("."))

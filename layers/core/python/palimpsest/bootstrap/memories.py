@@ -1,0 +1,214 @@
+"""The use cases of long-term memory, and the function `memories` that has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.bootstrap.engines import (
+    chat_model,
+    embedder,
+    embeds_here,
+    fact_store,
+    memory_store,
+    model_key,
+    search_index,
+    session_store,
+    system_clock,
+    tenant_store,
+    token_counter,
+)
+from palimpsest.clock import Clock
+from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.reader import Blocks
+from palimpsest.context.blocks.similar_messages import FindResembling
+from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.read import ReadContext
+from palimpsest.context.recollection import Item
+from palimpsest.conversations.append import Append
+from palimpsest.conversations.manage import ManageSessions
+from palimpsest.conversations.overflow.prune import Prune
+from palimpsest.conversations.ports import Sessions
+from palimpsest.errors import Unavailable
+from palimpsest.extraction.ingest import Ingest
+from palimpsest.extraction.report import ReportExtraction
+from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.jobs.ports import Jobs
+from palimpsest.jobs.read import ReadJob
+from palimpsest.memory.history import ShowMemories
+from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.epochs import unerased
+from palimpsest.memory.removal.erase import Erase
+from palimpsest.memory.removal.forget import Forget
+from palimpsest.models.ports import ChatModel, Embedder, JsonModel, TokenCounter
+from palimpsest.recall.one_retriever import SearchMemories
+from palimpsest.recall.recall import Recall
+from palimpsest.recall.sessions import FindSessions
+from palimpsest.recall.tool import SearchTool
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import SearchIndex
+from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.tenants.static_facts import ManageStaticFacts
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """Where things are kept."""
+
+    sessions: Sessions
+    jobs: Jobs
+    memories: Memories
+    tenants: Tenants
+    facts: StaticFacts
+    index: SearchIndex
+
+
+def _none() -> None:
+    """There is no such model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Models:
+    """The models that there are, asked anew for every call: a key may be stored, or taken away, at any time."""
+
+    embedder: Callable[[], Embedder | None] = _none
+    answerer: Callable[[], JsonModel | None] = _none
+    picker: ChatModel | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MemoriesApp:
+    """What the `memories` function can do."""
+
+    stores: Stores
+    models: Models
+    tokens: TokenCounter
+    clock: Clock
+    remember: Remember
+    manage_memories: ManageMemories
+    forget: Forget
+    erase: Erase
+    show: ShowMemories
+    ingest: Ingest
+    facts: ManageStaticFacts
+    context: ReadContext
+    prune: Prune
+    manage: ManageSessions
+    read_job: ReadJob
+    report: ReportExtraction
+
+    @property
+    def memories(self) -> Memories:
+        return self.stores.memories
+
+    @property
+    def tenants(self) -> Tenants:
+        return self.stores.tenants
+
+    @property
+    def recall(self) -> Recall:
+        stores, models = self.stores, self.models
+        return Recall(
+            memories=stores.memories,
+            sessions=stores.sessions,
+            index=stores.index,
+            embedder=models.embedder(),
+            tokens=self.tokens,
+            clock=self.clock,
+            model=models.answerer(),
+        )
+
+    @property
+    def search(self) -> SearchMemories:
+        return searching(self.stores, self.models, self.clock)
+
+    @property
+    def search_tool(self) -> SearchTool:
+        return SearchTool(self.recall)
+
+    @property
+    def find_sessions(self) -> FindSessions:
+        return FindSessions(self.search)
+
+
+def searching(stores: Stores, models: Models, clock: Clock) -> SearchMemories:
+    return SearchMemories(stores.memories, stores.sessions, stores.index, models.embedder(), clock)
+
+
+def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
+    """The use cases of long-term memory over any adapters."""
+    stored = stores.sessions
+    stores = replace(stores, sessions=unerased(stored, stores.memories))
+    sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
+    manage_memories = ManageMemories(memories, tenants, clock)
+    long_term = LongTerm(memories, jobs)
+    append = Append(sessions, tenants, tokens, clock, long_term)
+    request = RequestExtraction(sessions, long_term, clock)
+
+    def resembling(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        return FindResembling(searching(stores, models, clock))(owner, text, k=k)
+
+    blocks = Blocks(
+        static=StaticMemory(stores.facts),
+        extractive=ExtractiveMemory(memories, clock, chat=models.picker),
+        vector=VectorMemory(resembling),
+    )
+    return MemoriesApp(
+        stores=stores,
+        models=models,
+        tokens=tokens,
+        clock=clock,
+        remember=Remember(memories, tenants, clock),
+        manage_memories=manage_memories,
+        forget=Forget(memories, jobs, clock),
+        erase=Erase(memories, clock),
+        show=ShowMemories(memories, manage_memories),
+        ingest=Ingest(sessions, memories, append, request, clock),
+        facts=ManageStaticFacts(stores.facts, clock),
+        context=ReadContext(stored, tokens, clock, blocks, memories),
+        prune=Prune(sessions, jobs, clock),
+        manage=ManageSessions(sessions, tenants, tokens, clock, has_memories=True, long_term=long_term),
+        read_job=ReadJob(jobs, clock),
+        report=ReportExtraction(memories),
+    )
+
+
+@cache
+def memories_app() -> MemoriesApp:
+    told = settings.MemoriesSettings.read()
+    sessions, jobs = session_store(told.sessions_table, told.memories_table)
+    stores = Stores(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memory_store(told.memories_table, told.sessions_table),
+        tenants=tenant_store(told.tenants_table),
+        facts=fact_store(told.tenants_table),
+        index=search_index(told),
+    )
+    models = Models(
+        embedder=lambda: _vectors(told) if embeds_here(told) or _has_key(told) else None,
+        answerer=lambda: chat_model(told) if _has_key(told) else None,
+        picker=chat_model(told),
+    )
+    return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
+
+
+@cache
+def _vectors(told: settings.EmbeddingSettings) -> Embedder:
+    """What was asked before is not embedded again."""
+    from palimpsest.models.caching_embedder import CachingEmbedder
+
+    return CachingEmbedder(embedder(told))
+
+
+def _has_key(told: settings.ModelSettings) -> bool:
+    """Whether there is a key for the models' server; one that can't be had now counts as none."""
+    try:
+        return bool((model_key(told.openai_key_parameter).value() or "").strip())
+    except Unavailable:
+        return False

@@ -1,0 +1,172 @@
+"""What works behind the streams and the queues."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.bootstrap.engines import (
+    chat_model,
+    expiry_store,
+    memory_store,
+    model_key,
+    session_store,
+    system_clock,
+    tenant_store,
+    token_counter,
+)
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.clock import Clock
+from palimpsest.conversations.overflow.summarize import GiveUp, SummarizeOverflow
+from palimpsest.conversations.ports import Sessions, Summarizer
+from palimpsest.extraction.commit import Steps
+from palimpsest.extraction.failures import GiveUpExtraction, MendExtraction, RetryExtraction
+from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.restart import GiveUpUserJob, MendUserJob
+from palimpsest.jobs.router import ByKind, GivesUp, Step
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.ports import Expiries, Memories
+from palimpsest.memory.removal.erase import ErasePages
+from palimpsest.memory.removal.expire import Expire
+from palimpsest.memory.removal.forget import ForgetPages
+from palimpsest.memory.removal.session import ForgetSession, Remove
+from palimpsest.memory.removal.sessions import ForgetSessionPages
+from palimpsest.models.ports import TokenCounter
+from palimpsest.workers.dispatch import Dispatch
+from palimpsest.workers.sweep import Mend, Sweep
+
+SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "forget_sessions", "erase")
+"""Kinds of jobs that the function `sweep` does."""
+EXTRACTED: tuple[JobKind, ...] = ("extract", "flush")
+"""Kinds of jobs that the function `extract` does."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a queue function does with a message: the step, and what happens when it fails."""
+
+    step: Callable[[JobNotice], None]
+    give_up: GivesUp
+    hide: Callable[..., None]
+
+
+def wire_sweep(
+    *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
+) -> tuple[ByKind, Sweep]:
+    """What the sweep queue is worked off by, and the scheduled round."""
+    remove, give_up = Remove(sessions, jobs, clock, ForgetSession(memories, clock)), GiveUp(sessions, jobs, clock)
+    mend, give_up_on_user = MendUserJob(jobs, clock), GiveUpUserJob(jobs, clock)
+    user_steps = UserSteps(jobs, mend, clock)
+    forget = ForgetPages(memories, user_steps, clock)
+    erase = ErasePages(sessions, memories, user_steps, clock)
+    forget_sessions = ForgetSessionPages(sessions, user_steps, clock)
+    in_steps: dict[JobKind, Step] = {"forget": forget, "forget_sessions": forget_sessions, "erase": erase}
+    work = ByKind(
+        {"delete": remove, "withdraw": remove, **in_steps},
+        {**dict.fromkeys(("delete", "withdraw"), give_up), **dict.fromkeys(in_steps, give_up_on_user)},
+    )
+    steps = Steps(sessions, jobs, memories, clock)
+    retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much
+    mends: dict[JobKind, Mend] = {
+        **dict.fromkeys((*in_steps, "reindex"), mend),
+        "extract": MendExtraction(steps, retry, parking),
+    }
+    expire = Expire(memories, expiries, clock)
+    return work, Sweep(sessions, jobs, clock, mends, expire)
+
+
+def wire_summarize(
+    *, sessions: Sessions, jobs: Jobs, summarizer: Summarizer, tokens: TokenCounter, clock: Clock
+) -> tuple[SummarizeOverflow, GiveUp]:
+    return SummarizeOverflow(sessions, jobs, summarizer, tokens, clock), GiveUp(sessions, jobs, clock)
+
+
+def queue_urls(told: settings.DispatchSettings) -> dict[JobKind, str]:
+    """The queue of each kind of job."""
+    urls: dict[JobKind, str] = {
+        "summarize": told.summarize_queue_url,
+        "reindex": told.reindex_queue_url or told.parked_queue_url,
+    }
+    return urls | dict.fromkeys(EXTRACTED, told.extract_queue_url) | dict.fromkeys(SWEPT, told.sweep_queue_url)
+
+
+@cache
+def dispatcher() -> Dispatch:
+    told = settings.DispatchSettings.read()
+    from palimpsest.engines.sqs import SqsQueues
+
+    parked = told.parked_queue_url
+    return Dispatch(SqsQueues(queue_urls(told), changes_url=told.embed_queue_url or parked, parked_url=parked))
+
+
+@cache
+def summarize_worker() -> Worker:
+    told = settings.SummarizeSettings.read()
+    from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+    from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
+
+    tokens = token_counter()
+    summarizer = Summaries(
+        key=model_key(told.openai_key_parameter),
+        model=ModelSummarizer(chat_model(told), tokens),
+        offline=ExtractiveSummarizer(tokens),
+    )
+    sessions, jobs = session_store(told.sessions_table)
+    step, give_up = wire_summarize(
+        sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=tokens, clock=system_clock()
+    )
+    return _worker(step, give_up, told.summarize_queue_url)
+
+
+@cache
+def extract_worker() -> Worker:
+    told = settings.ExtractSettings.read()
+    from palimpsest.extraction.model import Extractors, ModelExtractor
+
+    model = ModelExtractor(chat_model(told), token_counter())
+    key = model_key(told.openai_key_parameter)
+    sessions, jobs = session_store(told.sessions_table)
+    work = wire_extraction(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memory_store(told.memories_table, told.sessions_table),
+        tenants=tenant_store(told.tenants_table),
+        extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
+        clock=system_clock(),
+    )
+    return _worker(work.queue.step, work.queue.give_up, told.extract_queue_url)
+
+
+@cache
+def remove_worker() -> Worker:
+    work, _ = _sweep()
+    return _worker(work.step, work.give_up, settings.SweepSettings.read().sweep_queue_url)
+
+
+@cache
+def sweeper() -> Sweep:
+    return _sweep()[1]
+
+
+@cache
+def _sweep() -> tuple[ByKind, Sweep]:
+    told = settings.SweepSettings.read()
+    sessions, jobs = session_store(told.sessions_table)
+    memories = memory_store(told.memories_table, told.sessions_table)
+    return wire_sweep(
+        sessions=sessions,
+        jobs=jobs,
+        memories=memories,
+        expiries=expiry_store(told.memories_table),
+        clock=system_clock(),
+    )
+
+
+def _worker(step: Callable[[JobNotice], None], give_up: GivesUp, queue_url: str) -> Worker:
+    from palimpsest.engines.sqs import SqsVisibility
+
+    return Worker(step, give_up, SqsVisibility(queue_url).hide)

@@ -1,0 +1,54 @@
+"""Time: the clock that tests can turn, and how moments are written."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Protocol
+
+
+class Clock(Protocol):
+    def now(self) -> datetime:
+        """The server's time, in UTC."""
+
+    def sleep(self, seconds: float) -> None:
+        """Wait."""
+
+
+def seconds(now: datetime) -> int:
+    """Epoch seconds."""
+    return int(now.timestamp())
+
+
+def stamp(now: datetime) -> str:
+    """RFC 3339 in UTC, milliseconds."""
+    return now.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def milliseconds(now: datetime) -> int:
+    """Epoch milliseconds."""
+    return int(now.timestamp() * 1000)
+
+
+class SystemClock:
+    def now(self) -> datetime:
+        return datetime.now(UTC)
+
+    def sleep(self, seconds: float) -> None:
+        time.sleep(seconds)
+
+
+class FakeClock:
+    """`Clock` whose `sleep` returns at once, later."""
+
+    def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
+        self._now = start
+
+    def now(self) -> datetime:
+        return self._now
+
+    def sleep(self, seconds: float) -> None:
+        self.advance(seconds)
+
+    def advance(self, seconds: float) -> None:
+        self._now += timedelta(seconds=seconds)

@@ -1,0 +1,71 @@
+"""The window as it stood after an earlier message, from the records of what left it since."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
+
+from palimpsest.conversations.lifecycle import is_withdrawn
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Compaction, Head
+from palimpsest.conversations.window.fit import newest
+from palimpsest.errors import FieldError, NotFound
+from palimpsest.scope import SessionScope
+
+PAGE = 20
+
+
+def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int) -> Head:
+    """The head with its window as it stood after message `seq`, when the next one came; its messages are not counted
+    yet.
+
+    Raises `NotFound` (`message_not_found`) for a message that is not there, or was withdrawn.
+    """
+    if not head.base < seq <= head.seq or is_withdrawn(seq, head):
+        error = FieldError("at", "no message of this session has this sequence number")
+        raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
+    earlier = _compactions(sessions, scope, head, last=seq)
+    last = next((each for each in earlier if max(each.newest, each.last) <= seq), None)
+    return replace(
+        head,
+        seq=seq,
+        window_start=last.last + 1 if last else head.base + 1,
+        summary=last.summary_number if last else 0,
+        summary_tokens=last.summary_tokens if last else 0,
+        job=None,
+        compaction="none",
+    )
+
+
+def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: int) -> Iterator[Compaction]:
+    """Those through `last` at most that still stand, the newest first: a withdrawal may have opened what one folded."""
+    while last > head.base:
+        page = sessions.compactions(scope, first=head.base + 1, last=last, newest_first=True, limit=PAGE)
+        yield from (each for each in page if each.last < head.window_start and not is_withdrawn(each.last, head))
+        if len(page) < PAGE:
+            return
+        last = page[-1].last - 1
+
+
+def counted(head: Head, read: Sequence[Message], *, last_user_seq: int) -> Head:
+    """The head with what was read of its window."""
+    shown = [message for message in read if message.role not in SYSTEM_ROLES]
+    return replace(
+        head,
+        last_user_seq=last_user_seq,
+        window_tokens=sum(message.tokens for message in shown),
+        window_messages=len(shown),
+    )
+
+
+def read_back(stored: Iterator[Message], *, budget: int) -> tuple[tuple[Message, ...], int]:
+    """As `window.newest`, where nobody knows yet which message was the user's last: it is told beside what was read."""
+    before: list[Message] = []
+    for message in stored:
+        before.append(message)
+        if message.role == "user":
+            break
+    last_user_seq = before[-1].seq if before and before[-1].role == "user" else 0
+    return newest(chain(before, stored), budget=budget, last_user_seq=last_user_seq), last_user_seq

@@ -1,0 +1,80 @@
+"""Say of a context why each part of it is there, and what was left out of it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from palimpsest.context.read import Context
+from palimpsest.conversations.configuration import PRIORITY, BlockType
+
+Json = dict[str, Any]
+
+WHY_MEMORY: Mapping[BlockType, str] = {
+    "static": "stated by the tenant",
+    "extractive": "ranked by importance, words shared with the newest message, and recency",
+    "vector": "said before, and near in meaning to the given message",
+}
+
+
+def trace(context: Context) -> Json:
+    """The parts in their order, each with what it weighs; what was cut within messages; what was left out, and why."""
+    return {
+        "strategy": context.config.strategy,
+        "window": {"from": context.head.window_start, "to": context.head.seq},
+        "parts": [*_said(context), *_remembered(context)],
+        "cuts": [{"seq": cut.seq, "part": cut.part, "tokens": cut.tokens} for cut in context.fitted.cuts],
+        "left_out": [*_unsaid(context), *_forgotten(context)],
+        "failures": dict(context.failures),
+    }
+
+
+def _said(context: Context) -> Iterator[Json]:
+    fitted, summary = context.fitted, context.summary
+    if fitted.system_tokens:
+        yield {"part": "system", "tokens": fitted.system_tokens, "why": "always kept"}
+    if summary is not None and fitted.summary_tokens:
+        yield {
+            "part": "summary",
+            "tokens": fitted.summary_tokens,
+            "compaction": summary.last,
+            "through": summary.last,
+            "method": summary.method,
+            "is_cut": fitted.is_summary_cut,
+            "why": "stands for all that it was made of and that left the window",
+        }
+    asked = context.head.last_user_seq
+    older = [seq for seq in fitted.seqs if context.has_given or seq < asked]
+    yield from _range("recent_turns", older, "the newest turns that fit whole")
+    yield from _range("current_turn", fitted.seqs[len(older) :], "from the newest user message on: it never goes")
+    if context.has_given:
+        yield {"part": "given", "why": "the message about to be sent: weighed, not stored"}
+
+
+def _range(part: str, seqs: Sequence[int], why: str) -> Iterator[Json]:
+    if seqs:
+        yield {"part": part, "from": seqs[0], "to": seqs[-1], "messages": len(seqs), "why": why}
+
+
+def _remembered(context: Context) -> Iterator[Json]:
+    for block in PRIORITY:
+        items = context.memory.of(block)
+        if items:
+            shown = [{"id": item.id, "score": item.score} for item in items]
+            yield {"part": f"{block}_memory", "items": shown, "why": WHY_MEMORY[block]}
+
+
+def _unsaid(context: Context) -> Iterator[Json]:
+    """What the window holds and the context does not."""
+    if context.summary is not None and not context.fitted.summary_tokens:
+        yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
+    first, shown = context.head.window_start, context.fitted.seqs
+    last = shown[0] - 1 if shown else context.head.seq
+    if first <= last and len(shown) < context.head.window_messages:
+        why = "no_room" if context.config.keeps_window else "short-term memory is off"
+        yield {"part": "messages", "from": first, "to": last, "why": why}
+
+
+def _forgotten(context: Context) -> Iterator[Json]:
+    for item in context.memory.left_out:
+        yield {"part": f"{item.block}_memory", "id": item.id, "why": item.why}

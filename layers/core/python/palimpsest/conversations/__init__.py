@@ -1,0 +1,1 @@
+"""Conversations: messages in sessions, appended once and in order, within a window that always fits."""

@@ -1,0 +1,263 @@
+"""Append messages to a session: once, in order, whatever is retried; and make room when the window overflows."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Literal
+
+from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.history import live, window
+from palimpsest.conversations.lifecycle import Configuration, begun, check_owner, touched, with_messages
+from palimpsest.conversations.messages import (
+    SYSTEM_ROLES,
+    Draft,
+    Message,
+    batch_hash,
+    check_size,
+    numbered,
+    open_calls_after,
+    weigh,
+)
+from palimpsest.conversations.overflow.plan import Armed, Overflow, arm, overflows
+from palimpsest.conversations.ports import LongTerm, Sessions
+from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
+from palimpsest.errors import Conflict, NotFound
+from palimpsest.jobs.job import Job
+from palimpsest.models.ports import TokenCounter
+from palimpsest.retry import until_committed
+from palimpsest.scope import SessionScope
+from palimpsest.tenants.ports import Tenants
+
+Extract = Literal["auto", "now", "never"]
+MOVED_ON = "history_moved_on"
+
+KEY_SECONDS = 24 * 3600 + 3600
+RESEND_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Appended:
+    """What an append did. `replayed`: it had been done before, and this is its first result. `extraction` is the job
+    that it armed.
+    """
+
+    messages: tuple[Message, ...]
+    head: Head
+    created: bool = False
+    overflow: Overflow | None = None
+    replayed: bool = False
+    extraction: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    scope: SessionScope
+    drafts: Sequence[Draft]
+    user: str | None
+    agent: str | None
+    key: str | None
+    allow_repeat: bool
+    after: str | None
+    extract: Extract
+    hash: str
+    weights: Callable[[str], tuple[int, ...]]  # tokens of each draft in an encoding, counted once for all attempts
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """The session as this append found it (`before`) or begins it, and what else its commit must carry."""
+
+    before: Head | None
+    head: Head
+    settings: Settings | None
+    jobs: tuple[Job, ...] = ()
+    created: bool = False
+    speaks_system: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Append:
+    sessions: Sessions
+    tenants: Tenants
+    tokens: TokenCounter
+    clock: Clock
+    long_term: LongTerm | None = None  # None: nothing is extracted
+
+    def __call__(
+        self,
+        scope: SessionScope,
+        drafts: Sequence[Draft],
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        key: str | None = None,
+        allow_repeat: bool = False,
+        after: str | None = None,
+        extract: Extract = "auto",
+    ) -> Appended:
+        """Store 1..50 messages behind what is there. Nothing is written unless everything is.
+
+        With a `key` (or an id on every message) a repetition gives the first result. With `after` they are stored only
+        if the newest message is the one of that id ("" = there is none). `extract` says whether what is not extracted
+        yet is given to a job: by the session's own rule, in any case, or not.
+
+        Raises `NotFound` for an unknown session when no user is named, `Conflict` (`owner_mismatch`,
+        `idempotency_key_reused`, `history_moved_on`), `TooLarge`, `Unprocessable`, `Unavailable`.
+        """
+        check_size(drafts)
+
+        @cache
+        def weights(encoding: str) -> tuple[int, ...]:
+            return tuple(weigh(draft.chat, lambda text: self.tokens.count(text, encoding)) for draft in drafts)
+
+        request = _Request(
+            scope=scope,
+            drafts=drafts,
+            user=user,
+            agent=agent,
+            allow_repeat=allow_repeat,
+            key=key or _key_of_ids(drafts),
+            after=after,
+            extract=extract,
+            hash=batch_hash(drafts),
+            weights=weights,
+        )
+        return until_committed(lambda: self._attempt(request), clock=self.clock)
+
+    def _attempt(self, request: _Request) -> Appended:
+        now = self.clock.now()
+        speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.drafts)
+        opened = self.sessions.open(request.scope, settings=speaks_system, key=request.key)
+        if opened.head is None or opened.head.is_gone(seconds(now)):
+            return self._begin(request, opened.head, now)
+        if speaks_system:
+            live(opened, now=now)
+        check_owner(opened.head, user=request.user, agent=request.agent)
+        resent = self._resent(request, opened.head, opened.key, now)
+        if resent is not None:
+            return resent
+        _check_place(request, opened.head.last_id)
+        return self._commit(request, _Found(before=opened.head, head=opened.head, settings=opened.settings), now)
+
+    def _resent(self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime) -> Appended | None:
+        """The first result, if this append has been done before."""
+        if key is not None and key.expires_at > seconds(now) and key.first > head.base:
+            if key.request != request.hash:
+                raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
+            return self._replayed(request, head, first=key.first, last=key.last)
+        is_last_again = head.batch == request.hash and head.updated_second >= seconds(now) - RESEND_SECONDS
+        if request.key is None and is_last_again and not request.allow_repeat:
+            return self._replayed(request, head, first=head.batch_first, last=head.seq)
+        return None
+
+    def _replayed(self, request: _Request, head: Head, *, first: int, last: int) -> Appended:
+        messages = tuple(self.sessions.messages(request.scope, first=first, last=last))
+        return Appended(messages=messages, head=head, replayed=True)
+
+    def _begin(self, request: _Request, before: Head | None, now: datetime) -> Appended:
+        """The first messages of a session."""
+        if request.user is None:
+            raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
+        _check_place(request, "")
+        defaults = self.tenants.settings(request.scope.owner)
+        memory = parsed(dict(defaults.memory))
+        beginning = begun(
+            before,
+            scope=request.scope,
+            user=request.user,
+            agent=request.agent,
+            setup=Configuration(memory=memory, encoding=self.tokens.encoding_for(memory.model)),
+            retention_days=defaults.retention_days,
+            epoch=self.long_term.epoch(request.scope.owner.user(request.user)) if self.long_term else 0,
+            now=now,
+        )
+        found = _Found(
+            before=before, head=beginning.head, settings=beginning.settings, jobs=beginning.jobs, created=True
+        )
+        return self._commit(request, found, now)
+
+    def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
+        messages, found = self._grown(request, found, now)
+        armed = self._room(request.scope, found, messages, now)
+        head, extraction = self._extraction(request, armed.head, now)
+        first, last = messages[0].seq, messages[-1].seq
+        expires_at = seconds(now) + KEY_SECONDS
+        commit = Commit(
+            before=found.before,
+            after=head,
+            begins=found.created and self.long_term is not None,
+            messages=messages,
+            key=IdempotencyKey(request.key, request.hash, first, last, expires_at) if request.key else None,
+            settings=found.settings if found.created or found.speaks_system else None,
+            jobs=found.jobs + armed.jobs + extraction,
+            compaction=armed.compaction,
+        )
+        self.sessions.commit(request.scope, commit)
+        return Appended(
+            messages=messages,
+            head=head,
+            created=found.created,
+            overflow=armed.overflow,
+            extraction=head.extract_job if extraction else None,
+        )
+
+    def _grown(self, request: _Request, found: _Found, now: datetime) -> tuple[tuple[Message, ...], _Found]:
+        """The messages in their place, and head and settings with them. Raises `Unprocessable`."""
+        head = found.head
+        open_calls = open_calls_after(request.drafts, head.open_calls)
+        messages = numbered(
+            request.drafts,
+            request.weights(head.encoding),
+            session=request.scope.session,
+            seq=head.seq,
+            turn=head.turn,
+            before=head.last_id,
+            encoding=head.encoding,
+            now=stamp(now),
+        )
+        system = next((message for message in reversed(messages) if message.role in SYSTEM_ROLES), None)
+        head = with_messages(
+            replace(touched(head, now=now), batch=request.hash, batch_first=messages[0].seq),
+            messages,
+            open_calls=open_calls,
+            system_tokens=system.tokens if system else None,
+        )
+        settings = found.settings
+        if settings is not None and system is not None:
+            settings = replace(settings, system=system.chat, system_seq=system.seq)
+        return messages, replace(found, head=head, settings=settings, speaks_system=system is not None)
+
+    def _room(self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime) -> Armed:
+        """Make room if this append passes the trigger: one round trip more, so that it must stay rare."""
+        if not overflows(found.head, now=seconds(now)):
+            return Armed(found.head)
+        settings = found.settings
+        if settings is None:
+            _, settings = live(self.sessions.open(scope, settings=True), now=now)
+        stored = () if found.created or found.before is None else window(self.sessions, scope, found.before)
+        config = parsed(dict(settings.memory))
+        return arm(found.head, config, (*stored, *new), scope=scope, now=seconds(now), created_at=stamp(now))
+
+    def _extraction(self, request: _Request, head: Head, now: datetime) -> tuple[Head, tuple[Job, ...]]:
+        """Give what is not extracted yet to a job, if that is due: one round trip more, every few turns."""
+        if self.long_term is None or request.extract == "never":
+            return head, ()
+        return self.long_term.armed(head, request.scope, now=seconds(now), always=request.extract == "now")
+
+
+def _check_place(request: _Request, newest: str) -> None:
+    if request.after is not None and request.after != newest:
+        raise Conflict("Other messages came first.", code=MOVED_ON)
+
+
+def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
+    """The key that ids on all messages of a batch stand for."""
+    ids = [draft.client_id for draft in drafts]
+    if not all(ids):
+        return None
+    return "ids:" + hashlib.sha256("\x1f".join(map(str, ids)).encode()).hexdigest()

@@ -1,0 +1,236 @@
+"""The blocks of long-term memory that a context may hold: how each is configured, and what it brings."""
+
+from __future__ import annotations
+
+from math import ceil
+from typing import Annotated, Any, Literal, Self, TypeVar
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+
+from palimpsest.models.catalogue import window_of
+
+BlockType = Literal["static", "extractive", "vector"]
+PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
+"""Who takes room first, and the order in which blocks stand."""
+STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
+"""What a conversation is flushed into; nothing that is said in one changes static facts."""
+
+
+class _Block(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+
+class StaticBlock(_Block):
+    """Facts that the tenant states for all its users, or for those of one agent."""
+
+    type: Literal["static"]
+
+
+class ExtractiveBlock(_Block):
+    """What was extracted from the user's conversations: the most telling facts, ranked without a model.
+
+    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt` a model picks the facts, where
+    a message is given.
+    """
+
+    type: Literal["extractive"]
+    max_tokens: int = Field(2_000, ge=50, le=20_000)
+    extraction_prompt: str | None = Field(None, min_length=1, max_length=20_000)
+    retrieval_prompt: str | None = Field(None, min_length=1, max_length=20_000)
+
+
+class VectorBlock(_Block):
+    """Past interactions that resemble a given message by meaning; `min_score` is a cosine similarity."""
+
+    type: Literal["vector"]
+    k: int = Field(5, ge=1, le=50)
+    min_score: float | None = Field(None, ge=-1, le=1)
+
+
+Block = Annotated[StaticBlock | ExtractiveBlock | VectorBlock, Field(discriminator="type")]
+ALL_BLOCKS: tuple[Block, ...] = (
+    StaticBlock(type="static"),
+    ExtractiveBlock(type="extractive"),
+    VectorBlock(type="vector"),
+)
+
+
+MIN_SYSTEM_ROOM = 100
+DEFAULT_MAX_TOKENS = 100_000
+DEFAULT_RESERVE = 4_000
+
+SomeBlock = TypeVar("SomeBlock", bound=Block)
+
+
+class _Strategy(BaseModel):
+    """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from that model's
+    window. `blocks` are what a context holds of long-term memory, at most one of each type. With `extract` auto a
+    session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=MIN_SYSTEM_ROOM, le=10_000_000)
+    model: str | None = Field(None, min_length=1, max_length=128)
+    reserve_tokens: int = Field(DEFAULT_RESERVE, ge=0)
+    blocks: tuple[Block, ...] = Field((), strict=False)  # JSON has lists
+    insert_into_system_prompt: bool = False
+    auto_recall: bool = False
+    extract: Literal["auto", "manual"] = "auto"
+    max_buffer_turns: int = Field(5, ge=1, le=1_000)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _budget_from_model(cls, data: Any) -> Any:
+        """`model` without `max_tokens` gives the budget: the model's window less `reserve_tokens`."""
+        if not isinstance(data, dict) or not isinstance(data.get("model"), str) or "max_tokens" in data:
+            return data
+        window = window_of(data["model"])
+        if window is None:
+            message = f"the context size of model {data['model'][:128]!r} is not known: give max_tokens"
+            raise ValueError(message)
+        reserve = data.get("reserve_tokens", DEFAULT_RESERVE)
+        return {**data, "max_tokens": window - reserve if isinstance(reserve, int) else window}
+
+    @model_validator(mode="after")
+    def _one_block_of_each_type(self) -> Self:
+        types = [block.type for block in self.blocks]
+        if len(set(types)) < len(types):
+            message = "at most one block of each type"
+            raise ValueError(message)
+        return self
+
+    def block(self, kind: type[SomeBlock]) -> SomeBlock | None:
+        """The block of this type, if there is one."""
+        return next((block for block in self.blocks if isinstance(block, kind)), None)
+
+    @property
+    def extract_turns(self) -> int:
+        """After how many turns the next extraction is due by itself; 0 = never."""
+        return self.max_buffer_turns if self.extract == "auto" else 0
+
+    @property
+    def trigger(self) -> int:
+        """The window's weight, in tokens, at which it overflows."""
+        return self.max_tokens + 1
+
+    @property
+    def keeps_window(self) -> bool:
+        return True
+
+
+class Summarize(_Strategy):
+    """Old turns are folded into a rolling summary; the recent turns stay as they are."""
+
+    strategy: Literal["summarize"] = "summarize"
+    trigger_ratio: float = Field(0.8, gt=0, le=1)
+    keep_recent_turns: int = Field(5, ge=1, le=1_000)
+    summary_message_count: int = Field(2, ge=1, le=1_000)
+    summary_prompt: str | None = Field(None, min_length=1, max_length=20_000)
+    summary_model: str | None = Field(None, min_length=1, max_length=128)
+    max_summary_tokens: int | None = Field(None, ge=50)
+    summary_as: Literal["user", "system", "tool_call"] = "user"
+
+    @property
+    def trigger(self) -> int:
+        return _share(self.max_tokens, self.trigger_ratio)
+
+    @property
+    def summary_tokens(self) -> int:
+        """The longest summary, in tokens: never more than a quarter of the budget."""
+        wanted = self.max_summary_tokens or min(4_000, max(500, self.max_tokens // 10))
+        return min(wanted, self.max_tokens // 4)
+
+
+class Trim(_Strategy):
+    """Once the window exceeds `max_tokens`, only the newest turns that fit `max_memory_tokens` stay."""
+
+    strategy: Literal["trim"]
+    max_memory_tokens: int = Field(500, ge=1)
+
+
+class Delete(_Strategy):
+    """Once the window exceeds `max_tokens`, the oldest `count` messages go, in whole turns, again until it fits."""
+
+    strategy: Literal["delete"]
+    count: int = Field(10, ge=1, le=100_000)
+
+
+class Flush(_Strategy):
+    """Old turns leave the window once the session's blocks have stored them; the recent turns stay."""
+
+    strategy: Literal["flush"]
+    max_stm_token_ratio: float = Field(0.5, gt=0, le=1)
+    keep_recent_turns: int = Field(5, ge=1, le=1_000)
+    blocks: tuple[Block, ...] = Field(ALL_BLOCKS, strict=False)
+
+    @model_validator(mode="after")
+    def _somewhere_to_store(self) -> Self:
+        if not self.parts:
+            message = "flush stores into blocks: name an extractive or a vector block"
+            raise ValueError(message)
+        return self
+
+    @property
+    def trigger(self) -> int:
+        return _share(self.max_tokens, self.max_stm_token_ratio)
+
+    @property
+    def parts(self) -> tuple[BlockType, ...]:
+        """The blocks that must have stored a turn before it leaves the window."""
+        return tuple(block.type for block in self.blocks if block.type in STORING)
+
+
+class NoWindow(_Strategy):
+    """Short-term memory off: messages are stored, the context holds the system message and the newest turn."""
+
+    strategy: Literal["none"]
+
+    @property
+    def keeps_window(self) -> bool:
+        return False
+
+
+def _share(tokens: int, ratio: float) -> int:
+    return max(1, ceil(round(ratio * tokens, 6)))  # 0.55 x 100 is 55, not a hair more
+
+
+Strategy = Summarize | Trim | Delete | Flush | NoWindow
+MemoryConfig = Annotated[Strategy, Field(discriminator="strategy")]
+_ADAPTER: TypeAdapter[Strategy] = TypeAdapter(MemoryConfig)
+
+
+def parsed(config: dict[str, Any]) -> Strategy:
+    """Read a configuration; `strategy` defaults to summarize. Raises pydantic's `ValidationError`."""
+    return _ADAPTER.validate_python({"strategy": "summarize", **config})
+
+
+def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
+    """`patch` laid over `base`; fields of another strategy do not survive a change of strategy, and a budget that came
+    from a model's window is derived anew if model or reserve change.
+    """
+    if patch.get("strategy", base.get("strategy", "summarize")) != base.get("strategy", "summarize"):
+        base = {name: base[name] for name in _Strategy.model_fields if name in base}
+    asks_model = "model" in patch or ("reserve_tokens" in patch and _is_derived(base))
+    if asks_model and "max_tokens" not in patch:
+        base = {name: value for name, value in base.items() if name != "max_tokens"}
+    return parsed({**base, **patch})
+
+
+def _is_derived(config: dict[str, Any]) -> bool:
+    """Whether the budget is what the model's window leaves."""
+    window = window_of(config["model"]) if config.get("model") else None
+    reserve = config.get("reserve_tokens", DEFAULT_RESERVE)
+    return window is not None and config.get("max_tokens") == window - reserve
+
+
+def stored(config: Strategy) -> dict[str, Any]:
+    """The configuration as it is kept: what was said and what was derived from it, without the defaults."""
+    said = config.model_dump(mode="json", exclude_unset=True)
+    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **said}
+
+
+def asked_of_memories(config: Strategy) -> str | None:
+    """The first field that asks for long-term memory; None if the window is all that is wanted."""
+    asked = {"strategy": isinstance(config, Flush), "blocks": bool(config.blocks), "auto_recall": config.auto_recall}
+    return next((name for name, is_asked in asked.items() if is_asked), None)

@@ -1,0 +1,169 @@
+"""Reading what is there: a live session, its window, its times."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import islice
+
+from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.lifecycle import emptied, is_withdrawn, touched, withdrawn
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.ports import Opened, Sessions
+from palimpsest.conversations.session import Commit, Compaction, Head, Settings
+from palimpsest.errors import FieldError, NotFound
+from palimpsest.jobs.job import armed
+from palimpsest.retry import until_committed
+from palimpsest.scope import SessionScope
+
+
+def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
+    """Head and settings of a session that is there; raise `NotFound` for one that is unknown, deleted or expired."""
+    head, settings = opened.head, opened.settings
+    if head is None or settings is None or head.is_gone(seconds(now)) or settings.base != head.base:
+        raise no_session()
+    return head, settings
+
+
+def no_session() -> NotFound:
+    return NotFound("There is no such session.", code="session_not_found")
+
+
+def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
+    """Every message that the window holds, oldest first."""
+    found = sessions.messages(scope, first=head.window_start, last=head.seq)
+    return tuple(message for message in found if not is_withdrawn(message.seq, head))
+
+
+@dataclass(frozen=True, slots=True)
+class History:
+    sessions: Sessions
+    clock: Clock
+
+    def messages(
+        self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
+    ) -> tuple[tuple[Message, ...], int | None]:
+        """A page of the whole history, and the sequence number behind which the next page goes on (None = the end)."""
+        head = self._head(scope)
+        first, last = (head.base + 1, head.seq)
+        if after is not None:
+            first, last = (first, min(last, after - 1)) if newest_first else (max(first, after + 1), last)
+        return self._page(scope, head, first=first, last=last, limit=limit, newest_first=newest_first)
+
+    def _page(
+        self, scope: SessionScope, head: Head, *, first: int, last: int, limit: int, newest_first: bool
+    ) -> tuple[tuple[Message, ...], int | None]:
+        shown = self._shown(scope, head, first=first, last=last, newest_first=newest_first, page=limit + 1)
+        page = tuple(islice(shown, limit + 1))
+        return page[:limit], page[limit - 1].seq if len(page) > limit else None
+
+    def _shown(
+        self,
+        scope: SessionScope,
+        head: Head,
+        *,
+        first: int,
+        last: int,
+        newest_first: bool = False,
+        page: int | None = None,
+    ) -> Iterator[Message]:
+        if first > last:
+            return iter(())
+        found = self.sessions.messages(scope, first=first, last=last, newest_first=newest_first, page=page)
+        return (message for message in found if not is_withdrawn(message.seq, head))
+
+    def compactions(
+        self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
+    ) -> tuple[tuple[Compaction, ...], int | None]:
+        """A page of what left the window, and the number behind which the next page goes on."""
+        head = self._head(scope)
+        first, last = (head.base + 1, head.seq)
+        if after is not None:
+            first, last = (first, after - 1) if newest_first else (after + 1, last)
+        found = self.sessions.compactions(scope, first=first, last=last, newest_first=newest_first, limit=limit + 1)
+        page = tuple(compaction for compaction in found if not is_withdrawn(compaction.last, head))
+        return page[:limit], found[limit - 1].last if len(found) > limit else None
+
+    def unfold(
+        self, scope: SessionScope, n: int, *, limit: int, after: int | None = None
+    ) -> tuple[tuple[Message, ...], int | None]:
+        """The messages that compaction `n` took out of the window, word for word."""
+        head = self._head(scope)
+        compaction = self.sessions.compaction(scope, n) if n > head.base and not is_withdrawn(n, head) else None
+        if compaction is None:
+            raise NotFound("There is no such compaction.", code="compaction_not_found")
+        first = compaction.first if after is None else max(compaction.first, after + 1)
+        return self._page(scope, head, first=first, last=compaction.last, limit=limit, newest_first=False)
+
+    def _head(self, scope: SessionScope) -> Head:
+        head, _ = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+        return head
+
+    def empty(self, scope: SessionScope) -> Head:
+        """Take everything out of the window, the summary too; the history stays."""
+
+        def attempt() -> Head:
+            now = self.clock.now()
+            before, _ = live(self.sessions.open(scope, settings=True), now=now)
+            after = touched(emptied(before), now=now)
+            compaction = None
+            if before.window_start <= before.seq:
+                compaction = Compaction(
+                    first=before.window_start,
+                    last=before.seq,
+                    method="empty",
+                    created_at=stamp(now),
+                    tokens_before=before.tokens,
+                    tokens_after=after.tokens,
+                    newest=before.seq,
+                )
+            self.sessions.commit(scope, Commit(before=before, after=after, compaction=compaction))
+            return after
+
+        return until_committed(attempt, clock=self.clock)
+
+    def withdraw(self, scope: SessionScope, *, first: int) -> tuple[Head, str]:
+        """Take back every message from `first` on, in window, summaries and history; the head, and the job that
+        deletes them.
+
+        A summary that stands for one of them goes too, and what it stood for before that is in the window again.
+        Raises `NotFound` (`message_not_found`).
+        """
+        return until_committed(lambda: self._withdraw(scope, first), clock=self.clock)
+
+    def _withdraw(self, scope: SessionScope, first: int) -> tuple[Head, str]:
+        now = self.clock.now()
+        before, _ = live(self.sessions.open(scope, settings=True), now=now)
+        if not before.base < first <= before.seq or is_withdrawn(first, before):
+            error = FieldError("from", "no message of this session has this sequence number")
+            raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
+        summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))
+        start = summary.last + 1 if summary else before.base + 1
+        rest = tuple(self._shown(scope, before, first=start, last=first - 1))
+        after = touched(withdrawn(before, first=first, rest=rest, summary=summary), now=now)
+        job = armed(
+            tenant=scope.tenant,
+            user=before.user,
+            kind="withdraw",
+            session=scope.session,
+            first=first,
+            last=before.seq,
+            now=seconds(now),
+        )
+        self.sessions.commit(scope, Commit(before=before, after=after, jobs=(job,)))
+        return after, job.id
+
+    def _current(self, scope: SessionScope, head: Head, *, last: int) -> int:
+        """Where the chain begins that ends with `last`: the user's newest message, or the newest if there is none."""
+        newest = 0
+        for message in self._shown(scope, head, first=head.base + 1, last=last, newest_first=True, page=20):
+            newest = newest or message.seq
+            if message.role == "user":
+                return message.seq
+        return newest
+
+    def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
+        """The newest compaction that leaves the message `seq` in the window."""
+        found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
+        return found[0] if found else None

@@ -1,0 +1,210 @@
+"""How a session begins, is configured anew, ends, is emptied, withdrawn from and deleted: heads from heads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from palimpsest.clock import milliseconds, seconds, stamp
+from palimpsest.conversations.configuration import Strategy, stored
+from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, open_calls_through
+from palimpsest.conversations.session import Compaction, Head, Settings
+from palimpsest.errors import Conflict
+from palimpsest.jobs.job import Job, armed
+from palimpsest.scope import SessionScope
+
+DAY = 24 * 3600
+MAX_WITHDRAWALS_UNDER_WAY = 8
+FORGETS = "forgets"
+"""Told of a deletion that takes the memories along that have no other source."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """How a session is set up: its system message with its weight, its memory, how its tokens are counted."""
+
+    memory: Strategy
+    encoding: str
+    system: Chat | None = None
+    system_tokens: int = 0
+    metadata: Mapping[str, Any] | None = None
+
+
+def check_owner(head: Head, *, user: str | None, agent: str | None) -> None:
+    """Raise `Conflict` (`owner_mismatch`) if the session belongs to another user or agent than the one named."""
+    if (user is not None and user != head.user) or (agent is not None and agent != head.agent):
+        raise Conflict("The session belongs to another user or agent.", code="owner_mismatch")
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """A new session, and the job that deletes what an expired one left under its id, if there was one."""
+
+    head: Head
+    settings: Settings
+    jobs: tuple[Job, ...] = ()
+
+
+def begun(
+    before: Head | None,
+    *,
+    scope: SessionScope,
+    user: str,
+    agent: str | None,
+    setup: Configuration,
+    retention_days: int | None,
+    now: datetime,
+    epoch: int = 0,
+) -> Beginning:
+    """A session that begins. Over a tombstone, or over one that expired (`before`), it goes on from that one's last
+    sequence number, never from 1.
+    """
+    at = seconds(now)
+    is_expired = before is not None and before.status != "deleted"
+    tombstone = deleted(before, now=now) if before is not None and is_expired else before
+    base = 0 if tombstone is None else tombstone.seq
+    retention = None if retention_days is None else retention_days * DAY
+    expires_at = None if retention is None else at + retention
+    head = Head(
+        user=user,
+        agent=agent,
+        base=base,
+        seq=base,
+        window_start=base + 1,
+        updated_at=milliseconds(now),
+        retention=retention,
+        expires_at=expires_at,
+        epoch=epoch,
+        version=0 if tombstone is None else tombstone.version,
+    )
+    settings = Settings(
+        user=user, agent=agent, created_at=stamp(now), base=base, metadata=setup.metadata or {}, due_at=expires_at
+    )
+    head, settings = configured(head, settings, setup)
+    leftover = (deletion(tombstone, scope=scope, now=at),) if tombstone is not None and is_expired else ()
+    return Beginning(head, settings, leftover)
+
+
+def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
+    """The session under another configuration. A pending overflow was planned under the old one: it is dropped."""
+    memory = setup.memory
+    head = replace(
+        without_overflow(head),
+        encoding=setup.encoding,
+        system_tokens=setup.system_tokens,
+        max_tokens=memory.max_tokens,
+        trigger=memory.trigger if memory.keeps_window else 0,
+        extract_turns=memory.extract_turns,
+    )
+    settings = replace(
+        settings,
+        system=setup.system,
+        memory=stored(memory),
+        metadata=settings.metadata if setup.metadata is None else setup.metadata,
+    )
+    return head, settings
+
+
+def without_overflow(head: Head) -> Head:
+    return replace(head, job=None, compaction="none", attempts=0, not_before=0, raised=0)
+
+
+def touched(head: Head, *, now: datetime) -> Head:
+    """Any write is activity: the version grows and the expiry moves on."""
+    expires_at = None if head.retention is None else seconds(now) + head.retention
+    return replace(head, version=head.version + 1, updated_at=milliseconds(now), expires_at=expires_at)
+
+
+def ended(head: Head) -> Head:
+    return replace(head, status="ended")
+
+
+def deleted(head: Head, *, now: datetime) -> Head:
+    """The tombstone. It takes one sequence number, so that what comes after has a base no earlier life had."""
+    head = replace(without_overflow(head), updated_at=milliseconds(now))
+    return replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
+
+
+def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
+    """The job that removes a life of the session; `head` is its tombstone. It may also forget what came of it alone."""
+    job = armed(
+        tenant=scope.tenant, user=head.user, kind="delete", session=scope.session, first=0, last=head.seq, now=now
+    )
+    return replace(job, epoch=head.epoch, told={FORGETS: True} if forgets else {})
+
+
+def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:
+    """The head after an append. System and developer messages stay in the history but weigh as the system message
+    only.
+    """
+    shown = [message for message in messages if message.role not in SYSTEM_ROLES]
+    users = [message.seq for message in messages if message.role == "user"]
+    newest = messages[-1]
+    return replace(
+        head,
+        status="active",
+        seq=newest.seq,
+        last_id=newest.id,
+        turn=newest.turn,
+        open_calls=open_calls,
+        last_user_seq=users[-1] if users else head.last_user_seq,
+        window_tokens=head.window_tokens + sum(message.tokens for message in shown),
+        window_messages=head.window_messages + len(shown),
+        system_tokens=head.system_tokens if system_tokens is None else system_tokens,
+        total_messages=head.total_messages + len(messages),
+        total_tokens=head.total_tokens + sum(message.tokens for message in messages),
+    )
+
+
+def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
+    """The window without its oldest part. Whoever moves the window start ends the pending overflow."""
+    return replace(
+        without_overflow(head),
+        window_start=through + 1,
+        window_tokens=head.window_tokens - tokens,
+        window_messages=head.window_messages - messages,
+    )
+
+
+def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) -> Head:
+    """The window whose oldest part is now in the summary."""
+    head = evicted(head, through=compaction.last, tokens=tokens, messages=messages)
+    return replace(head, summary=compaction.last, summary_tokens=compaction.summary_tokens, version=head.version + 1)
+
+
+def emptied(head: Head) -> Head:
+    """Nothing is left in the window, not even the summary; the history stays."""
+    head = evicted(head, through=head.seq, tokens=head.window_tokens, messages=head.window_messages)
+    return replace(head, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0)
+
+
+def withdrawn(head: Head, *, first: int, rest: Sequence[Message], summary: Compaction | None) -> Head:
+    """The session without what it said from `first` on: `rest` is its window then, behind `summary`.
+
+    The sequence numbers are not used again. Raises `Conflict` while too many withdrawals are under way.
+    """
+    if len(head.withdrawn) >= MAX_WITHDRAWALS_UNDER_WAY:
+        raise Conflict("Earlier withdrawals are still under way: try again.", code="withdrawals_under_way")
+    shown = [message for message in rest if message.role not in SYSTEM_ROLES]
+    users = [message.seq for message in shown if message.role == "user"]
+    return replace(
+        without_overflow(head),
+        last_id=rest[-1].id if rest else "",
+        turn=rest[-1].turn if rest else 0,
+        extract_turn=min(head.extract_turn, rest[-1].turn if rest else 0),
+        last_user_seq=users[-1] if users else 0,
+        open_calls=open_calls_through(message.chat for message in rest),
+        window_start=summary.last + 1 if summary else head.base + 1,
+        window_tokens=sum(message.tokens for message in shown),
+        window_messages=len(shown),
+        summary=summary.summary_number if summary else 0,
+        summary_tokens=summary.summary_tokens if summary else 0,
+        batch="",
+        withdrawn=(*head.withdrawn, (first, head.seq)),
+    )
+
+
+def is_withdrawn(seq: int, head: Head) -> bool:
+    return any(first <= seq <= last for first, last in head.withdrawn)

@@ -1,0 +1,265 @@
+"""Begin, configure, read, list, end and delete sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, parsed, stored
+from palimpsest.conversations.history import live
+from palimpsest.conversations.lifecycle import (
+    Configuration,
+    begun,
+    check_owner,
+    configured,
+    deleted,
+    deletion,
+    ended,
+    touched,
+)
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
+from palimpsest.conversations.ports import LongTerm, Sessions
+from palimpsest.conversations.session import Commit, Head, Settings, Status
+from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
+from palimpsest.jobs.job import Job
+from palimpsest.models.ports import TokenCounter
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope
+from palimpsest.tenants.ports import Tenants
+
+PAGES_PER_LIST = 5
+READERS = 8
+MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """A session as it is shown."""
+
+    id: str
+    head: Head
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """How a session shall be: its system message, its memory configuration (fields over the tenant's defaults),
+    metadata.
+    """
+
+    system: Chat | None = None
+    memory: Mapping[str, Any] | None = None
+    metadata: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ManageSessions:
+    sessions: Sessions
+    tenants: Tenants
+    tokens: TokenCounter
+    clock: Clock
+    has_memories: bool = False  # whether long-term memory is there to be configured
+    long_term: LongTerm | None = None  # None: nothing is extracted
+
+    def create(self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
+        """A new session, and True; the one that is there, and False, if it is the same and has no messages yet.
+
+        Raises `Conflict` (`session_exists`, `owner_mismatch`).
+        """
+        return until_committed(lambda: self._create(scope, user, agent, wanted), clock=self.clock)
+
+    def _create(self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
+        now = self.clock.now()
+        opened = self.sessions.open(scope, settings=True)
+        defaults = self.tenants.settings(scope.owner)
+        setup = self._setup(wanted, {**defaults.memory})
+        before = opened.head
+        if before is not None and not before.is_gone(seconds(now)):
+            return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
+        beginning = begun(
+            before,
+            scope=scope,
+            user=user,
+            agent=agent,
+            setup=setup,
+            retention_days=defaults.retention_days,
+            epoch=self.long_term.epoch(scope.owner.user(user)) if self.long_term else 0,
+            now=now,
+        )
+        after = touched(beginning.head, now=now)
+        commit = Commit(
+            before=before,
+            after=after,
+            begins=self.long_term is not None,
+            settings=beginning.settings,
+            jobs=beginning.jobs,
+        )
+        self.sessions.commit(scope, commit)
+        return Session(scope.session, after, beginning.settings), True
+
+    def _same(
+        self, scope: SessionScope, head: Head, settings: Settings, *, user: str, agent: str | None, setup: Configuration
+    ) -> Session:
+        check_owner(head, user=user, agent=agent)
+        _, wanted = configured(head, settings, setup)
+        if head.total_messages or agent != head.agent or wanted != settings:
+            raise Conflict("There is a session under this id.", code="session_exists")
+        return Session(scope.session, head, settings)
+
+    def replace(
+        self, scope: SessionScope, *, user: str | None = None, agent: str | None = None, wanted: Wanted
+    ) -> Session:
+        """Configure the session anew, whole: what is not said goes back to the tenant's defaults."""
+
+        def setup(_: Settings) -> Configuration:
+            complete = replace(wanted, metadata=wanted.metadata or {})
+            return self._setup(complete, {**self.tenants.settings(scope.owner).memory})
+
+        return self._configure(scope, user, agent, setup)
+
+    def patch(
+        self,
+        scope: SessionScope,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        wanted: Wanted,
+        clear_system: bool = False,
+    ) -> Session:
+        """Change what is said, keep the rest; `memory` merges field by field, metadata key by key (null removes)."""
+
+        def setup(settings: Settings) -> Configuration:
+            system = None if clear_system else wanted.system or settings.system
+            metadata = {**settings.metadata, **(wanted.metadata or {})}
+            kept = {key: value for key, value in metadata.items() if value is not None}
+            return self._setup(Wanted(system, wanted.memory, kept), {**settings.memory})
+
+        return self._configure(scope, user, agent, setup)
+
+    def _configure(self, scope: SessionScope, user: str | None, agent: str | None, setup: Any) -> Session:
+        def attempt() -> Session:
+            now = self.clock.now()
+            opened = self.sessions.open(scope, settings=True)
+            before, settings = live(opened, now=now)
+            check_owner(before, user=user, agent=agent)
+            head, settings = configured(before, settings, setup(settings))
+            after = touched(head, now=now)
+            self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
+            return Session(scope.session, after, settings)
+
+        return until_committed(attempt, clock=self.clock)
+
+    def _setup(self, wanted: Wanted, base: dict[str, Any]) -> Configuration:
+        memory = merged(base, {**wanted.memory}) if wanted.memory else parsed(base)
+        encoding = self.tokens.encoding_for(memory.model)
+        tokens = weigh(wanted.system, lambda text: self.tokens.count(text, encoding)) if wanted.system else 0
+        self.check(memory)
+        check_room(system=wanted.system, told=[stored(memory), wanted.metadata])
+        return Configuration(
+            memory=memory, encoding=encoding, system=wanted.system, system_tokens=tokens, metadata=wanted.metadata
+        )
+
+    def check(self, memory: Strategy) -> None:
+        """Raise `Unprocessable` (`no_long_term_memory`) for a configuration that asks for what is not there."""
+        asked = None if self.has_memories else asked_of_memories(memory)
+        if asked is not None:
+            error = FieldError(f"memory.{asked}", "needs long-term memory")
+            raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory", errors=(error,))
+
+    def read(self, scope: SessionScope) -> Session:
+        return Session(scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now()))
+
+    def listed(
+        self,
+        scope: Scope,
+        *,
+        user: str | None,
+        agent: str | None,
+        status: Status | None,
+        limit: int,
+        after: str | None,
+        newest_first: bool,
+    ) -> tuple[tuple[Session, ...], str | None]:
+        """A page of live sessions, and where the next begins. A page may be short while filters leave things out."""
+        found: list[Session] = []
+        for _ in range(PAGES_PER_LIST):
+            page = self.sessions.listed(
+                scope, user=user, limit=limit - len(found), after=after, newest_first=newest_first
+            )
+            found += [
+                session
+                for session in self.opened(scope, page.sessions)
+                if (agent is None or session.head.agent == agent) and (status is None or session.head.status == status)
+            ]
+            after = page.after
+            if after is None or len(found) >= limit:
+                break
+        return tuple(found), after
+
+    def opened(self, scope: Scope, ids: Sequence[str]) -> list[Session]:
+        """Those of the sessions that are live, in the order of their ids."""
+        now = self.clock.now()
+
+        def opened(session_id: str) -> Session | None:
+            one = scope.session(session_id)
+            try:
+                return Session(session_id, *live(self.sessions.open(one, settings=True), now=now))
+            except NotFound:
+                return None  # the index follows the table a moment later
+
+        with ThreadPoolExecutor(max_workers=READERS) as readers:
+            return [session for session in readers.map(opened, ids) if session is not None]
+
+    def end(self, scope: SessionScope) -> Session:
+        """Mark the session ended; the next append opens it again. What is extracted by itself is extracted now."""
+
+        def attempt() -> Session:
+            now = self.clock.now()
+            before, settings = live(self.sessions.open(scope, settings=True), now=now)
+            if before.status == "ended":
+                return Session(scope.session, before, settings)
+            after, jobs = self._extracting(scope, touched(ended(before), now=now), now=now)
+            self.sessions.commit(scope, Commit(before=before, after=after, jobs=jobs))
+            return Session(scope.session, after, settings)
+
+        return until_committed(attempt, clock=self.clock)
+
+    def _extracting(self, scope: SessionScope, head: Head, *, now: datetime) -> tuple[Head, tuple[Job, ...]]:
+        if self.long_term is None or not head.extract_turns:
+            return head, ()
+        return self.long_term.armed(head, scope, now=seconds(now), always=True)
+
+    def delete(self, scope: SessionScope, *, keep_memories: bool = False) -> str:
+        """The session is gone from this answer on; a job, whose id this returns, removes what it held, and the memories
+        that have no other source.
+        """
+
+        def attempt() -> str:
+            now = self.clock.now()
+            before, _ = live(self.sessions.open(scope, settings=True), now=now)
+            forgets = self.long_term is not None and not keep_memories
+            return bury(self.sessions, scope, before, now=now, forgets=forgets)
+
+        return until_committed(attempt, clock=self.clock)
+
+
+def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False) -> str:
+    """Mark a session deleted and arm the job that removes it; the job's id. Raises `CommitLost`."""
+    tombstone = deleted(head, now=now)
+    job = deletion(tombstone, scope=scope, now=seconds(now), forgets=forgets)
+    sessions.commit(scope, Commit(before=head, after=tombstone, jobs=(job,)))
+    return job.id
+
+
+def check_room(*, system: Chat | None = None, told: Any = None) -> None:
+    """Refuse what one item can't hold: a system message, and beside it memory configuration and metadata."""
+    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", told, MAX_SETTINGS_BYTES)):
+        size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
+        if size > most:
+            error = FieldError(field, f"{size} bytes of at most {most}")
+            raise TooLarge("The settings are too large.", code="settings_too_large", errors=(error,))

@@ -1,0 +1,215 @@
+"""A conversation's messages as plain data: drafts, digests, token weights, and the calls that wait for results."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from palimpsest.errors import FieldError, TooLarge, Unprocessable
+from palimpsest.text.cutting import Count
+
+Chat = Mapping[str, Any]
+"""One message as the chat API takes it: role, content, name, tool_calls, tool_call_id, refusal; no nulls."""
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+CHAT_FIELDS = {
+    "system": ("role", "content", "name"),
+    "developer": ("role", "content", "name"),
+    "user": ("role", "content", "name"),
+    "assistant": ("role", "content", "name", "refusal", "tool_calls"),
+    "tool": ("role", "content", "tool_call_id"),
+}
+DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id")
+MAX_MESSAGES_PER_APPEND = 50
+MAX_TOOL_CALLS = 128
+MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
+MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
+
+MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
+REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
+IMAGE_TOKENS = 765  # a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message as a caller sent it: checked, but without a place in the conversation yet."""
+
+    chat: Chat
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    client_id: str | None = None
+    timestamp: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored message. `seq` orders the session, `id` is a running digest, `turn` counts user messages so far.
+
+    `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`.
+    """
+
+    seq: int
+    id: str
+    turn: int
+    tokens: int
+    encoding: str
+    chat: Chat
+    created_at: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    client_id: str | None = None
+    timestamp: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def role(self) -> str:
+        return str(self.chat["role"])
+
+
+def call_ids(chat: Chat) -> tuple[str, ...]:
+    return tuple(call["id"] for call in chat.get("tool_calls") or ())
+
+
+def text_of(chat: Chat) -> str:
+    """The readable text of a message's content, its parts joined by new lines."""
+    content = chat.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if isinstance(part.get("text"), str))
+
+
+def weigh(chat: Chat, count: Count) -> int:
+    """Tokens that a message takes in a context: content, name, tool calls with arguments, the chat format's overhead.
+
+    The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`.
+    """
+    content = chat.get("content")
+    tokens = MESSAGE_OVERHEAD + count(str(chat["role"]))
+    if isinstance(content, str):
+        tokens += count(content)
+    else:
+        tokens += sum(
+            count(part["text"]) if isinstance(part.get("text"), str) else IMAGE_TOKENS for part in content or ()
+        )
+    if "name" in chat:
+        tokens += 1 + count(str(chat["name"]))
+    if "refusal" in chat:
+        tokens += count(str(chat["refusal"]))
+    if "tool_call_id" in chat:
+        tokens += 1 + count(str(chat["tool_call_id"]))
+    return tokens + sum(_weigh_call(call, count) for call in chat.get("tool_calls") or ())
+
+
+def _weigh_call(call: Mapping[str, Any], count: Count) -> int:
+    inner = call.get(str(call.get("type", "function"))) or {}
+    texts = (call["id"], inner.get("name", ""), inner.get("arguments", inner.get("input", "")))
+    return MESSAGE_OVERHEAD + sum(count(str(text)) for text in texts)
+
+
+def digest(chat: Chat, *, session: str, before: str) -> str:
+    """The running digest that is a message's id: equal histories have equal ids, and nothing else has."""
+    said = {name: chat[name] for name in DIGESTED if name in chat}
+    text = json.dumps([session, before, said], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def batch_hash(drafts: Sequence[Draft]) -> str:
+    """What makes two batches the same request: everything the caller said of each message."""
+    said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
+    return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
+
+
+def call_digest(call_id: str) -> bytes:
+    return hashlib.sha256(call_id.encode()).digest()[:4]
+
+
+def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
+    """Follow the calls that wait for their result through a batch; raise `Unprocessable` at a result without its call.
+
+    `open_calls` holds four bytes of each waiting call's digest: enough to tell 128 calls apart, small enough for the
+    head.
+    A user's or assistant's message ends the wait: a result that comes later is refused.
+    """
+    for number, draft in enumerate(drafts):
+        if draft.chat["role"] == "tool" and call_digest(draft.chat["tool_call_id"]) not in _split(open_calls):
+            error = FieldError(f"messages.{number}.tool_call_id", "answers no call of the message before it")
+            detail = "A tool message needs its call before it."
+            raise Unprocessable(detail, code="tool_message_without_call", errors=(error,))
+        open_calls = open_calls_through((draft.chat,), open_calls)
+    return open_calls
+
+
+def open_calls_through(chats: Iterable[Chat], open_calls: bytes = b"") -> bytes:
+    """The calls that still wait after these messages, as four bytes of each one's digest."""
+    waiting = _split(open_calls)
+    for chat in chats:
+        if chat["role"] == "tool":
+            waiting = [call for call in waiting if call != call_digest(chat["tool_call_id"])]
+        elif chat["role"] not in SYSTEM_ROLES:
+            waiting = [call_digest(call) for call in call_ids(chat)]
+    return b"".join(waiting)
+
+
+def _split(open_calls: bytes) -> list[bytes]:
+    return [open_calls[i : i + 4] for i in range(0, len(open_calls), 4)]
+
+
+def message_sizes(drafts: Sequence[Draft]) -> list[int]:
+    """Bytes of each message; raise `TooLarge` for one that an item can't hold."""
+    sizes = [len(json.dumps([d.chat, d.extra, d.metadata], default=dict, ensure_ascii=False).encode()) for d in drafts]
+    for number, size in enumerate(sizes):
+        if size > MAX_MESSAGE_BYTES:
+            error = FieldError(f"messages.{number}", f"{size} bytes of at most {MAX_MESSAGE_BYTES}")
+            raise TooLarge("A message is too large.", code="message_too_large", errors=(error,))
+    return sizes
+
+
+def check_size(drafts: Sequence[Draft]) -> None:
+    """Refuse, before anything is written, what an item or a transaction can't hold."""
+    size = sum(message_sizes(drafts))
+    if size > MAX_BATCH_BYTES:
+        raise TooLarge(f"The messages have {size} bytes of at most {MAX_BATCH_BYTES}.", code="batch_too_large")
+
+
+def numbered(
+    drafts: Sequence[Draft],
+    weights: Sequence[int],
+    *,
+    session: str,
+    seq: int,
+    turn: int,
+    before: str,
+    encoding: str,
+    now: str,
+) -> tuple[Message, ...]:
+    """Give each draft its place after `seq`, `turn` and the id `before`; `weights` are its tokens in `encoding`."""
+    messages = []
+    for draft, tokens in zip(drafts, weights, strict=True):
+        seq += 1
+        turn += draft.chat["role"] == "user"
+        before = digest(draft.chat, session=session, before=before)
+        messages.append(
+            Message(
+                seq=seq,
+                id=before,
+                turn=turn,
+                tokens=tokens,
+                encoding=encoding,
+                chat=draft.chat,
+                created_at=now,
+                extra=draft.extra,
+                client_id=draft.client_id,
+                timestamp=draft.timestamp,
+                metadata=draft.metadata,
+            )
+        )
+    return tuple(messages)
+
+
+def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
+    """The message with its tokens in `encoding`: counted anew only if they were counted in another."""
+    if message.encoding == encoding:
+        return message
+    return replace(message, tokens=weigh(message.chat, count), encoding=encoding)

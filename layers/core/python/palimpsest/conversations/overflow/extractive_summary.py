@@ -1,0 +1,267 @@
+"""Summaries without a model: the conversation's own sentences, chosen by rules and never rewritten."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.ports import Summary
+from palimpsest.conversations.window.render import called, plain
+from palimpsest.models.ports import TokenCounter
+from palimpsest.text import salience
+from palimpsest.text.cutting import ELLIPSIS, Count, shortened
+from palimpsest.text.sentences import clauses, is_terminated, sentences
+
+METHOD = "extractive"
+CAPACITY = 400_000  # tokens: some seconds of work
+NOTHING_SAID = "[no text]"
+LABELS = {"User": salience.USER, "Assistant": salience.ASSISTANT, "Tool": salience.TOOL}
+_LABELLED = re.compile(r"(User|Assistant|Tool)(?: \([^)\n]{1,64}\))?: ")
+_DROPPED = f" {ELLIPSIS}"
+
+LABEL_TOKENS = 3
+JOIN_TOKENS = 2  # between a sentence without its full stop and the next
+WHO_SHARE = 0.4  # of the room: for who the user is, first of all
+OLD_SHARE = 0.65  # of the room: what the earlier summary may keep before the new sentences compete
+WHO_PRIORITY = 2.0  # over what others in the conversation say of themselves later
+RECENT_PRIORITY = 0.6  # of the last sentence over the first: among equals the oldest goes
+ONE_WORD = 2.0  # is taken off a lone word that answers nothing
+ANSWER_PRIORITY = 0.6
+ANSWER_SENTENCES = 2
+COVERED = 0.8  # of a sentence's words: then another says it already
+LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
+LEAST_KEY = 8
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One sentence: where it stood (`part`: its message), who said it, and what it is worth."""
+
+    place: int
+    part: int
+    label: str
+    speaker: str
+    text: str
+    old: bool
+    tokens: int = 0
+    bag: frozenset[str] = frozenset()
+    facts: frozenset[str] = frozenset()
+    score: float = 0.0
+    who: bool = False
+    density: float = 0.0  # of worth in tokens
+    needs: int | None = None  # the place of the question without which it says little
+
+
+class ExtractiveSummarizer:
+    """Implements `Summarizer` without a model, in linear time: the same input always gives the same summary."""
+
+    def __init__(self, tokens: TokenCounter) -> None:
+        self._tokens = tokens
+
+    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
+        del model, prompt, max_tokens
+        return CAPACITY
+
+    def summarize(
+        self,
+        *,
+        previous: str | None,
+        messages: Sequence[Message],
+        max_tokens: int,
+        prompt: str | None,
+        model: str | None,
+    ) -> Summary:
+        del prompt
+        encoding = messages[-1].encoding if messages else self._tokens.encoding_for(model)
+        count = partial(self._count, encoding=encoding)
+        lines = _rated(list(_lines(previous or "", messages)), room=max_tokens, count=count)
+        return Summary(text=_written(lines, limit=max_tokens, count=count), method=METHOD)
+
+    def _count(self, text: str, *, encoding: str) -> int:
+        return self._tokens.count(text, encoding)
+
+
+def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
+    """The sentences of the earlier summary, then those of the messages, in order."""
+    place = 0
+    for part, (label, text, old) in enumerate(_parts(previous, messages)):
+        speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
+        for sentence in sentences(text):
+            said = sentence.removesuffix(_DROPPED)
+            if any(letter.isalnum() for letter in said):
+                yield _Line(place, part, label, speaker, said, old)
+                place += 1
+
+
+def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, bool]]:
+    for line in previous.splitlines():
+        labelled = _LABELLED.match(line)
+        end = labelled.end() if labelled else 0
+        yield line[:end], line[end:], True
+    for message in messages:
+        if message.role in SYSTEM_ROLES:
+            continue
+        name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
+        label = message.role.capitalize() + (f" ({name}): " if name else ": ")
+        yield label, plain(message.chat.get("content")), False
+        for call in message.chat.get("tool_calls") or ():
+            yield label, " ".join(called(call)), False
+
+
+def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
+    """The lines with weight and worth, without repetitions (the last one stands), the longest taken apart."""
+    lines = _renumbered(part for line in _distinct(lines) for part in _apart(line, room=room, count=count))
+    topic = salience.topic_words(line.bag for line in lines)
+    return [_with_worth(lines, at, topic) for at in range(len(lines))]
+
+
+def _distinct(lines: list[_Line]) -> list[_Line]:
+    last = {_key(line): line.place for line in lines}
+    return [line for line in lines if last[_key(line)] == line.place]
+
+
+def _key(line: _Line) -> tuple[str, str, int]:
+    """What makes two lines one. A short one ("Yes.") is another in every message."""
+    letters = "".join(letter for letter in line.text.casefold() if letter.isalnum())
+    return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
+
+
+def _apart(line: _Line, *, room: int, count: Count) -> Iterator[_Line]:
+    tokens = _weight(line.text, count)
+    most = max(1, room // LONG_SHARE)
+    longest = len(line.text) if tokens <= most else max(20, len(line.text) * most // tokens)
+    for part in clauses(line.text, longest=longest):
+        weight = tokens if part == line.text else _weight(part, count)
+        yield replace(line, text=part, tokens=weight, bag=salience.words(part), facts=salience.facts(part))
+
+
+def _weight(text: str, count: Count) -> int:
+    return count(text) + (0 if is_terminated(text) else JOIN_TOKENS)
+
+
+def _renumbered(lines: Iterator[_Line]) -> list[_Line]:
+    return [replace(line, place=place) for place, line in enumerate(lines)]
+
+
+def _with_worth(lines: Sequence[_Line], at: int, topic: frozenset[str]) -> _Line:
+    line = lines[at]
+    worth = salience.worth(line.text, speaker=line.speaker, bag=line.bag, topic=topic)
+    score = worth.score + RECENT_PRIORITY * at / len(lines) + (WHO_PRIORITY if line.old and worth.who else 0.0)
+    tokens, needs = line.tokens, None
+    question = _question_before(lines, at)
+    if question and salience.is_filler(question.text, question.bag):
+        score -= ANSWER_PRIORITY
+    elif question:
+        score += ANSWER_PRIORITY if line.speaker == salience.ASSISTANT else 0.0
+        if question.place == at - 1 and salience.leans_on_a_question(line.text):
+            tokens, needs = tokens + question.tokens, question.place
+    if len(line.bag) <= 1 and not line.facts and needs is None:
+        score -= ONE_WORD
+    density = score / (tokens + 8) ** 0.5
+    return replace(line, score=score, who=worth.who, density=density, needs=needs)
+
+
+def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
+    """The question that another asked just before this part, if the line is one of the part's first."""
+    for before in range(at - 1, max(-1, at - 1 - ANSWER_SENTENCES), -1):
+        if lines[before].part != lines[at].part:
+            asks = lines[before].label != lines[at].label and salience.is_question(lines[before].text)
+            return lines[before] if asks else None
+    return None
+
+
+class _Choice:
+    """What is chosen so far; `tokens` is near what it weighs when written."""
+
+    def __init__(self, lines: Sequence[_Line]) -> None:
+        self._lines = lines
+        self._order: list[int] = []
+        self._words: set[str] = set()
+        self._facts: set[str] = set()
+        self.places: set[int] = set()
+        self.tokens = 0
+
+    def take(self, ranked: Sequence[_Line], *, room: float, also_covered: bool = False) -> None:
+        """Take what fits the room, in that order, each with the question that it needs."""
+        for line in ranked:
+            if line.place in self.places or not (also_covered or self._is_new(line)):
+                continue
+            wanted = [line] if line.needs is None else [self._lines[line.needs], line]
+            cost = sum(self._cost(each) for each in wanted)
+            if self.tokens + cost <= room:
+                self._add(wanted, cost)
+
+    def written(self) -> str:
+        """The chosen lines in order, a speaker's together; what stood between two of them is not hidden."""
+        rows: list[str] = []
+        label = ""
+        for line in (self._lines[place] for place in sorted(self.places)):
+            if rows and not _starts(label, line.label):
+                rows[-1] += (" " if is_terminated(rows[-1]) else f"{_DROPPED} ") + line.text
+            else:
+                rows.append(line.label + line.text)
+            label = line.label
+        return "\n".join(rows)
+
+    def drop(self) -> None:
+        """Give up the least of what is chosen."""
+        self.places.remove(min(self.places, key=lambda place: (self._lines[place].density, -place)))
+
+    def _cost(self, line: _Line) -> int:
+        if line.place in self.places:
+            return 0
+        at = bisect_left(self._order, line.place)
+        before = self._lines[self._order[at - 1]].label if at else None
+        after = self._lines[self._order[at]].label if at < len(self._order) else None
+        rows = _starts(before, line.label) + _starts(line.label, after) - _starts(before, after)
+        return line.tokens + LABEL_TOKENS * rows
+
+    def _is_new(self, line: _Line) -> bool:
+        if line.facts:
+            return not line.facts <= self._facts
+        return not line.bag or len(line.bag & self._words) < COVERED * len(line.bag)
+
+    def _add(self, wanted: Sequence[_Line], cost: int) -> None:
+        self.tokens += cost
+        for line in wanted:
+            if line.place not in self.places:
+                self.places.add(line.place)
+                insort(self._order, line.place)
+            self._words |= line.bag
+            self._facts |= line.facts
+
+
+def _starts(before: str | None, label: str | None) -> bool:
+    """Whether a line with that label begins a row of its own; lines without a speaker always do."""
+    return label is not None and (label == "" or label != before)
+
+
+def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
+    """A summary within the limit: who the user is first, then what was kept before, then whatever is worth most."""
+    ranked = sorted(lines, key=lambda line: (-line.density, line.place))
+    good = [line for line in ranked if line.score > 0] or ranked[:1]
+    choice = _Choice(lines)
+    choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
+    choice.take([line for line in good if line.old], room=limit * OLD_SHARE)
+    for _ in range(2):  # the second time with the room that the estimate had wasted
+        wasted = choice.tokens - count(choice.written())
+        choice.take(good, room=limit + wasted)
+    choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
+    while choice.places:
+        text = choice.written()
+        if count(text) <= limit:
+            return text
+        choice.drop()
+    if ranked:
+        return _beginning(ranked[0], limit=limit, count=count)
+    return shortened(NOTHING_SAID, limit=limit, count=count)[0]
+
+
+def _beginning(line: _Line, *, limit: int, count: Count) -> str:
+    """As much of the line as fits where not even it fits whole; an ellipsis if that is nothing."""
+    text, _ = shortened(line.text, limit=max(0, limit - count(line.label) - 1), count=count)
+    return line.label + text if text.strip(ELLIPSIS) else ELLIPSIS

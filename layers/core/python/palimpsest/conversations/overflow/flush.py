@@ -1,0 +1,132 @@
+"""Flush a window: its old turns leave it once every block that stores has stored them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from palimpsest.clock import Clock, stamp
+from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.lifecycle import evicted
+from palimpsest.conversations.overflow.arm import Arm
+from palimpsest.conversations.overflow.summarize import GiveUp
+from palimpsest.conversations.ports import Sessions, Store
+from palimpsest.conversations.session import Commit, Compaction, Head
+from palimpsest.errors import CommitLost, NotFound, Unavailable
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope
+
+PARKED = "parked"
+
+
+@dataclass(frozen=True, slots=True)
+class FlushWindow:
+    """Every delivery marks what is stored and tries the commit: the job's own, and those of the work that it waits for
+    (`after`).
+    """
+
+    sessions: Sessions
+    jobs: Jobs
+    stores: Mapping[BlockType, Store]
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do what can be done of the job that the notice names. Safe to repeat. Raises `Unavailable`."""
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.state == "done":
+            return
+        scope = Scope(job.tenant).session(job.session)
+        if job.state == "failed":  # redriven: the overflow is armed anew, without waiting any longer
+            self._arm(scope, at_once=True)
+        elif self._is_awaited(scope, job):
+            self.jobs.start(job)
+            self._advance(scope, job)
+        else:
+            self._discard(job)
+
+    def after(self, notice: JobNotice) -> None:
+        """A delivery of other work on a session is done: the flush that may wait for it is tried. Raises
+        `Unavailable`.
+        """
+        other = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if other is None or not other.session:
+            return
+        scope = Scope(other.tenant).session(other.session)
+        head = self.sessions.open(scope).head
+        job = self.jobs.get(scope.owner, head.job) if head is not None and head.job else None
+        if job is not None and job.kind == "flush" and not job.has_ended:
+            self._advance(scope, job)
+
+    def _advance(self, scope: SessionScope, job: Job) -> None:
+        """Mark each part that is stored, and commit if that was the last. One part that fails keeps no other from being
+        marked.
+        """
+        unavailable: Unavailable | None = None
+        for part in sorted(job.lacking):
+            try:
+                state = self.stores[part](job)  # type: ignore[index] # parts are named by their blocks
+            except Unavailable as error:
+                unavailable = error
+                continue
+            if state == "stored":
+                self.jobs.mark(job, part)
+            elif state == "failed":
+                GiveUp(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=PARKED)
+                return
+        if unavailable is not None:
+            raise unavailable
+        marked = self.jobs.get(scope.owner, job.id)
+        if marked is None or marked.has_ended or marked.lacking:
+            return
+        if until_committed(lambda: self._commit(scope, marked), clock=self.clock):
+            self._arm(scope)
+
+    def _commit(self, scope: SessionScope, job: Job) -> bool:
+        """Move the window behind what is stored, if the session still waits for this job: conditional on every part."""
+        head = self.sessions.open(scope).head
+        if head is None or head.job != job.id:
+            self._discard(job)
+            return False
+        messages, tokens = int(job.told["messages"]), int(job.told["tokens"])
+        after = evicted(head, through=job.last, tokens=tokens, messages=messages)
+        compaction = Compaction(
+            first=head.window_start,
+            last=job.last,
+            method="flush",
+            created_at=stamp(self.clock.now()),
+            tokens_before=head.tokens,
+            tokens_after=after.tokens,
+            summary_tokens=head.summary_tokens,
+            previous=head.summary,
+            newest=head.seq,
+        )
+        result = {"first": compaction.first, "last": compaction.last, "messages": messages}
+        done = replace(job, state="done", due_at=None, result=result)
+        after = replace(after, version=head.version + 1)
+        self.sessions.commit(scope, Commit(head, after, guard="window", compaction=compaction, finished=done))
+        return True
+
+    def _is_awaited(self, scope: SessionScope, job: Job) -> bool:
+        head: Head | None = self.sessions.open(scope).head
+        return head is not None and head.job == job.id
+
+    def _discard(self, job: Job) -> None:
+        with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery
+            self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
+
+    def _arm(self, scope: SessionScope, *, at_once: bool = False) -> None:
+        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
+            Arm(self.sessions, self.clock)(scope, at_once=at_once)
+
+
+def then_flush(step: Callable[..., None], flush: FlushWindow) -> Callable[..., None]:
+    """A step (or its giving up), and then the flush that may wait for it: whoever repeats one repeats both."""
+
+    def both(notice: JobNotice, **more: str) -> None:
+        step(notice, **more)
+        flush.after(notice)
+
+    return both

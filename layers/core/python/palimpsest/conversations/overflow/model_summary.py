@@ -1,0 +1,201 @@
+"""Summaries written by a model: one call, at most one repair, and never more than was allowed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+
+from palimpsest import prompts
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.ports import Summarizer, Summary
+from palimpsest.conversations.window.render import transcript
+from palimpsest.conversations.window.shorten import abridged
+from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
+from palimpsest.text.cutting import Count, cut, shortened
+from palimpsest.text.sentences import is_terminated
+
+METHOD = "model"
+WORDS_PER_TOKEN = 0.6  # of a summary: what a model told to keep to so many words keeps to in tokens
+CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
+READ_SHARE = 0.5  # of the room: the elements around short messages weigh as much as these; escapes come on top
+FIT_SHARE = 0.95
+FAR_TOO_LONG = 2  # times what was allowed: asked for again instead of cut
+LEAST_ROOM = 256
+MOST_ROOM = 150_000  # what a model reads, and answers, within the time of one call
+
+
+@dataclass(frozen=True, slots=True)
+class _Step:
+    """One summary to be written: what is said to the model, and how much it may say."""
+
+    instructions: str
+    text: str
+    model: str | None
+    limit: int
+    words: int
+    sent: Usage
+
+    @property
+    def output(self) -> int:
+        return _output(self.limit)
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSummarizer:
+    """Implements `Summarizer` over a chat model. What was said is data in the user's role, escaped."""
+
+    chat: ChatModel
+    tokens: TokenCounter
+
+    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
+        limit = self._limit(model, max_tokens)
+        return min(MOST_ROOM, max(LEAST_ROOM, int(self._room(model, prompt, limit) * READ_SHARE)))
+
+    def summarize(
+        self,
+        *,
+        previous: str | None,
+        messages: Sequence[Message],
+        max_tokens: int,
+        prompt: str | None,
+        model: str | None,
+    ) -> Summary:
+        limit = self._limit(model, max_tokens)
+        said = [message for message in messages if message.role not in SYSTEM_ROLES]
+        step = self._step(previous, said, prompt=prompt, model=model, limit=limit)
+        encoding = messages[-1].encoding if messages else self.tokens.encoding_for(model)
+        count = partial(self._count, encoding=encoding)
+        completion, usage = self._written(step, count)
+        return Summary(
+            text=_within(completion, step, count),
+            method=METHOD,
+            model=completion.model,
+            prompt_hash=prompts.hash_of(*_templates(prompt)),
+            usage=usage,
+        )
+
+    def _step(
+        self, previous: str | None, messages: Sequence[Message], *, prompt: str | None, model: str | None, limit: int
+    ) -> _Step:
+        count = self._counter(model)
+        room = max(LEAST_ROOM, int(self._room(model, prompt, limit) * FIT_SHARE))
+        text = _data(previous, messages)
+        size = count(text)
+        if size > room:
+            previous = cut(previous, limit=room // 3, count=count)[0] if previous else None
+            left = room - count(_data(previous, ()))
+            text = _data(previous, abridged(messages, room=left, count=count))
+            size = count(text)
+        instructions = _instructions(prompt, limit)
+        sent = Usage(model_calls=1, tokens_in=count(instructions) + size)
+        return _Step(instructions, text, model, limit, _words(limit), sent)
+
+    def _written(self, step: _Step, count: Count) -> tuple[Completion, Usage]:
+        """The answer to use, and what all calls cost. One that gives nothing, or far too much, is asked for again."""
+        long: Completion | None = None
+        usage = step.sent  # of a call that gave nothing all we know is what was sent
+        try:
+            completion = self._asked(step, step.instructions)
+            if count(completion.text) <= step.limit * FAR_TOO_LONG:
+                return completion, completion.usage
+            long, usage = completion, completion.usage
+        except ModelOutputInvalid:
+            pass
+        repair = prompts.load("summary_repair").replace("{words}", str(step.words))
+        try:
+            completion = self._asked(step, f"{step.instructions}\n\n{repair}")
+        except ModelFailed:
+            if long is None:
+                raise
+            return long, _sum(usage, step.sent)
+        return completion, _sum(usage, completion.usage)
+
+    def _asked(self, step: _Step, instructions: str) -> Completion:
+        return self.chat.complete(instructions=instructions, text=step.text, max_tokens=step.output, model=step.model)
+
+    def _limit(self, model: str | None, max_tokens: int) -> int:
+        """A model with a small window writes less, so that it can still read what it wrote, and more."""
+        return max(1, min(max_tokens, self.chat.capacity(model) // 4))
+
+    def _room(self, model: str | None, prompt: str | None, limit: int) -> int:
+        said = _instructions(prompt, limit) + prompts.load("summary_repair")
+        return self.chat.capacity(model) - _output(limit) - self._counter(model)(said) - CHAT_OVERHEAD
+
+    def _counter(self, model: str | None) -> Count:
+        return partial(self._count, encoding=self.tokens.encoding_for(model))
+
+    def _count(self, text: str, *, encoding: str) -> int:
+        return self.tokens.count(text, encoding)
+
+
+def _output(limit: int) -> int:
+    """The limit that the model is given: above ours, so that what is cut off is cut at a sentence by us."""
+    return limit + limit // 5 + 20
+
+
+def _within(completion: Completion, step: _Step, count: Count) -> str:
+    """The text within the limit, and without the half sentence that the model's own limit left."""
+    text = shortened(completion.text, limit=step.limit, count=count)[0].strip()
+    if completion.usage.tokens_out >= step.output and not is_terminated(text):
+        text = shortened(text, limit=max(1, count(text) - 1), count=count)[0].strip()
+    if not text:
+        raise ModelOutputInvalid("The summary does not fit its limit.")
+    return text
+
+
+def _templates(prompt: str | None) -> tuple[str, str]:
+    return prompt or prompts.load("summary"), prompts.load("summary_rules")
+
+
+def _instructions(prompt: str | None, limit: int) -> str:
+    task, rules = _templates(prompt)
+    return f"{task}\n\n{rules.replace('{words}', str(_words(limit)))}"
+
+
+def _words(limit: int) -> int:
+    return max(10, int(limit * WORDS_PER_TOKEN))
+
+
+def _data(previous: str | None, messages: Sequence[Message]) -> str:
+    """What was said, as data: no text in it can close its element."""
+    before = f"<previous_summary>{escape(previous, quote=False)}</previous_summary>\n" if previous else ""
+    return f"{before}<conversation>\n{transcript(messages)}\n</conversation>"
+
+
+def _sum(one: Usage, other: Usage) -> Usage:
+    return Usage(
+        model_calls=one.model_calls + other.model_calls,
+        tokens_in=one.tokens_in + other.tokens_in,
+        tokens_out=one.tokens_out + other.tokens_out,
+    )
+
+
+class Summaries:
+    """Implements `Summarizer` by choosing one. A model that fails is a failure: nothing else answers in its place."""
+
+    def __init__(self, *, key: Secret, model: Summarizer, offline: Summarizer) -> None:
+        self._key = key
+        self._model = model
+        self._offline = offline
+
+    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
+        return self._chosen().capacity(model=model, prompt=prompt, max_tokens=max_tokens)
+
+    def summarize(
+        self,
+        *,
+        previous: str | None,
+        messages: Sequence[Message],
+        max_tokens: int,
+        prompt: str | None,
+        model: str | None,
+    ) -> Summary:
+        return self._chosen().summarize(
+            previous=previous, messages=messages, max_tokens=max_tokens, prompt=prompt, model=model
+        )
+
+    def _chosen(self) -> Summarizer:
+        return self._model if (self._key.value() or "").strip() else self._offline

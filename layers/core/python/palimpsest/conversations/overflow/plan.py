@@ -1,0 +1,230 @@
+"""What leaves the window when it overflows: whole turns, the oldest first, and never the current chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Literal
+
+from palimpsest.conversations.buffer import armed_extraction
+from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
+from palimpsest.conversations.lifecycle import evicted
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.session import Compaction, Head
+from palimpsest.conversations.turns import groups, turns
+from palimpsest.jobs.job import Job, armed
+from palimpsest.scope import SessionScope
+
+Turn = Sequence[Message]
+
+KEPT = Fraction(3, 4)  # of the trigger may stay when the rest is folded, so that the next overflow is not near
+RAISE_SHARE = 10  # the trigger rises by this part of the budget where nothing can be evicted
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Sequence numbers `first` through `last` leave the window: so many of its messages, of so many tokens.
+
+    System messages among them don't count: the window never held them.
+    """
+
+    first: int
+    last: int
+    messages: int
+    tokens: int
+
+
+def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
+    """What the strategy evicts from the window (oldest first), whether or not it is full. None: nothing can go."""
+    held = turns(_shown(window))
+    match config:
+        case Summarize():
+            going = _all_but_recent(config, head, held, at_least=config.summary_message_count)
+        case Flush():
+            going = _all_but_recent(config, head, held, at_least=1)
+        case Trim():
+            going = _trimmed(config, head, held)
+        case Delete():
+            going = _deleted(config, head, held)
+        case NoWindow():
+            going = []
+    return _eviction(head, going)
+
+
+def fifo(head: Head, window: Sequence[Message], *, budget: int) -> Eviction | None:
+    """The oldest turns that must go so that a context with the whole window fits the budget. None: it fits, or only
+    the current chain is left.
+    """
+    return _eviction(head, _dropped(head, turns(_shown(window)), at_least=0, budget=budget))
+
+
+def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) -> int:
+    """Through which message one summarising step reads, where all (at least one) don't fit its `capacity` beside the
+    old summary.
+
+    It ends with a turn if one fits, else with a call-and-result group inside the first turn: the window then begins
+    inside that turn, until the next step. A single group that is too large is read whole: the summariser cuts it.
+    """
+    said = _shown(messages)
+    room = capacity - previous_tokens
+    for parts in (turns(said), groups(said)):
+        taken = _fitting(parts, room)
+        if taken:
+            return parts[taken - 1][-1].seq
+    return groups(said)[0][-1].seq
+
+
+def raised(head: Head, config: Strategy) -> int:
+    """How far above the configured trigger the window may now grow, where nothing can be evicted: a tenth of the
+    budget more than it holds, so that not every append looks again.
+    """
+    over = max(head.raised, head.tokens - head.trigger)
+    return over + max(1, config.max_tokens // RAISE_SHARE)
+
+
+def _shown(window: Sequence[Message]) -> list[Message]:
+    """Without system messages: neither window nor summariser see them."""
+    return [message for message in window if message.role not in SYSTEM_ROLES]
+
+
+def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int) -> Sequence[Turn]:
+    """All but the recent turns, or as many of those as fit three quarters of the trigger; nothing if that would be
+    fewer than `at_least` messages.
+    """
+    recent = held[-config.keep_recent_turns :]
+    room = int(config.trigger * KEPT) - head.system_tokens
+    going = held[: len(held) - _kept(recent, room)]
+    return going if sum(map(len, going)) >= at_least else []
+
+
+def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
+    """All but the newest turns that fit `max_memory_tokens`, and the budget too."""
+    around = head.tokens - head.window_tokens
+    return held[: len(held) - _kept(held, min(config.max_memory_tokens, config.max_tokens - around))]
+
+
+def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
+    return _dropped(head, held, at_least=config.count, budget=config.max_tokens)
+
+
+def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:
+    """The oldest `at_least` messages, in whole turns, and as many again until the rest fits the budget."""
+    tokens, gone, wanted = head.tokens, 0, at_least
+    for number, turn in enumerate(held[:-1]):
+        if gone >= wanted:
+            if tokens <= budget:
+                return held[:number]
+            wanted = gone + max(1, at_least)
+        gone += len(turn)
+        tokens -= _weight(turn)
+    return held[:-1]
+
+
+def _kept(held: Sequence[Turn], room: int) -> int:
+    """How many of the newest turns fit the room; the newest one always stays."""
+    return max(1, _fitting(list(reversed(held)), room))
+
+
+def _fitting(parts: Sequence[Turn], room: int) -> int:
+    """How many parts, from the first on, fit the room."""
+    for number, part in enumerate(parts):
+        room -= _weight(part)
+        if room < 0:
+            return number
+    return len(parts)
+
+
+def _weight(messages: Sequence[Message]) -> int:
+    return sum(message.tokens for message in messages)
+
+
+def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
+    if not going:
+        return None
+    return Eviction(
+        first=head.window_start, last=going[-1][-1].seq, messages=sum(map(len, going)), tokens=sum(map(_weight, going))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """What an overflow came to: `done` at once, or `pending` until the job has run."""
+
+    strategy: str
+    state: Literal["done", "pending"]
+    job_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """The head after the decision, and what goes into the same transaction."""
+
+    head: Head
+    overflow: Overflow | None = None
+    jobs: tuple[Job, ...] = ()
+    compaction: Compaction | None = None
+
+
+def overflows(head: Head, *, now: int) -> bool:
+    """The window passes its trigger, nothing is pending, and no failure asks to wait."""
+    over = 0 < head.trigger + head.raised <= head.tokens and head.trigger > 0
+    return over and head.job is None and head.not_before <= now
+
+
+def arm(
+    head: Head, config: Strategy, window: Sequence[Message], *, scope: SessionScope, now: int, created_at: str
+) -> Armed:
+    """Decide what the overflow of this window does. Where nothing can be evicted, the trigger rises."""
+    eviction = plan(config, head=head, window=window)
+    if eviction is None:
+        return Armed(replace(head, raised=raised(head, config)))
+    if not isinstance(config, Summarize | Flush):
+        return evict(head, eviction, method=config.strategy, created_at=created_at)
+    job = armed(
+        tenant=scope.tenant,
+        user=head.user,
+        kind=config.strategy,
+        session=scope.session,
+        first=eviction.first,
+        last=eviction.last,
+        attempt=head.attempts,
+        version=head.version,
+        now=now,
+    )
+    head = replace(head, job=job.id, compaction="pending")
+    overflow = Overflow(config.strategy, "pending", job.id)
+    if isinstance(config, Summarize):
+        return Armed(head, overflow=overflow, jobs=(job,))
+    job = replace(job, epoch=head.epoch, parts=config.parts, told=_counts(eviction))
+    head, extraction = _extracting(head, config, scope=scope, now=now)
+    return Armed(head, overflow=overflow, jobs=(job, *extraction))
+
+
+def _counts(eviction: Eviction) -> dict[str, int]:
+    return {"messages": eviction.messages, "tokens": eviction.tokens}
+
+
+def _extracting(head: Head, config: Flush, *, scope: SessionScope, now: int) -> tuple[Head, tuple[Job, ...]]:
+    """The head and the job that extracts what nobody extracts yet, where a flush waits for that."""
+    if "extractive" not in config.parts:
+        return head, ()
+    extracting = armed_extraction(head, tenant=scope.tenant, session=scope.session, now=now)
+    return (head, ()) if extracting is None else (extracting[0], (extracting[1],))
+
+
+def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Armed:
+    """Move the window start behind what is evicted, and keep a record of it; the summary that stood still stands."""
+    after = evicted(head, through=eviction.last, tokens=eviction.tokens, messages=eviction.messages)
+    compaction = Compaction(
+        first=eviction.first,
+        last=eviction.last,
+        method=method,
+        created_at=created_at,
+        tokens_before=head.tokens,
+        tokens_after=after.tokens,
+        previous=head.summary,
+        newest=head.seq,
+        summary_tokens=head.summary_tokens,
+    )
+    return Armed(after, overflow=Overflow(method, "done"), compaction=compaction)

@@ -1,0 +1,169 @@
+"""One step of the summarize worker: read a job's messages, one model call, one commit; what is left is the next job."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+
+from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.configuration import Summarize, parsed
+from palimpsest.conversations.lifecycle import folded, is_withdrawn
+from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
+from palimpsest.conversations.overflow.arm import Arm, summarizing
+from palimpsest.conversations.overflow.plan import step
+from palimpsest.conversations.ports import Sessions, Summarizer, Summary
+from palimpsest.conversations.session import Commit, Compaction, Head
+from palimpsest.conversations.window.fit import SUMMARY_SHARE
+from palimpsest.conversations.window.render import SummaryAs, summary_messages
+from palimpsest.errors import CommitLost, NotFound
+from palimpsest.jobs.job import Job, retry_delay
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.models.ports import TokenCounter
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope
+
+
+@dataclass(frozen=True, slots=True)
+class _Fold:
+    """What one step made: the summary of `read`, which ends with message `through`."""
+
+    through: int
+    read: tuple[Message, ...]
+    summary: Summary
+    summary_as: SummaryAs
+
+    @property
+    def messages(self) -> tuple[Chat, ...]:
+        return summary_messages(self.summary.text, self.summary_as)
+
+
+@dataclass(frozen=True, slots=True)
+class SummarizeOverflow:
+    sessions: Sessions
+    jobs: Jobs
+    summarizer: Summarizer
+    tokens: TokenCounter
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job that the notice names. Safe to repeat: a job that has ended or that nobody waits for costs no
+        model call.
+
+        Raises `ModelFailed` (try again later), `Unavailable`.
+        """
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.state == "done":
+            return
+        scope = Scope(job.tenant).session(job.session)
+        if job.state == "failed":  # redriven: the overflow is armed anew, without waiting any longer
+            self._arm(scope, at_once=True)
+            return
+        opened = self.sessions.open(scope, settings=True)
+        if opened.head is None or opened.settings is None or opened.head.job != job.id:
+            self._discard(job)
+            return
+        self.jobs.start(job)
+        self._fold(scope, job, opened.head, summarizing(parsed(dict(opened.settings.memory))))
+
+    def _fold(self, scope: SessionScope, job: Job, head: Head, config: Summarize) -> None:
+        found = self.sessions.messages(scope, first=job.first, last=job.last)
+        backlog = tuple(message for message in found if not is_withdrawn(message.seq, head))
+        previous = self.sessions.compaction(scope, head.summary) if head.summary else None
+        limit = self._limit(head, config)
+        room = self.summarizer.capacity(model=config.summary_model, prompt=config.summary_prompt, max_tokens=limit)
+        through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
+        read = tuple(m for m in backlog if m.seq <= through and m.role not in SYSTEM_ROLES)
+        summary = self.summarizer.summarize(
+            previous=previous.summary if previous else None,
+            messages=read,
+            max_tokens=limit,
+            prompt=config.summary_prompt,
+            model=config.summary_model,
+        )
+        fold = _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
+        if until_committed(lambda: self._commit(scope, job, fold), clock=self.clock):
+            self._arm(scope)
+
+    def _limit(self, head: Head, config: Summarize) -> int:
+        """What a summary may weigh so that it stands whole in a context, with the messages that carry it."""
+        frame = self._weight(summary_messages("", config.summary_as), head.encoding)
+        return max(1, min(config.summary_tokens, config.max_tokens // SUMMARY_SHARE - frame))
+
+    def _arm(self, scope: SessionScope, *, at_once: bool = False) -> None:
+        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
+            Arm(self.sessions, self.clock)(scope, at_once=at_once)
+
+    def _commit(self, scope: SessionScope, job: Job, fold: _Fold) -> bool:
+        """Commit if the session still waits for this job; else the work is void, and somebody else was first."""
+        head = self.sessions.open(scope).head
+        if head is None or head.job != job.id:
+            self._discard(job)
+            return False
+        tokens = sum(message.tokens for message in fold.read)
+        weight = self._weight(fold.messages, head.encoding)
+        compaction = Compaction(
+            first=head.window_start,
+            last=fold.through,
+            method=fold.summary.method,
+            created_at=stamp(self.clock.now()),
+            tokens_before=head.tokens,
+            tokens_after=head.tokens - tokens - head.summary_tokens + weight,
+            summary=fold.summary.text,
+            summary_tokens=weight,
+            previous=head.summary,
+            newest=head.seq,
+            model=fold.summary.model,
+            prompt_hash=fold.summary.prompt_hash,
+        )
+        result = {"first": compaction.first, "last": compaction.last, "messages": len(fold.read)}
+        done = replace(job, state="done", due_at=None, usage=asdict(fold.summary.usage), result=result)
+        after = folded(head, compaction, tokens=tokens, messages=len(fold.read))
+        commit = Commit(before=head, after=after, guard="window", compaction=compaction, finished=done)
+        self.sessions.commit(scope, commit)
+        return True
+
+    def _weight(self, chats: Sequence[Chat], encoding: str) -> int:
+        return sum(weigh(chat, partial(self._count, encoding)) for chat in chats)
+
+    def _count(self, encoding: str, text: str) -> int:
+        return self.tokens.count(text, encoding)
+
+    def _discard(self, job: Job) -> None:
+        with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery of the same message
+            self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUp:
+    """After its last receive a job has failed: whoever waits is told, and the sweep is to arm it again later."""
+
+    sessions: Sessions
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, notice: JobNotice, *, error: str) -> None:
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.has_ended:
+            return
+        now = seconds(self.clock.now())
+        delay = retry_delay(job.attempt)
+        failed = replace(job, state="failed", error=error, due_at=now + delay)
+        scope = Scope(job.tenant).session(job.session)
+        head = self.sessions.open(scope).head
+        try:
+            if head is None or head.job != job.id:
+                self.jobs.finish(failed)
+                return
+            after = replace(
+                head,
+                job=None,
+                compaction="failed",
+                attempts=job.attempt + 1,
+                not_before=now + delay,
+                version=head.version + 1,
+            )
+            self.sessions.commit(scope, Commit(before=head, after=after, guard="window", finished=failed))
+        except CommitLost:
+            return  # overtaken: the session moved on, or the other delivery has ended the job

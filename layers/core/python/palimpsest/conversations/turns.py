@@ -1,0 +1,139 @@
+"""How a conversation falls into parts that are never split: call-and-result groups, and turns made of them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from typing import Any, Protocol, TypeVar
+
+from palimpsest.conversations.messages import CHAT_FIELDS, Chat, call_ids
+from palimpsest.conversations.window.render import called
+from palimpsest.text.cutting import REPLACED
+
+
+class Spoken(Protocol):
+    """Anything with a chat role."""
+
+    @property
+    def role(self) -> str: ...
+
+
+Said = TypeVar("Said", bound=Spoken)
+
+
+def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
+    """Each message with the tool messages that follow it: an assistant's calls and their results stay together."""
+    return _split(messages, [number for number, message in enumerate(messages) if message.role != "tool"])
+
+
+def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
+    """Each user message with all that follows it, up to the next one. What stands before the first is a turn too.
+
+    Where no user speaks, each group is a turn: else such a conversation could only be kept or dropped as a whole.
+    The last turn is the current chain.
+    """
+    asked = [number for number, message in enumerate(messages) if message.role == "user"]
+    return _split(messages, asked) if asked else groups(messages)
+
+
+def _split(messages: Sequence[Said], starts: Sequence[int]) -> list[Sequence[Said]]:
+    """The messages in parts that begin at `starts`, and at the very first message."""
+    bounds = [0, *(start for start in starts if start > 0), len(messages)]
+    return [messages[start:end] for start, end in pairwise(bounds) if start < end]
+
+
+NO_RESULT = "[no result]"
+
+T = TypeVar("T")
+
+
+def no_result(call_id: str) -> Chat:
+    """The tool message for a call that the conversation went on without."""
+    return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
+
+
+def mended(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
+    """What carries these messages (`chat` takes one out of it), ready to send: results without their call are dropped,
+    each call left unanswered, at the very end too, is answered by what `missing` makes.
+    """
+    result: list[T] = []
+    waiting: list[str] = []
+    for message in messages:
+        said = chat(message)
+        if said["role"] != "tool":
+            result += map(missing, waiting)
+            waiting = list(dict.fromkeys(call_ids(said)))
+        elif said["tool_call_id"] in waiting:
+            waiting.remove(said["tool_call_id"])
+        else:
+            continue
+        result.append(message)
+    return result + [missing(call_id) for call_id in waiting]
+
+
+def problems(messages: Sequence[Chat]) -> list[str]:
+    """Why the chat API would refuse these messages; empty if it would not."""
+    found = [f"{number}: {problem}" for number, message in enumerate(messages) for problem in _shape(message)]
+    return found + ([] if messages else ["there is no message"]) + list(_order(messages))
+
+
+def _shape(message: Chat) -> Iterator[str]:
+    role = message.get("role")
+    if role not in CHAT_FIELDS:
+        yield f"unknown role {role!r}"
+        return
+    yield from (f"field {name} is not of role {role}" for name in message if name not in CHAT_FIELDS[role])
+    if not _is_content(message.get("content")):
+        yield "content is neither a text nor a list of parts"
+    if role == "tool" and not _is_id(message.get("tool_call_id")):
+        yield "a result names no call"
+    if "tool_calls" in message and not message["tool_calls"]:
+        yield "an empty list of calls"
+    for call in message.get("tool_calls") or ():
+        yield from _call(call)
+
+
+def _is_content(content: Any) -> bool:
+    if isinstance(content, list):
+        return bool(content) and all(isinstance(part, dict) and "type" in part for part in content)
+    return isinstance(content, str)
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str) and value != ""
+
+
+def _call(call: Any) -> Iterator[str]:
+    if not isinstance(call, dict) or not _is_id(call.get("id")):
+        yield "a call without an id"
+        return
+    name, text = called(call)
+    if not name:
+        yield f"call {call['id']!r} names no function"
+    if text.startswith(REPLACED) and not _is_object(text):
+        yield f"call {call['id']!r} has been cut into what is no JSON object"
+
+
+def _is_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False
+
+
+def _order(messages: Sequence[Chat]) -> Iterator[str]:
+    """Each result must follow its call directly, once, and each call must have one before anybody else speaks."""
+    waiting: dict[str, int] = {}  # call id, and the number of the message that makes the call
+    for number, message in enumerate(messages):
+        if message.get("role") == "tool":
+            if waiting.pop(str(message.get("tool_call_id")), None) is None:
+                yield f"{number}: a result without its call right before it"
+        else:
+            yield from _unanswered(waiting)
+            waiting = {str(call.get("id")): number for call in message.get("tool_calls") or ()}
+    yield from _unanswered(waiting)
+
+
+def _unanswered(waiting: Mapping[str, int]) -> Iterator[str]:
+    return (f"{number}: call {call!r} has no result" for call, number in waiting.items())

@@ -1,0 +1,1 @@
+"""The window: which messages a model sees next, within a budget, always valid, never empty."""

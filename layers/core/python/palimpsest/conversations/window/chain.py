@@ -1,0 +1,169 @@
+"""How the current chain is cut when it alone is too large: what gives way first, and what is never given up.
+
+The order: tool outputs, the largest first; then call arguments; then the oldest call-and-result groups go; then the
+assistant's texts; last the newest user message. The newest group is what the model goes on from: it stays until the
+user message has been cut to a quarter of the room. All is decided in numbers first, then the texts are cut.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from itertools import chain as joined
+
+from palimpsest.conversations.messages import call_ids, weigh
+from palimpsest.conversations.turns import groups
+from palimpsest.conversations.window.parts import Cut, Draft, Entry, Text, drafted, finished
+from palimpsest.conversations.window.render import plain
+from palimpsest.text.cutting import Count, level, marker
+
+USER_SHARE = 4  # the part of the room that the user message keeps beside the newest group
+NAME_SHARE = 2  # the part of the room from which on a name is too long to be shown
+
+Group = Sequence[Draft]
+
+
+class Chain:
+    """The current chain, oldest first: the newest user message, if there is one, and all behind it. `fit` it once."""
+
+    def __init__(self, entries: Sequence[Entry], count: Count) -> None:
+        drafts = [drafted(entry, count) for entry in entries]
+        has_user = drafts[0].role == "user"
+        self._user = drafts[0] if has_user else None
+        self._groups: list[Group] = groups(drafts[1:] if has_user else drafts)
+        self._gone: list[Draft] = []
+        self._count = count
+
+    @property
+    def least(self) -> int:
+        """The room it needs so that the user message stays whole beside the newest group."""
+        return (self._user.weight if self._user else 0) + sum(map(_least, self._groups[-1:]))
+
+    def fit(self, room: int) -> tuple[list[Entry], list[Cut]]:
+        """The chain within the room, and what was left out of it. It is never empty."""
+        self._drop(room, is_victim=_has_calls, weight=_least_with_texts)
+        self._lower(_outputs, room)
+        self._replace_arguments(room)
+        self._lower(_outputs, room)
+        if self._weight > room:
+            self._drop(room, is_victim=_has_no_calls, weight=_least)
+            self._lower(_said, room)
+        if self._weight > room:
+            self._give_way(room)
+        return self._finished()
+
+    @property
+    def _kept(self) -> Iterator[Draft]:
+        return joined([self._user] if self._user else [], *self._groups)
+
+    @property
+    def _weight(self) -> int:
+        return sum(draft.weight for draft in self._kept)
+
+    def _drop(self, room: int, *, is_victim: Callable[[Group], bool], weight: Callable[[Group], int]) -> None:
+        """Let the oldest victims go until the rest fits at the least it can weigh; never the newest group."""
+        total = (self._user.weight if self._user else 0) + sum(map(weight, self._groups))
+        kept: list[Group] = []
+        for group in self._groups[:-1]:
+            if total > room and is_victim(group):
+                total -= weight(group)
+                self._gone += group
+            else:
+                kept.append(group)
+        self._groups = kept + self._groups[-1:]
+
+    def _lower(self, kind: Callable[[Draft], list[Text]], room: int) -> None:
+        """Cut the largest texts of a kind down to one level, as high as the room allows."""
+        texts = [text for group in self._groups for draft in group for text in kind(draft)]
+        others = self._weight - sum(text.allowed for text in texts)
+        height = level([text.tokens for text in texts], room=room - others)
+        for text in texts:
+            text.lower(height)
+
+    def _replace_arguments(self, room: int) -> None:
+        excess = self._weight - room
+        arguments = [text for group in self._groups for draft in group for text in _arguments(draft)]
+        for text in sorted(arguments, key=lambda text: text.tokens, reverse=True):
+            if excess <= 0:
+                return
+            excess -= text.tokens - text.least
+            text.allowed = text.least
+
+    def _give_way(self, room: int) -> None:
+        """Nothing but the newest group is left beside the user message: that one is cut, then the group goes."""
+        newest = [draft for group in self._groups for draft in group]
+        if self._user is None:
+            self._groups = [[_stub(newest[0], room, self._count)]]
+            self._gone += newest
+            return
+        self._user = _nameless(self._user, room, self._count)
+        beside = sum(draft.weight for draft in newest)
+        if beside + min(self._user.weight, room // USER_SHARE) > room:
+            self._groups, beside = [], 0
+            self._gone += newest
+        _squeeze(self._user, room - beside)
+
+    def _finished(self) -> tuple[list[Entry], list[Cut]]:
+        entries: list[Entry] = []
+        cuts = [Cut(draft.entry.seq, "message", draft.entry.tokens) for draft in self._gone if draft.entry.seq]
+        for draft in self._kept:
+            entry, found = finished(draft, self._count)
+            entries.append(entry)
+            cuts += found
+        return entries, cuts
+
+
+def _has_calls(group: Group) -> bool:
+    return bool(call_ids(group[0].entry.chat))
+
+
+def _has_no_calls(group: Group) -> bool:
+    return not _has_calls(group)
+
+
+def _least(group: Group) -> int:
+    return sum(draft.fixed + sum(text.least for text in draft.texts) for draft in group)
+
+
+def _least_with_texts(group: Group) -> int:
+    """The least that the group can weigh while its assistant's texts stay whole."""
+    return _least(group) + sum(text.tokens - text.least for draft in group for text in _said(draft))
+
+
+def _outputs(draft: Draft) -> list[Text]:
+    return draft.texts if draft.role == "tool" else []
+
+
+def _said(draft: Draft) -> list[Text]:
+    return [text for text in draft.texts if text.part != "arguments"] if draft.role == "assistant" else []
+
+
+def _arguments(draft: Draft) -> list[Text]:
+    return [text for text in draft.texts if text.part == "arguments"]
+
+
+def _squeeze(draft: Draft, room: int) -> None:
+    """Cut a message's only text down to what the room leaves it, however little that is."""
+    (text,) = draft.texts
+    text.least = 0
+    text.lower(room - draft.fixed)
+
+
+def _nameless(user: Draft, room: int, count: Count) -> Draft:
+    """The user's message without its name, if that takes up the room itself."""
+    if user.fixed * NAME_SHARE <= room:
+        return user
+    chat = {name: value for name, value in user.entry.chat.items() if name != "name"}
+    return _again(user, chat, count)
+
+
+def _stub(draft: Draft, room: int, count: Count) -> Draft:
+    """What stands for the newest message where no user speaks and even its bare calls are too many: a text of it."""
+    entry = draft.entry
+    text = plain(entry.chat["content"]) or marker(entry.tokens, entry.seq).strip()
+    stub = _again(draft, {"role": draft.role, "content": text}, count)
+    _squeeze(stub, room)
+    return stub
+
+
+def _again(draft: Draft, chat: dict[str, object], count: Count) -> Draft:
+    return drafted(Entry(chat, weigh(chat, count), draft.entry.seq), count)

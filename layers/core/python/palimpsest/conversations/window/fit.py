@@ -1,0 +1,212 @@
+"""The window: which of a session's messages a model sees next, within a budget, always valid, never empty."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from operator import attrgetter
+
+from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
+from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, SYSTEM_ROLES, Chat, Message, weigh
+from palimpsest.conversations.turns import mended, no_result, turns
+from palimpsest.conversations.window.chain import Chain
+from palimpsest.conversations.window.parts import Cut, Entry
+from palimpsest.conversations.window.render import SummaryAs, shown, summary_messages
+from palimpsest.errors import BudgetTooSmall
+from palimpsest.text.cutting import Count, shortened
+
+SUMMARY_SHARE = 4  # a summary takes at most this part of the budget
+LEAST_SUMMARY = 16  # tokens; less of a summary says nothing
+READ_IN_CHAIN = 64  # tokens that a message of the current chain counts for at most while it is read
+LEAST_MESSAGE = MESSAGE_OVERHEAD + 1  # tokens; no message weighs less
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A context, ready to send, and what it weighs: `tokens` is all of it, the priming of the reply included, and
+    `window_tokens` what stands behind system message and summary.
+
+    `seqs` are the stored messages in it. `cuts` is what it leaves out of the current chain. `reserved` is how much room
+    it kept free.
+    """
+
+    messages: tuple[Chat, ...]
+    tokens: int
+    system_tokens: int
+    summary_tokens: int
+    window_tokens: int
+    seqs: tuple[int, ...]
+    cuts: tuple[Cut, ...] = ()
+    is_summary_cut: bool = False
+    reserved: int = 0
+
+
+def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tuple[Message, ...]:
+    """Read messages, newest first, as far as a context of this budget can hold them; returns them oldest first.
+
+    Behind the last user message each counts for at most `READ_IN_CHAIN`: a huge tool output shall not hide the rest of
+    the chain, from which all outputs are cut. Reading ends with a whole turn, or inside a chain too long to be read:
+    then the caller supplies the user message itself. System messages are read past: they are not part of the window.
+    """
+    kept: list[Message] = []
+    read = weight = 0
+    for message in stored:
+        kept.append(message)
+        is_shown = message.role not in SYSTEM_ROLES
+        read += min(message.tokens, READ_IN_CHAIN) if is_shown else LEAST_MESSAGE
+        weight += message.tokens if is_shown else 0
+        in_chain = message.seq > last_user_seq
+        if message.role != "tool" and budget <= (read if in_chain else max(read, weight)):
+            return _oldest_first(kept, last_user_seq)
+    return tuple(reversed(kept))
+
+
+def _oldest_first(kept: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
+    """What was read before reading stopped, without the turn in whose middle it did."""
+    messages = tuple(reversed(kept))
+    if messages[0].seq >= last_user_seq or messages[0].role == "user":
+        return messages
+    return messages[len(turns(messages)[0]) :]
+
+
+def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """What a session without short-term memory shows of its history: the newest turn."""
+    shown_ones = [message for message in messages if message.role not in SYSTEM_ROLES]
+    return tuple(turns(shown_ones)[-1]) if shown_ones else ()
+
+
+def fit(
+    *,
+    system: Chat | None,
+    summary: str | None,
+    summary_as: SummaryAs = "user",
+    messages: Sequence[Message],
+    given: Chat | None,
+    budget: int,
+    count: Count,
+    system_tokens: int | None = None,
+    reserve: int = 0,
+) -> Fitted:
+    """Make the context: system message, summary, the newest turns that fit whole, and the current chain.
+
+    `given` is weighed but not stored; a user message then is the current chain by itself. A chain that is too large
+    alone is cut (see `chain`); the summary takes at most a quarter of the budget, and gives way before the newest user
+    message does. `messages`, oldest first, may begin inside a turn at a group, and leave out what stands between the
+    newest user message and the rest of its chain. Weights are those counted at append: nothing is counted again but
+    system message (unless told in `system_tokens`), summary, and what is cut. Raises `BudgetTooSmall`.
+
+    `reserve` tokens are kept free, as far as system message, summary and current chain leave them: older turns give
+    way.
+    """
+    heading = [] if system is None else [shown(system)]
+    if system_tokens is None or not heading:
+        system_tokens = sum(weigh(chat, count) for chat in heading)
+    if budget < system_tokens + MIN_SYSTEM_ROOM:
+        raise BudgetTooSmall(minimum=system_tokens + MIN_SYSTEM_ROOM)
+    room = budget - system_tokens - REPLY_PRIMING
+    parts = _turns(messages, given, count) or [[]]
+    tell = partial(_told, summary, summary_as, count=count)
+    reserve = min(reserve, budget - system_tokens - MIN_SYSTEM_ROOM)
+    shares = _shared_out(parts, tell, room=room, most=budget // SUMMARY_SHARE, reserve=reserve, count=count)
+    told, window = shares.told, shares.window
+    window_tokens = _weight(window)
+    return Fitted(
+        messages=(*heading, *told.messages, *(entry.chat for entry in window)),
+        tokens=REPLY_PRIMING + system_tokens + told.tokens + window_tokens,
+        system_tokens=system_tokens,
+        summary_tokens=told.tokens,
+        window_tokens=window_tokens,
+        seqs=tuple(entry.seq for entry in window if entry.seq is not None),
+        cuts=shares.cuts,
+        is_summary_cut=told.is_cut,
+        reserved=shares.reserved,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """The summary as it fits, the window, what was cut of the current chain, and what was kept free."""
+
+    told: _Told
+    window: Sequence[Entry]
+    cuts: tuple[Cut, ...] = ()
+    reserved: int = 0
+
+
+def _shared_out(
+    parts: Sequence[Sequence[Entry]], tell: Callable[..., _Told], *, room: int, most: int, reserve: int, count: Count
+) -> _Shares:
+    """Share the room between summary (`most` of it), current chain, what is to be kept free, and older turns."""
+    *older, current = parts
+    weight = _weight(current)
+    told = tell(room=most)
+    chain = Chain(current, count) if weight + told.tokens > room else None
+    if chain and chain.least + told.tokens > room:
+        told = tell(room=min(most, room - chain.least))
+    room -= told.tokens
+    if chain and weight > room:
+        window, cuts = chain.fit(room)
+        return _Shares(told, window, tuple(cuts))
+    room -= weight
+    reserved = max(0, min(reserve, room))
+    return _Shares(told, [*_newest_turns(older, room=room - reserved), *current], reserved=reserved)
+
+
+def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> list[Sequence[Entry]]:
+    """What may stand in the window, with a result for each call; `given` comes last."""
+    entries = [
+        Entry(shown(message.chat), message.tokens, message.seq)
+        for message in messages
+        if message.role not in SYSTEM_ROLES
+    ]
+    if given is not None:
+        entries.append(_weighed(shown(given), count))
+    entries = mended(entries, chat=attrgetter("chat"), missing=lambda call: _weighed(no_result(call), count))
+    if given is not None and given["role"] == "user":
+        return [*turns(entries[:-1]), entries[-1:]]
+    return turns(entries)
+
+
+def _weighed(chat: Chat, count: Count) -> Entry:
+    return Entry(chat, weigh(chat, count))
+
+
+def _weight(entries: Sequence[Entry]) -> int:
+    return sum(entry.tokens for entry in entries)
+
+
+def _newest_turns(older: Sequence[Sequence[Entry]], *, room: int) -> list[Entry]:
+    """As many turns, contiguous from the newest, as fit whole."""
+    first = len(older)
+    while first and (weight := _weight(older[first - 1])) <= room:
+        first -= 1
+        room -= weight
+    return [entry for turn in older[first:] for entry in turn]
+
+
+@dataclass(frozen=True, slots=True)
+class _Told:
+    """The summary as it stands in the context."""
+
+    messages: tuple[Chat, ...] = ()
+    tokens: int = 0
+    is_cut: bool = False
+
+
+def _told(text: str | None, summary_as: SummaryAs, *, room: int, count: Count) -> _Told:
+    """The summary within the room, cut if need be; none of it where next to nothing would be left."""
+    if not text:
+        return _Told()
+    told = _carried(text, summary_as, count)
+    limit = room - _carried("", summary_as, count).tokens if told.tokens > room else 0
+    while told.tokens > room and limit >= LEAST_SUMMARY:
+        short, _ = shortened(text, limit=limit, count=count)
+        told = _carried(short, summary_as, count, is_cut=True)
+        limit -= max(1, told.tokens - room)
+    return told if told.tokens <= room else _Told(is_cut=True)
+
+
+def _carried(text: str, summary_as: SummaryAs, count: Count, *, is_cut: bool = False) -> _Told:
+    messages = summary_messages(text, summary_as)
+    return _Told(messages, sum(weigh(message, count) for message in messages), is_cut)

@@ -1,0 +1,85 @@
+"""How stored messages and summaries are written for a model: as chat messages, or as a transcript that is data."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from html import escape
+from typing import Any, Literal
+
+from palimpsest.conversations.messages import CHAT_FIELDS, Chat, Message
+
+SummaryAs = Literal["user", "system", "tool_call"]
+
+SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
+SUMMARY_TOOL = "memory_compress"
+SUMMARY_CALL_ID = "call_memory_compress"
+SUMMARY_BEGIN, SUMMARY_END = "[Previous Conversation Summary]", "[End of Summary]"
+_END = re.compile(re.escape(SUMMARY_END), re.IGNORECASE)
+
+
+def shown(chat: Chat) -> Chat:
+    """The message as the chat API takes it: the fields of its role, content always there, no empty list of calls."""
+    message = {name: chat[name] for name in CHAT_FIELDS[chat["role"]] if chat.get(name) is not None}
+    if not message.get("content"):
+        message["content"] = ""
+    if not message.get("tool_calls", True):
+        del message["tool_calls"]
+    return message
+
+
+def summary_messages(text: str, summary_as: SummaryAs) -> tuple[Chat, ...]:
+    """The chat messages that carry a summary. In a tool message its text can't write the line that ends it."""
+    if summary_as != "tool_call":
+        return ({"role": summary_as, "content": SUMMARY_PREFIX + text},)
+    function = {"name": SUMMARY_TOOL, "arguments": "{}"}
+    call = {"id": SUMMARY_CALL_ID, "type": "function", "function": function}
+    content = f"{SUMMARY_BEGIN}\n{_END.sub('(End of Summary)', text)}\n{SUMMARY_END}"
+    return (
+        {"role": "assistant", "content": "", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": SUMMARY_CALL_ID, "content": content},
+    )
+
+
+def plain(content: Any) -> str:
+    """Content as one text: its parts joined by new lines, each that is no text named in brackets."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(_part(part) for part in content or ())
+
+
+def _part(part: Mapping[str, Any]) -> str:
+    text = part.get("text")
+    return text if isinstance(text, str) else f"[{part.get('type', 'part')} left out]"
+
+
+def transcript(messages: Sequence[Message]) -> str:
+    """The messages for a prompt that is to read them as data: one element each, whose text can't close it or open
+    another, so that nobody speaks in another's name.
+    """
+    return "\n".join(_element(message) for message in messages)
+
+
+def _element(message: Message) -> str:
+    attributes = {"seq": message.seq, "speaker": message.role, "name": message.chat.get("name")}
+    attributes["answers"] = message.chat.get("tool_call_id")
+    said = "".join(_inside(message.chat))
+    return f"<message{_attributes(attributes)}>{said}</message>"
+
+
+def _inside(chat: Chat) -> Iterator[str]:
+    yield escape(plain(chat.get("content")), quote=False)
+    yield escape(str(chat.get("refusal") or ""), quote=False)
+    for call in chat.get("tool_calls") or ():
+        name, text = called(call)
+        yield f"<call{_attributes({'id': call['id'], 'name': name})}>{escape(text, quote=False)}</call>"
+
+
+def called(call: Mapping[str, Any]) -> tuple[str, str]:
+    """Name and arguments of a call: JSON text for a function, free text for a custom tool."""
+    inner = call.get(str(call.get("type", "function"))) or {}
+    return str(inner.get("name", "")), str(inner.get("arguments", inner.get("input", "")))
+
+
+def _attributes(values: Mapping[str, Any]) -> str:
+    return "".join(f' {name}="{escape(str(value))}"' for name, value in values.items() if value is not None)

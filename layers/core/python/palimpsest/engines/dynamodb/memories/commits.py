@@ -1,0 +1,204 @@
+"""A memory commit as the actions of one DynamoDB transaction over the tables of memories and of jobs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from palimpsest.engines.dynamodb.memories import items as memory_items
+from palimpsest.engines.dynamodb.sessions import items
+from palimpsest.engines.dynamodb.sessions.commits import Action, Update, finishing
+from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
+from palimpsest.engines.dynamodb.table import key
+from palimpsest.engines.rules import job_partition, shard_of
+from palimpsest.jobs.job import Job
+from palimpsest.memory.expiry import Walk, noting
+from palimpsest.memory.ports import MOST_ACTIONS, MemoryCommit
+from palimpsest.memory.records import Record
+from palimpsest.scope import UserScope
+
+
+def actions_of(
+    table: str, jobs_table: str, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None
+) -> list[Action]:
+    """The transaction's actions: the user first, whose epoch guards all others. Raises `ValueError` for too many.
+
+    `walk` is the user's, as read, if the commit writes an expiry earlier than what it notes.
+    """
+    actions = [
+        {"Update": _user_update(scope, commit, walk).arguments(table, scope.partition, memory_items.USER)},
+        *_Actions(table, scope, commit).all(),
+    ]
+    if commit.job is not None:
+        actions.append(job_put(jobs_table, commit.job))
+    if commit.finished is not None:
+        actions.append({"Update": finishing(jobs_table, commit.finished)})
+    if len(actions) > MOST_ACTIONS:
+        raise ValueError(f"{len(actions)} actions in one transaction")
+    return actions
+
+
+def erasing(table: str, scope: UserScope, epoch: int) -> Action:
+    """Raise the epoch; the user leaves the tenant's list until something is committed again."""
+    update = Update()
+    update.put("type", text("user"))
+    update.put("epoch", number(epoch + 1))
+    update.put("tenant", None)
+    update.put("user_id", None)
+    update.add("version", 1)
+    put_walk(update, scope, None)
+    require_epoch(update, epoch)
+    return {"Update": update.arguments(table, scope.partition, memory_items.USER)}
+
+
+def job_put(jobs_table: str, job: Job) -> Action:
+    item = key(job_partition(job), items.JOB) | items.job_attributes(job)
+    return {"Put": {"TableName": jobs_table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+
+
+def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> Update:
+    update = Update()
+    update.put("type", text("user"))
+    update.put("tenant", text(scope.tenant))
+    update.put("user_id", text(scope.user))
+    update.add("version", 1)
+    require_epoch(update, commit.epoch)
+    if commit.expires_at is not None:
+        _note(update, scope, commit.epoch, commit.expires_at, walk)
+    return update
+
+
+def _note(update: Update, scope: UserScope, epoch: int, expires_at: int, walk: Walk | None) -> None:
+    """Note an expiry in the user's walk. Without the walk as read, that is done only if none that is later is noted."""
+    if walk is not None:
+        require_walk(update, walk)
+        put_walk(update, scope, noting(walk, epoch=epoch, expires_at=expires_at))
+        return
+    update.put_if_absent("due_shard", text(shard_of(scope.partition)))
+    update.put_if_absent("due_at", number(expires_at))
+    update.put_if_absent("noted", number(expires_at))
+    update.require_at_most("noted", number(expires_at))
+
+
+def put_walk(update: Update, scope: UserScope, walk: Walk | None) -> None:
+    update.put_due(scope.partition, walk.due_at if walk else None)
+    update.put("noted", None if walk is None or walk.noted is None else number(walk.noted))
+    update.put("walk", memory_items.walk_body(walk) if walk else None)
+
+
+def require_walk(update: Update, walk: Walk) -> None:
+    body = memory_items.walk_body(walk)
+    update.require("walk", *([body] if body else []))
+    update.require("due_at", number(walk.due_at))
+    update.require("noted", *([] if walk.noted is None else [number(walk.noted)]))
+
+
+def in_epoch(table: str, scope: UserScope, epoch: int) -> Action:
+    """A transaction's condition that the user is in that epoch."""
+    guard = Update()
+    require_epoch(guard, epoch)
+    return {"ConditionCheck": guard.arguments(table, scope.partition, memory_items.USER)}
+
+
+def require_epoch(update: Update, epoch: int) -> None:
+    """A user who was never erased has no epoch."""
+    update.require("epoch", *([number(epoch)] if epoch else []))
+
+
+class _Actions:
+    """The actions on one user's partition."""
+
+    def __init__(self, table: str, scope: UserScope, commit: MemoryCommit) -> None:
+        self._table = table
+        self._scope = scope
+        self._commit = commit
+        self._epoch = commit.epoch
+
+    def all(self) -> Iterator[Action]:
+        for record in self._commit.new:
+            attributes = memory_items.record_attributes(self._scope, self._epoch, record)
+            yield self._put(memory_items.record_sort(record.id), attributes)
+        for record in self._commit.changed:
+            yield self._change(record)
+        for record in (*self._commit.new, *self._commit.said):
+            if record.topic_key is not None:
+                place = memory_items.place_sort(record.topic_key, record.order)
+                yield self._set(place, memory_items.place_attributes(self._epoch, record))
+        yield from self._removals()
+        for pointer in self._commit.pointers:
+            attributes = memory_items.pointer_attributes(self._epoch, pointer)
+            yield self._at(memory_items.pointer_sort(pointer.topic_key), attributes, pointer.version)
+        yield from self._ledger()
+
+    def _ledger(self) -> Iterator[Action]:
+        line, progress = self._commit.line, self._commit.progress
+        if line is not None:
+            sort = memory_items.line_sort(line.session, line.first)
+            yield self._set(sort, memory_items.line_attributes(self._epoch, line))
+        if progress is not None:
+            attributes = memory_items.progress_attributes(self._epoch, progress)
+            yield self._at(memory_items.progress_sort(progress.session), attributes, progress.version)
+
+    def _removals(self) -> Iterator[Action]:
+        by_id: dict[str, list[Record]] = {}
+        for record in self._commit.removed:
+            by_id.setdefault(record.id, []).append(record)
+        for record in (*self._commit.removed, *self._commit.unsaid):
+            if record.topic_key is not None:
+                yield self._delete(memory_items.place_sort(record.topic_key, record.order))
+        for record_id, removed in by_id.items():
+            yield self._delete(memory_items.record_sort(record_id), version=removed[0].version)
+            yield self._delete(memory_items.uses_sort(record_id))
+            yield self._set(memory_items.mark_sort(record_id), memory_items.mark_attributes(self._epoch, removed))
+
+    def _put(self, sort: str, attributes: Attributes) -> Action:
+        """A new item; one that was erased and not yet wiped counts as absent."""
+        return {
+            "Put": {
+                "TableName": self._table,
+                "Item": key(self._scope.partition, sort) | attributes,
+                "ConditionExpression": "attribute_not_exists(pk) OR #epoch < :epoch",
+                "ExpressionAttributeNames": {"#epoch": "epoch"},
+                "ExpressionAttributeValues": {":epoch": number(self._epoch)},
+            }
+        }
+
+    def _at(self, sort: str, attributes: Attributes, version: int) -> Action:
+        """An item as it shall be, if it is at this version (0 = it does not exist yet)."""
+        return self._set(sort, attributes, version=version) if version else self._put(sort, attributes)
+
+    def _change(self, record: Record) -> Action:
+        attributes = memory_items.record_changes(record) | {"version": number(record.version + 1)}
+        return self._set(memory_items.record_sort(record.id), attributes, version=record.version)
+
+    def _set(self, sort: str, attributes: Attributes, *, version: int | None = None) -> Action:
+        update = Update()
+        update.put_all(attributes)
+        if version is not None:
+            update.require("version", number(version))
+        return {"Update": update.arguments(self._table, self._scope.partition, sort)}
+
+    def _delete(self, sort: str, *, version: int | None = None) -> Action:
+        arguments = {"TableName": self._table, "Key": key(self._scope.partition, sort)}
+        if version is not None:
+            arguments |= {
+                "ConditionExpression": "#version = :version",
+                "ExpressionAttributeNames": {"#version": "version"},
+                "ExpressionAttributeValues": {":version": number(version)},
+            }
+        return {"Delete": arguments}
+
+
+def deletions(table: str, scope: UserScope, sorts: Sequence[str], *, below_epoch: int) -> list[Action]:
+    """Deletions of items, none of which may be of this epoch or a later one."""
+    return [
+        {
+            "Delete": {
+                "TableName": table,
+                "Key": key(scope.partition, sort),
+                "ConditionExpression": "#epoch < :below",
+                "ExpressionAttributeNames": {"#epoch": "epoch"},
+                "ExpressionAttributeValues": {":below": number(below_epoch)},
+            }
+        }
+        for sort in sorts
+    ]

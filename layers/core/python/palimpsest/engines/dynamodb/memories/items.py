@@ -1,0 +1,184 @@
+"""How records, topics, ledgers and the rest of a user's memory lie in a table: keys, attributes, bodies, and back."""
+
+from __future__ import annotations
+
+from dataclasses import MISSING, asdict, fields, replace
+from typing import Any
+
+from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
+from palimpsest.engines.memory_cursors import created_as
+from palimpsest.memory.expiry import Walk
+from palimpsest.memory.ports import ChunkLine, Mark, Pointer, Progress, User
+from palimpsest.memory.records import Order, Record, Source
+from palimpsest.scope import UserScope
+
+USER = "user"
+LAST_SEQ = 10**12 - 1
+_APART = frozenset({"id", "version", "index_state"})
+"""Fields of a record that have a place of their own: the key, the guard, and what the stream filters by."""
+_DEFAULTS = {field.name: None if field.default is MISSING else field.default for field in fields(Record)}
+
+
+def record_sort(record_id: str) -> str:
+    return f"r#{record_id}"
+
+
+def pointer_sort(topic_key: str) -> str:
+    return f"t#{topic_key}"
+
+
+def uses_sort(record_id: str) -> str:
+    return f"a#{record_id}"
+
+
+def mark_sort(record_id: str) -> str:
+    return f"x#{record_id}"
+
+
+def progress_sort(session: str) -> str:
+    return f"p#{session}"
+
+
+def line_sort(session: str, first: int) -> str:
+    return f"l#{session}#{min(max(first, 0), LAST_SEQ):012d}"
+
+
+def places_of(topic_key: str) -> str:
+    """What the sort keys of all places of a topic begin with."""
+    return f"v#{topic_key}#"
+
+
+def place_sort(topic_key: str, order: Order) -> str:
+    """Places sort as their orders do: `#` is below every character of a session's id."""
+    valid_from, session, seq, rank, record_id = order
+    return f"{places_of(topic_key)}{valid_from:015d}#{session}#{seq:012d}#{rank:03d}#{record_id}"
+
+
+def name_of(item: Item) -> str:
+    """What stands after the prefix of an item's sort key."""
+    return str(item["sk"]["S"]).partition("#")[2]
+
+
+def epoch_of(item: Item | None) -> int:
+    return int(item["epoch"]["N"]) if item and "epoch" in item else 0
+
+
+def version_of(item: Item) -> int:
+    return int(item["version"]["N"])
+
+
+def user_of(item: Item | None) -> User:
+    return User(epoch=epoch_of(item), version=version_of(item)) if item else User()
+
+
+def walk_of(item: Item | None) -> Walk | None:
+    """The walk lies in the user's item, as what is due in its own index."""
+    if not item or "due_at" not in item:
+        return None
+    noted = int(item["noted"]["N"]) if "noted" in item else None
+    told = values_of(item["walk"]) if "walk" in item else {}
+    return Walk(epoch_of(item), int(item["due_at"]["N"]), noted, **told)
+
+
+def walk_body(walk: Walk) -> dict[str, str] | None:
+    """How far it is; None for one that never began."""
+    return body(number=walk.number, after=walk.after, earliest=walk.earliest) if walk.number else None
+
+
+def common(kind: str, epoch: int) -> Attributes:
+    """What every item has."""
+    return {"type": text(kind), "epoch": number(epoch)}
+
+
+def record_attributes(scope: UserScope, epoch: int, record: Record) -> Attributes:
+    """A new record; the index lists it by `owner` and `created`."""
+    return common("record", epoch) | {
+        "owner": text(scope.partition),
+        "created": text(created_as(record)),
+        "version": number(record.version),
+    } | record_changes(record)  # fmt: skip
+
+
+def record_changes(record: Record) -> Attributes:
+    """What may change of a record, besides its version."""
+    return {"index_state": text(record.index_state), "body": _record_body(record)}
+
+
+def _record_body(record: Record) -> dict[str, str]:
+    kept = {name: getattr(record, name) for name in _DEFAULTS if name not in _APART | {"source"}}
+    told = {name: value for name, value in kept.items() if value != _DEFAULTS[name]}
+    return body(**told, source=_told(record.source))
+
+
+def _told(source: Source) -> dict[str, Any]:
+    return {name: value for name, value in asdict(source).items() if value}
+
+
+def record_of(item: Item) -> Record:
+    found = values_of(item["body"])
+    found["source"] = source_of(found.get("source", {}))
+    found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also") if name in found}
+    return Record(id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found)
+
+
+def source_of(values: dict[str, Any]) -> Source:
+    lists = {name: tuple(values.get(name, ())) for name in ("message_ids", "seqs")}
+    return Source(session=values.get("session"), quote=values.get("quote"), **lists)
+
+
+def place_attributes(epoch: int, said: Record) -> Attributes:
+    """One time that a record was said; what differs from the record's own is kept here."""
+    told = body(valid_from=said.valid_from, created_at=said.created_at, rank=said.rank, source=_told(said.source))
+    return common("place", epoch) | {"record": text(said.id), "body": told}
+
+
+def said_of(item: Item, record: Record) -> Record:
+    """The record as it was said at this place."""
+    found = values_of(item["body"])
+    return replace(record, source=source_of(found.pop("source", {})), **found)
+
+
+def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
+    told = body(record=pointer.record, order=pointer.order)
+    return common("pointer", epoch) | {"body": told, "version": number(pointer.version + 1)}
+
+
+def pointer_of(item: Item) -> Pointer:
+    found = values_of(item["body"])
+    valid_from, session, seq, rank, record_id = found["order"]
+    return Pointer(name_of(item), found.get("record"), (valid_from, session, seq, rank, record_id), version_of(item))
+
+
+def progress_attributes(epoch: int, progress: Progress) -> Attributes:
+    told = body(through=progress.through, parked=progress.parked, waiting=progress.waiting)
+    return common("progress", epoch) | {"body": told, "version": number(progress.version + 1)}
+
+
+def progress_of(session: str, item: Item | None) -> Progress:
+    if item is None:
+        return Progress(session)
+    found = values_of(item["body"])
+    parked = tuple((first, last) for first, last in found["parked"])
+    waiting = tuple(found.get("waiting", ()))
+    return Progress(session, through=found["through"], parked=parked, waiting=waiting, version=version_of(item))
+
+
+def line_attributes(epoch: int, line: ChunkLine) -> Attributes:
+    told = {field.name: getattr(line, field.name) for field in fields(ChunkLine) if field.name != "session"}
+    return common("line", epoch) | {"body": body(**told)}
+
+
+def line_of(session: str, item: Item) -> ChunkLine:
+    found = values_of(item["body"])
+    return ChunkLine(session, records=tuple(found.pop("records")), **found)
+
+
+def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
+    """The words of what was removed are not kept."""
+    sources = [_told(replace(record.source, quote=None)) for record in removed]
+    return common("mark", epoch) | {"body": body(sources=sources), "version": number(removed[0].version + 1)}
+
+
+def mark_of(item: Item) -> Mark:
+    sources = tuple(source_of(source) for source in values_of(item["body"])["sources"])
+    return Mark(sources, version_of(item))

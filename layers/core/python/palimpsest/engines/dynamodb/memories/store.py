@@ -1,0 +1,159 @@
+"""The long-term store on DynamoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from palimpsest.engines.dynamodb.errors import Refused
+from palimpsest.engines.dynamodb.memories import items
+from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put
+from palimpsest.engines.dynamodb.memories.lists import record_page, user_page
+from palimpsest.engines.dynamodb.memories.notes import count_use, mark_indexed
+from palimpsest.engines.dynamodb.memories.removal import wipe
+from palimpsest.engines.dynamodb.sessions.commits import is_too_large
+from palimpsest.engines.dynamodb.sessions.items import number, text
+from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Table
+from palimpsest.errors import CommitLost, TooLarge
+from palimpsest.jobs.job import Job
+from palimpsest.memory.expiry import Walk
+from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
+from palimpsest.memory.records import Record, RecordType
+from palimpsest.scope import Scope, UserScope
+
+
+class DynamoDbMemories:
+    """`Memories` over one table, with its jobs in another: that of `DynamoDbJobs`. Safe to use from many threads.
+
+    Every read takes the user's item along, in the same call or before: items whose epoch is not the user's are not
+    there. A batch of reads is no snapshot, but an epoch only grows: what was erased before a call is never in it.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        jobs_table: str,
+        *,
+        region: str | None = None,
+        endpoint: str | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+        self._jobs_table = jobs_table
+
+    def warm(self) -> None:
+        self._table.warm()
+
+    def user(self, scope: UserScope) -> User:
+        return items.user_of(self._table.get(scope.partition, items.USER))
+
+    def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
+        self._table.transact([erasing(self._table.name, scope, epoch), job_put(self._jobs_table, job)])
+
+    def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
+        try:
+            self._commit(scope, commit)
+        except CommitLost:
+            if commit.expires_at is None:
+                raise
+            walk = items.walk_of(self._table.get(scope.partition, items.USER))
+            if walk is None or walk.noted is None or walk.noted <= commit.expires_at:
+                raise
+            self._commit(scope, commit, walk=walk)  # it was lost, or may have been, for what is noted of the expiry
+
+    def _commit(self, scope: UserScope, commit: MemoryCommit, *, walk: Walk | None = None) -> None:
+        actions = actions_of(self._table.name, self._jobs_table, scope, commit, walk=walk)
+        try:
+            self._table.transact(actions)
+        except Refused as error:
+            if is_too_large(action for action in actions if "Delete" not in action):
+                raise TooLarge("An item or the whole commit is over the store's limit.") from error
+            raise
+
+    def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
+        found = self._found(scope, map(items.record_sort, ids))
+        return tuple(items.record_of(item) for item in found.values())
+
+    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Mark]:
+        marks = self._found(scope, map(items.mark_sort, ids))
+        marked = {items.name_of(item): items.mark_of(item) for item in marks.values()}
+        there = self._found(scope, map(items.record_sort, marked))
+        return {name: mark for name, mark in marked.items() if items.record_sort(name) not in there}
+
+    def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
+        found = self._found(scope, map(items.pointer_sort, topic_keys))
+        return {pointer.topic_key: pointer for pointer in map(items.pointer_of, found.values())}
+
+    def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
+        places = [item for page in self._places(scope, topic_key) for item in page]
+        found = self._found(scope, (items.record_sort(place["record"]["S"]) for place in places))
+        records = {item["sk"]["S"]: item for item in found.values()}
+        return tuple(
+            items.said_of(place, items.record_of(item))
+            for place in places
+            if (item := records.get(items.record_sort(place["record"]["S"]))) is not None
+            and place["epoch"] == item["epoch"]
+        )
+
+    def listed(
+        self,
+        scope: UserScope,
+        *,
+        types: frozenset[RecordType] = frozenset(),
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
+    ) -> Page:
+        return record_page(
+            self._table, scope, self.records, types=types, limit=limit, after=after, newest_first=newest_first
+        )
+
+    def progress(self, scope: UserScope, session: str) -> Progress:
+        found = self._found(scope, [items.progress_sort(session)])
+        return items.progress_of(session, next(iter(found.values()), None))
+
+    def lines(self, scope: UserScope, session: str, *, first: int, last: int) -> tuple[ChunkLine, ...]:
+        if first > last:
+            return ()
+        epoch = number(self.user(scope).epoch)
+        values = {
+            ":pk": text(scope.partition), ":low": text(items.line_sort(session, first)),
+            ":high": text(items.line_sort(session, last)),
+        }  # fmt: skip
+        pages = self._table.pages("pk = :pk AND sk BETWEEN :low AND :high", values)
+        return tuple(items.line_of(session, item) for page in pages for item in page if item["epoch"] == epoch)
+
+    def indexed(self, scope: UserScope, record: Record) -> None:
+        mark_indexed(self._table, scope, record)
+
+    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+        epoch = self.user(scope).epoch
+        for record_id in dict.fromkeys(ids):
+            count_use(self._table, scope, record_id, epoch=epoch, now=now)
+
+    def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+        found = self._found(scope, map(items.uses_sort, ids))
+        return {items.name_of(item): (int(item["uses"]["N"]), int(item["last"]["N"])) for item in found.values()}
+
+    def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
+        return user_page(self._table, Scope(tenant), limit=limit, after=after)
+
+    def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
+        return wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
+
+    def _places(self, scope: UserScope, topic_key: str) -> Iterator[Sequence[Item]]:
+        values = {":pk": text(scope.partition), ":prefix": text(items.places_of(topic_key))}
+        return self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
+
+    def _found(self, scope: UserScope, sorts: Iterable[str]) -> dict[str, Item]:
+        """Those of the items that are of the user's present epoch, by sort key, in the order asked for."""
+        wanted = list(dict.fromkeys(sorts))
+        if not wanted:
+            return {}
+        found: dict[str, Item] = {}
+        asked = [items.USER, *wanted]
+        for start in range(0, len(asked), BATCH_GET):
+            batch = self._table.get_many(scope.partition, asked[start : start + BATCH_GET])
+            found |= {item["sk"]["S"]: item for item in batch}
+        epoch = items.epoch_of(found.get(items.USER))
+        there = {sort: item for sort in wanted if (item := found.get(sort)) is not None}
+        return {sort: item for sort, item in there.items() if items.epoch_of(item) == epoch}

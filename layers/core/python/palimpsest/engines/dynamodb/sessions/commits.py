@@ -1,0 +1,206 @@
+"""A commit as the actions of one DynamoDB transaction: named attributes and guards, never a blind whole-item put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
+from palimpsest.engines.dynamodb.sessions import items
+from palimpsest.engines.dynamodb.sessions.items import Attributes
+from palimpsest.engines.dynamodb.table import key
+from palimpsest.engines.rules import COUNTERS, job_partition, shard_of
+from palimpsest.jobs.job import Job
+from palimpsest.scope import SessionScope
+
+Action = dict[str, Any]
+
+_HEAD_FIELDS = tuple(field.name for field in fields(Head))
+ITEM_BYTES = 400 * 1024  # an item's limit (DynamoDB)
+TRANSACTION_BYTES = 4 * 1024 * 1024  # a transaction's (DynamoDB)
+
+
+class Update:
+    """An UpdateItem in the making: what to set, remove and add, and on which conditions."""
+
+    def __init__(self) -> None:
+        self._clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": []}
+        self._conditions: list[str] = []
+        self._names: dict[str, str] = {}
+        self._values: Attributes = {}
+
+    def put(self, name: str, value: dict[str, Any] | None) -> None:
+        """Set the attribute, or remove it for None."""
+        self._names[f"#{name}"] = name
+        if value is None:
+            self._clauses["REMOVE"].append(f"#{name}")
+        else:
+            self._values[f":{name}"] = value
+            self._clauses["SET"].append(f"#{name}=:{name}")
+
+    def put_if_absent(self, name: str, value: dict[str, Any]) -> None:
+        """Set the attribute, unless it is there."""
+        self._names[f"#{name}"] = name
+        self._values[f":{name}"] = value
+        self._clauses["SET"].append(f"#{name}=if_not_exists(#{name},:{name})")
+
+    def put_all(self, attributes: Attributes) -> None:
+        for name, value in attributes.items():
+            self.put(name, value)
+
+    def put_due(self, partition: str, due_at: int | None) -> None:
+        """Move the item within the index of due work, or out of it."""
+        self.put("due_shard", None if due_at is None else items.text(shard_of(partition)))
+        self.put("due_at", None if due_at is None else items.number(due_at))
+
+    def add(self, name: str, difference: int) -> None:
+        self._names[f"#{name}"] = name
+        self._values[f":{name}"] = items.number(difference)
+        self._clauses["ADD"].append(f"#{name} :{name}")
+
+    def require(self, name: str, *values: dict[str, Any]) -> None:
+        """Do nothing unless the attribute has one of these values (none given: unless it is absent)."""
+        self._names[f"#{name}"] = name
+        if not values:
+            self._conditions.append(f"attribute_not_exists(#{name})")
+            return
+        allowed = {f":{name}_{number}": value for number, value in enumerate(values)}
+        self._values |= allowed
+        self._conditions.append(f"#{name} IN ({','.join(allowed)})")
+
+    def require_at_most(self, name: str, value: dict[str, Any]) -> None:
+        """Do nothing if the attribute is there and greater."""
+        self._names[f"#{name}"] = name
+        self._values[f":most_{name}"] = value
+        self._conditions.append(f"(attribute_not_exists(#{name}) OR #{name} <= :most_{name})")
+
+    def include(self, name: str, value: str) -> None:
+        """Add the text to the attribute, which is a set of texts."""
+        self._names[f"#{name}"] = name
+        self._values[f":{name}"] = {"SS": [value]}
+        self._clauses["ADD"].append(f"#{name} :{name}")
+
+    def require_included(self, name: str, *values: str) -> None:
+        """Do nothing unless the attribute, a set of texts, includes all of these."""
+        for number, value in enumerate(values):
+            self._names[f"#{name}"] = name
+            self._values[f":{name}_{number}"] = items.text(value)
+            self._conditions.append(f"contains(#{name}, :{name}_{number})")
+
+    def arguments(self, table: str, partition: str, sort: str) -> dict[str, Any]:
+        clauses = (f"{verb} {','.join(parts)}" for verb, parts in self._clauses.items() if parts)
+        arguments = {
+            "TableName": table,
+            "Key": key(partition, sort),
+            "UpdateExpression": " ".join(clauses),
+            "ConditionExpression": " AND ".join(self._conditions),
+            "ExpressionAttributeNames": self._names,
+            "ExpressionAttributeValues": self._values,
+        }
+        return {name: value for name, value in arguments.items() if value}
+
+
+def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
+    """The transaction's actions: the head first, then what the commit carries."""
+    partition = scope.partition
+    actions = [{"Update": _head_update(commit).arguments(table, partition, items.HEAD)}]
+    if commit.settings is not None:
+        settings = Update()
+        settings.put_all(items.settings_attributes(scope, commit.settings))
+        settings.put_due(partition, commit.settings.due_at)
+        actions.append({"Update": settings.arguments(table, partition, items.SETTINGS)})
+    actions += [
+        _put(table, partition, items.message_sort(message.seq), items.message_attributes(message))
+        for message in commit.messages
+    ]
+    if commit.compaction is not None:
+        actions.append({"Update": _compaction_arguments(table, partition, commit.compaction)})
+    if commit.key is not None:
+        actions.append(_key_put(table, partition, commit.key, commit.after))
+    actions += [_put(table, job_partition(job), items.JOB, items.job_attributes(job)) for job in commit.jobs]
+    if commit.finished is not None:
+        actions.append({"Update": finishing(table, commit.finished)})
+    return actions
+
+
+def finishing(table: str, job: Job) -> dict[str, Any]:
+    """The update that moves on a job that is there, has not ended, and lacks no part it needs."""
+    partition = job_partition(job)
+    update = Update()
+    update.put_all(items.job_progress(job))
+    update.put_due(partition, job.due_at)
+    update.require("state", items.text("pending"), items.text("running"))
+    update.require_included("stored", *job.needed)
+    return update.arguments(table, partition, items.JOB)
+
+
+def is_too_large(actions: Iterable[Action]) -> bool:
+    """Whether an item or the whole transaction is over DynamoDB's limit."""
+    sizes = [_bytes(action) for action in actions]
+    return max(sizes) > ITEM_BYTES or sum(sizes) > TRANSACTION_BYTES
+
+
+def _bytes(action: Action) -> int:
+    arguments = action.get("Put") or action.get("Update") or {}
+    attributes: Attributes = {**arguments.get("Item", {}), **arguments.get("ExpressionAttributeValues", {})}
+    return sum(len(name) + len(str(next(iter(value.values()))).encode()) for name, value in attributes.items())
+
+
+def _head_update(commit: Commit) -> Update:
+    before, after = commit.before, commit.after
+    update = Update()
+    if before is None:
+        update.put("type", items.text("head"))
+        update.require("pk")
+    elif commit.guard == "version":
+        update.require("version", items.number(before.version))
+    else:
+        update.require("job", *([items.text(before.job)] if before.job else []))
+        update.require("window_start", items.number(before.window_start))
+    for name in _HEAD_FIELDS:
+        _change(update, name, commit)
+    if after.status == "deleted":
+        update.put("ttl", items.tombstone_ttl(after))
+    elif before is not None and before.status == "deleted":
+        update.put("ttl", None)
+    return update
+
+
+def _change(update: Update, name: str, commit: Commit) -> None:
+    """Carry one field of the head over, if the commit changes it."""
+    new = getattr(commit.after, name)
+    if commit.before is None:
+        value = items.head_value(name, new)
+        if value is not None:
+            update.put(name, value)
+        return
+    old = getattr(commit.before, name)
+    if new == old:
+        return
+    if commit.guard == "window" and name in COUNTERS:
+        update.add(name, new - old)
+    else:
+        update.put(name, items.head_value(name, new))
+
+
+def _compaction_arguments(table: str, partition: str, compaction: Compaction) -> dict[str, Any]:
+    """One that is there under its number stands no more: a withdrawal opened what it had folded."""
+    update = Update()
+    update.put_all(items.compaction_attributes(compaction))
+    return update.arguments(table, partition, items.compaction_sort(compaction.last))
+
+
+def _put(table: str, partition: str, sort: str, attributes: Attributes) -> Action:
+    item = key(partition, sort) | attributes
+    return {"Put": {"TableName": table, "Item": item, "ConditionExpression": "attribute_not_exists(pk)"}}
+
+
+def _key_put(table: str, partition: str, idempotency: IdempotencyKey, after: Head) -> Action:
+    """A key that is there already blocks, unless it has expired (as of this commit) or is of an earlier life."""
+    put = _put(table, partition, items.key_sort(idempotency.key), items.key_attributes(idempotency))
+    put["Put"] |= {
+        "ConditionExpression": "attribute_not_exists(pk) OR expires_at <= :now OR last_seq <= :base",
+        "ExpressionAttributeValues": {":now": items.number(after.updated_second), ":base": items.number(after.base)},
+    }
+    return put

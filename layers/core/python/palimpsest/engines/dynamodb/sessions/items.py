@@ -1,0 +1,221 @@
+"""How sessions, messages, compactions, keys and jobs lie in a table: keys, attributes, JSON bodies, and back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import MISSING, Field, fields
+from typing import Any, cast
+
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
+from palimpsest.engines.rules import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, shard_of
+from palimpsest.jobs.job import RETENTION_SECONDS, Job
+from palimpsest.scope import SessionScope
+
+Item = Mapping[str, Any]
+Attributes = dict[str, dict[str, Any]]
+
+HEAD = "head"
+SETTINGS = "settings"
+JOB = "job"
+KEYS = "k#"
+LAST_SEQ = 10**12 - 1
+DEFAULT_ENCODING = "o200k_base"
+
+_KINDS = {
+    "str": "S", "str | None": "S", "Status": "S", "CompactionState": "S", "bytes": "B",
+    "int": "N", "int | None": "N", "tuple[tuple[int, int], ...]": "ranges",
+}  # fmt: skip
+HEAD_KINDS = {field.name: _KINDS[str(field.type)] for field in fields(Head)}
+"""How each field of a head is kept; a field whose type has no kind yet stops the import rather than being lost."""
+ALWAYS_KEPT = frozenset({"user", "version", "window_start"})
+"""Fields that conditions compare, kept even at their default; the others are absent at theirs."""
+
+
+def message_sort(seq: int) -> str:
+    return f"m#{min(max(seq, 0), LAST_SEQ):012d}"
+
+
+def compaction_sort(last: int) -> str:
+    return f"c#{min(max(last, 0), LAST_SEQ):012d}"
+
+
+def key_sort(name: str) -> str:
+    return KEYS + name
+
+
+def text(value: str) -> dict[str, str]:
+    return {"S": value}
+
+
+def number(value: int) -> dict[str, str]:
+    return {"N": str(value)}
+
+
+def body(**values: Any) -> dict[str, str]:
+    """One JSON text for many values: parsed far faster than as many attributes. None and empty mappings stay out."""
+    return json_text({name: value for name, value in values.items() if value is not None and value != {}})
+
+
+def json_text(value: Any) -> dict[str, str]:
+    return {"S": json.dumps(value, ensure_ascii=False, separators=(",", ":"), default=dict)}
+
+
+def values_of(attribute: Item) -> dict[str, Any]:
+    return cast(dict[str, Any], json.loads(attribute["S"]))
+
+
+# The head: attributes of its own, as conditions and arithmetic need them.
+
+
+def _default(field: Field[Any]) -> Any:
+    return None if field.default is MISSING else field.default
+
+
+HEAD_DEFAULTS = {field.name: _default(field) for field in fields(Head)}
+
+
+def head_value(name: str, value: Any) -> dict[str, Any] | None:
+    """A head's field as an attribute; None if it is absent at this value."""
+    if value == HEAD_DEFAULTS[name] and name not in ALWAYS_KEPT:
+        return None
+    kind = HEAD_KINDS[name]
+    if kind == "N":
+        return {"N": str(value)}
+    if kind == "ranges":
+        return json_text(value)
+    return {kind: value}
+
+
+def head_of(item: Item) -> Head:
+    found: dict[str, Any] = {}
+    for name, attribute in item.items():
+        kind = HEAD_KINDS.get(name)
+        if kind == "N":
+            found[name] = int(attribute["N"])
+        elif kind == "ranges":
+            found[name] = tuple((first, last) for first, last in json.loads(attribute["S"]))
+        elif kind is not None:
+            found[name] = attribute[kind]
+    return Head(**found)
+
+
+def tombstone_ttl(head: Head) -> dict[str, str]:
+    return number(head.updated_second + TOMBSTONE_SECONDS)
+
+
+# Settings: one body, and what the two indexes list.
+
+
+def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
+    """The deadline is apart: whoever writes settings moves them in the index of due work, or out of it."""
+    return {
+        "type": text(SETTINGS),
+        "tenant": text(scope.tenant),
+        "listed": text(listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)),
+        "base": number(settings.base),
+        "body": body(
+            user=settings.user, agent=settings.agent, created_at=settings.created_at, system=settings.system,
+            system_seq=settings.system_seq, memory=settings.memory, metadata=settings.metadata,
+        ),
+    }  # fmt: skip
+
+
+def settings_of(item: Item) -> Settings:
+    found = values_of(item["body"])
+    found.setdefault("agent", None)
+    return Settings(**found, base=int(item["base"]["N"]), due_at=_due_at(item))
+
+
+def _due_at(item: Item) -> int | None:
+    return int(item["due_at"]["N"]) if "due_at" in item else None
+
+
+# Messages and compactions: a type and one body.
+
+
+def message_attributes(message: Message) -> Attributes:
+    encoding = None if message.encoding == DEFAULT_ENCODING else message.encoding
+    return {
+        "type": text("message"),
+        "body": body(
+            seq=message.seq, id=message.id, turn=message.turn, tokens=message.tokens, chat=message.chat,
+            at=message.created_at, encoding=encoding, extra=message.extra, client_id=message.client_id,
+            timestamp=message.timestamp, metadata=message.metadata,
+        ),
+    }  # fmt: skip
+
+
+def message_of(item: Item) -> Message:
+    found = json.loads(item["body"]["S"])
+    return Message(
+        seq=found["seq"], id=found["id"], turn=found.get("turn", 0), tokens=found["tokens"], chat=found["chat"],
+        created_at=found["at"], encoding=found.get("encoding", DEFAULT_ENCODING), extra=found.get("extra", {}),
+        client_id=found.get("client_id"), timestamp=found.get("timestamp"), metadata=found.get("metadata", {}),
+    )  # fmt: skip
+
+
+def compaction_attributes(compaction: Compaction) -> Attributes:
+    return {
+        "type": text("compaction"),
+        "body": body(**{field.name: getattr(compaction, field.name) for field in fields(Compaction)}),
+    }
+
+
+def compaction_of(item: Item) -> Compaction:
+    return Compaction(**values_of(item["body"]))
+
+
+# Idempotency keys: few and small; conditions compare `last_seq` and `expires_at`.
+
+
+def key_attributes(key: IdempotencyKey) -> Attributes:
+    return {
+        "type": text("key"),
+        "request": text(key.request),
+        "first_seq": number(key.first),
+        "last_seq": number(key.last),
+        "expires_at": number(key.expires_at),
+        "ttl": number(key.expires_at),
+    }
+
+
+def key_of(item: Item) -> IdempotencyKey:
+    first, last, expires_at = (int(item[name]["N"]) for name in ("first_seq", "last_seq", "expires_at"))
+    name = item["sk"]["S"].removeprefix(KEYS)
+    return IdempotencyKey(key=name, request=item["request"]["S"], first=first, last=last, expires_at=expires_at)
+
+
+# Jobs: what is to be done never changes; state, deadline and outcome do.
+
+
+def job_attributes(job: Job) -> Attributes:
+    """Steps of a job are no jobs that anybody asked for: the index by owner lists the first ones alone."""
+    work = body(
+        session=job.session, first=job.first, last=job.last, attempt=job.attempt, created_at=job.created_at,
+        user=job.user, epoch=job.epoch, parent=job.parent, parts=job.parts or None, told=job.told,
+    )  # fmt: skip
+    attributes = {
+        "type": text(JOB), "id": text(job.id), "tenant": text(job.tenant), "kind": text(job.kind),
+        "work": work, "ttl": number(job.created_at + RETENTION_SECONDS),
+    } | job_progress(job)  # fmt: skip
+    if job.user is not None and job.parent is None:
+        attributes |= {"job_owner": text(f"{job.tenant}#{job.user}"), "created": text(job_listed_as(job))}
+    if job.due_at is not None:
+        attributes |= {"due_shard": text(shard_of(job_partition(job))), "due_at": number(job.due_at)}
+    return attributes
+
+
+def job_progress(job: Job) -> Attributes:
+    """What changes of a job, besides its deadline."""
+    return {"state": text(job.state), "outcome": body(error=job.error, result=job.result, usage=job.usage)}
+
+
+def job_of(item: Item) -> Job:
+    work = values_of(item["work"])
+    return Job(
+        id=item["id"]["S"], tenant=item["tenant"]["S"], kind=item["kind"]["S"], state=item["state"]["S"],
+        due_at=_due_at(item), stored=frozenset(item["stored"]["SS"] if "stored" in item else ()),
+        **{**work, "parts": tuple(work.get("parts", ()))}, **values_of(item["outcome"]),
+    )  # fmt: skip

@@ -1,0 +1,115 @@
+"""Jobs on DynamoDB: reading them, moving them on, and finding what has come due."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from palimpsest.engines.dynamodb.sessions import items
+from palimpsest.engines.dynamodb.sessions.commits import Update, finishing
+from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
+from palimpsest.engines.rules import SHARDS, cursor, job_partition, job_place
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Due
+from palimpsest.scope import Scope, UserScope
+
+
+class DynamoDbJobs:
+    """`Jobs` over the table that `DynamoDbSessions` writes them to. Safe to use from many threads."""
+
+    def __init__(
+        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
+    ) -> None:
+        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+
+    def warm(self) -> None:
+        self._table.warm()
+
+    def put(self, job: Job) -> None:
+        item = key(job_partition(job), items.JOB) | items.job_attributes(job)
+        condition = "attribute_not_exists(pk)"
+        self._table.call("PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition)
+
+    def get(self, scope: Scope, job_id: str) -> Job | None:
+        item = self._table.get(scope.job_partition(job_id), items.JOB)
+        return items.job_of(item) if item else None
+
+    def listed(
+        self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> tuple[tuple[Job, ...], str | None]:
+        start = {} if after is None else {"ExclusiveStartKey": _index_key(scope, job_place(scope, after))}
+        places: list[str] = []
+        for page in self._table.pages(
+            "job_owner = :owner", {":owner": items.text(scope.partition)}, IndexName="by_owner", Limit=limit + 1,
+            ScanIndexForward=not newest_first, **start,
+        ):  # fmt: skip
+            places += [item["created"]["S"] for item in page]
+            if len(places) > limit:
+                break
+        more = len(places) > limit
+        following = cursor(tenant=scope.tenant, user=scope.user, listed=places[limit - 1]) if more else None
+        return self._read(scope, places[:limit]), following
+
+    def _read(self, scope: UserScope, places: Sequence[str]) -> tuple[Job, ...]:
+        """The jobs at these places of the list, in its order; one that went meanwhile is passed over."""
+        if not places:
+            return ()
+        partitions = [scope.owner.job_partition(place.partition("#")[2]) for place in places]
+        found = {item["pk"]["S"]: item for item in self._table.get_each([(pk, items.JOB) for pk in partitions])}
+        return tuple(items.job_of(found[partition]) for partition in partitions if partition in found)
+
+    def start(self, job: Job) -> None:
+        update = Update()
+        update.put("state", items.text("running"))
+        update.require("state", items.text("pending"))
+        self._if_so(job, update)
+
+    def mark(self, job: Job, part: str) -> None:
+        update = Update()
+        update.include("stored", part)
+        update.require("state", items.text("pending"), items.text("running"))
+        self._if_so(job, update)
+
+    def finish(self, job: Job) -> None:
+        self._table.call("UpdateItem", **finishing(self._table.name, job))
+
+    def settle(self, job: Job, *, due_at: int | None) -> None:
+        update = Update()
+        update.put_due(job_partition(job), due_at)
+        update.require("id", items.text(job.id))
+        self._if_so(job, update)
+
+    def due(self, *, now: int, limit: int) -> Iterator[Due]:
+        for shard in range(SHARDS):
+            values = {":shard": items.text(str(shard)), ":now": items.number(now)}
+            left = limit
+            condition = "due_shard = :shard AND due_at <= :now"
+            for page in self._table.pages(condition, values, IndexName="due", Limit=limit):
+                yield from map(_due, page[:left])
+                left -= len(page)
+                if left <= 0:
+                    break
+
+    def _if_so(self, job: Job, update: Update) -> None:
+        arguments = update.arguments(self._table.name, job_partition(job), items.JOB)
+        try:
+            self._table.call("UpdateItem", **arguments)
+        except CommitLost:
+            return  # the job is gone, or in another state: the contract is to do nothing
+
+
+def _index_key(scope: UserScope, place: str) -> Item:
+    """Where the index goes on after a job: its key there, and its own key in the table."""
+    job = scope.owner.job_partition(place.partition("#")[2])
+    return {
+        "job_owner": items.text(scope.partition), "created": items.text(place),
+        "pk": items.text(job), "sk": items.text(items.JOB),
+    }  # fmt: skip
+
+
+def _due(item: Item) -> Due:
+    tenant, _, job_id = item["pk"]["S"].partition("#job#")
+    if item["sk"]["S"] == items.JOB:
+        return Due(tenant, job_id=job_id, session_id=None)
+    tenant, _, session = item["pk"]["S"].partition("#")
+    return Due(tenant, job_id=None, session_id=session)

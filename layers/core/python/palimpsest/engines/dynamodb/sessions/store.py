@@ -1,0 +1,160 @@
+"""The conversation store on DynamoDB."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.ports import Listed, Opened
+from palimpsest.conversations.session import Commit, Compaction
+from palimpsest.engines.dynamodb.errors import Refused
+from palimpsest.engines.dynamodb.memories.commits import in_epoch
+from palimpsest.engines.dynamodb.sessions import items
+from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
+from palimpsest.engines.dynamodb.sessions.removal import remove
+from palimpsest.engines.dynamodb.table import Item, Meter, Table
+from palimpsest.engines.rules import cursor, place_of
+from palimpsest.errors import CommitLost, TooLarge
+from palimpsest.scope import Scope, SessionScope
+
+
+class DynamoDbSessions:
+    """`Sessions` over one table. Connects when first used or by `warm`; safe to use from many threads.
+
+    `memories` is the table of long-term memory, if there is one: it has the users' epochs.
+    """
+
+    def __init__(
+        self,
+        table: str,
+        *,
+        memories: str | None = None,
+        region: str | None = None,
+        endpoint: str | None = None,
+        meter: Meter | None = None,
+    ) -> None:
+        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+        self._memories = memories
+
+    def warm(self) -> None:
+        self._table.warm()
+
+    def open(self, scope: SessionScope, *, settings: bool = False, key: str | None = None) -> Opened:
+        if not settings and key is None:
+            head = self._table.get(scope.partition, items.HEAD)
+            return Opened(items.head_of(head) if head else None)
+        sorts = [items.HEAD]
+        if settings:
+            sorts.append(items.SETTINGS)
+        if key is not None:
+            sorts.append(items.key_sort(key))
+        found = {item["sk"]["S"]: item for item in self._table.get_many(scope.partition, sorts)}
+        return Opened(
+            head=items.head_of(found[items.HEAD]) if items.HEAD in found else None,
+            settings=items.settings_of(found[items.SETTINGS]) if items.SETTINGS in found else None,
+            key=items.key_of(found[sorts[-1]]) if key is not None and sorts[-1] in found else None,
+        )
+
+    def commit(self, scope: SessionScope, commit: Commit) -> None:
+        actions = actions_of(self._table.name, scope, commit)
+        if commit.begins and self._memories is not None:
+            actions.append(in_epoch(self._memories, scope.owner.user(commit.after.user), commit.after.epoch))
+        try:
+            self._table.transact(actions)
+        except Refused as error:
+            if is_too_large(actions):
+                raise TooLarge("An item or the whole commit is over the store's limit.") from error
+            raise
+
+    def messages(
+        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
+    ) -> Iterator[Message]:
+        """Only the body of each item travels: it holds the whole message."""
+        if first > last:
+            return
+        end = first if newest_first else last
+        low, high = items.message_sort(first), items.message_sort(last)
+        for found in self._between(scope, low, high, newest_first=newest_first, limit=page, attributes="body"):
+            for item in found:
+                message = items.message_of(item)
+                yield message
+                if message.seq == end:
+                    return  # spares the query that would find nothing more
+
+    def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
+        wanted = sorted({items.message_sort(seq) for seq in seqs})
+        if not wanted:
+            return ()
+        found = self._table.get_many(scope.partition, wanted)
+        return tuple(sorted(map(items.message_of, found), key=lambda message: message.seq))
+
+    def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
+        item = self._table.get(scope.partition, items.compaction_sort(last))
+        return items.compaction_of(item) if item else None
+
+    def compactions(
+        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
+    ) -> tuple[Compaction, ...]:
+        found: list[Compaction] = []
+        if first > last:
+            return ()
+        low, high = items.compaction_sort(first), items.compaction_sort(last)
+        for page in self._between(scope, low, high, newest_first=newest_first, limit=limit, attributes="body"):
+            found += map(items.compaction_of, page)
+            if limit is not None and len(found) >= limit:
+                break
+        return tuple(found[:limit])
+
+    def listed(
+        self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> Listed:
+        values = {":tenant": items.text(scope.tenant)}
+        condition = "tenant = :tenant"
+        if user is not None:
+            condition += " AND begins_with(listed, :user)"
+            values[":user"] = items.text(f"{user}#")
+        start = {}
+        if after is not None:
+            place = place_of(after, tenant=scope.tenant, user=user)
+            start["ExclusiveStartKey"] = _index_key(scope, place)
+        found: list[str] = []
+        for page in self._table.pages(
+            condition, values, IndexName="by_user", Limit=limit + 1, ScanIndexForward=not newest_first, **start
+        ):
+            found += [item["listed"]["S"] for item in page]
+            if len(found) > limit:
+                break
+        sessions = tuple(place.rpartition("#")[2] for place in found[:limit])
+        more = len(found) > limit
+        return Listed(sessions, cursor(tenant=scope.tenant, user=user, listed=found[limit - 1]) if more else None)
+
+    def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
+        return remove(self._table, scope, first=first, last=last, whole=whole)
+
+    def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
+        update = Update()
+        update.put_due(scope.partition, due_at)
+        update.require("base", items.number(base))
+        try:
+            self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS))
+        except CommitLost:
+            return  # those settings are gone, or are another life's
+
+    def _between(
+        self, scope: SessionScope, low: str, high: str, *, newest_first: bool, limit: int | None, attributes: str
+    ) -> Iterator[Sequence[Item]]:
+        values = {":pk": items.text(scope.partition), ":low": items.text(low), ":high": items.text(high)}
+        bound = {} if limit is None else {"Limit": limit}
+        return self._table.pages(
+            "pk = :pk AND sk BETWEEN :low AND :high", values,
+            ScanIndexForward=not newest_first, ProjectionExpression=attributes, **bound,
+        )  # fmt: skip
+
+
+def _index_key(scope: Scope, place: str) -> Item:
+    """Where the index goes on after a session: its key there, and its own key in the table."""
+    session = scope.session(place.rpartition("#")[2])
+    return {
+        "tenant": items.text(scope.tenant), "listed": items.text(place),
+        "pk": items.text(session.partition), "sk": items.text(items.SETTINGS),
+    }  # fmt: skip

@@ -1,0 +1,108 @@
+"""The two searches over one owner's shelf: exact BM25, term by term as Lucene scores it, and exact cosine."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.engines.embedded.indexes import Averages, Index, Shelf
+from palimpsest.engines.embedded.writing import PART_SIGN
+from palimpsest.search.ports import Filter, Hit
+from palimpsest.text.terms import PART_WEIGHT, QueryTerms, needed
+
+K1, B = 1.2, 0.75  # Lucene's and everyone's
+
+_BY_WORDS = """
+WITH asked (term, word, needed, weight, slope) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+           json_extract(value, '$[3]'), json_extract(value, '$[4]')
+    FROM json_each(:asked)
+), matched (document, score) AS (
+    SELECT postings.document, sum(weight * times / (times + :base + slope * length))
+    FROM asked CROSS JOIN postings ON postings.shelf = :shelf AND postings.term = asked.term
+    GROUP BY postings.document, asked.word HAVING count(*) >= max(needed)
+)
+SELECT key, kind, sum(score) AS score FROM matched JOIN documents ON documents.id = matched.document
+WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
+"""
+_PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AND {conditions}"
+
+
+def by_words(
+    connection: sqlite3.Connection, index: Index, shelf: Shelf, query: QueryTerms, *, where: Filter, k: int
+) -> tuple[Hit, ...]:
+    asked = list(_asked(connection, index, query))
+    values: dict[str, Any] = {"asked": json.dumps(asked), "shelf": shelf.id, "base": K1 * (1 - B), "k": k}
+    conditions, more = _conditions(where)
+    rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
+    return tuple(Hit(row["key"], row["kind"], row["score"]) for row in rows)
+
+
+def passing(connection: sqlite3.Connection, shelf: Shelf, where: Filter) -> frozenset[int] | None:
+    """The documents that pass; None: all do."""
+    conditions, values = _conditions(where)
+    if not values:
+        return None
+    rows = connection.execute(_PASSING.format(conditions=conditions), values | {"shelf": shelf.id})
+    return frozenset(row["id"] for row in rows)
+
+
+def count(connection: sqlite3.Connection, shelf: Shelf) -> int:
+    row = connection.execute("SELECT count(*) FROM documents WHERE shelf = ? AND gone_at IS NULL", (shelf.id,))
+    return int(row.fetchone()[0])
+
+
+def _asked(
+    connection: sqlite3.Connection, index: Index, query: QueryTerms
+) -> Iterator[tuple[int, int, int, float, float]]:
+    """Per term: its id, which word it is of, how many of that word must match, its weight, what a length unit costs."""
+    groups = [[word] for word in query.words] + [[PART_SIGN + part for part in group] for group in query.parts]
+    known = _known(connection, index, [term for group in groups for term in group])
+    for number, group in enumerate(groups):
+        is_word = number < len(query.words)
+        field = index.words if is_word else index.parts
+        share = 1.0 if is_word else PART_WEIGHT / len(group)
+        for term in group:
+            if term in known:
+                identity, documents = known[term]
+                weight = share * (K1 + 1) * _rarity(documents, field)
+                yield identity, number, 1 if is_word else needed(group), weight, K1 * B / field.length
+
+
+def _rarity(documents: int, field: Averages) -> float:
+    return math.log1p((field.documents - documents + 0.5) / (documents + 0.5))
+
+
+def _known(connection: sqlite3.Connection, index: Index, terms: list[str]) -> dict[str, tuple[int, int]]:
+    rows = connection.execute(
+        "SELECT id, term, documents FROM terms WHERE in_index = ? AND term IN (SELECT value FROM json_each(?))",
+        (index.id, json.dumps(terms)),
+    )
+    return {row["term"]: (row["id"], row["documents"]) for row in rows}
+
+
+_ANY_OF = "(SELECT value FROM json_each(:{name}))"
+_RULES = {
+    "kinds": "kind IN " + _ANY_OF,
+    "min_importance": "importance >= :{name}",
+    "created_after": "created_at >= :{name}",
+    "created_before": "created_at <= :{name}",
+    "subject": "subject = :{name}",
+    "session": "session = :{name}",
+    "agent": "agent = :{name}",
+    "topic_keys": "topic_key IN " + _ANY_OF,
+    "metadata": "NOT EXISTS (SELECT value FROM json_each(:{name}) EXCEPT SELECT value FROM json_each(metadata))",
+    "not_expired_at": "(expires_at IS NULL OR expires_at > :{name})",
+}
+
+
+def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
+    """The filter as SQL over bound values, and the values; without any it is `true`."""
+    said = {name: value for name in _RULES if (value := getattr(where, name)) not in (None, frozenset(), (), [])}
+    values = {
+        name: value if isinstance(value, str | int | float) else json.dumps(list(value)) for name, value in said.items()
+    }
+    return " AND ".join(_RULES[name].format(name=name) for name in said) or "true", values

@@ -1,0 +1,48 @@
+"""What may have expired in the in-memory long-term store."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.rules import shard_of
+from palimpsest.errors import CommitLost
+from palimpsest.memory.expiry import Walk
+from palimpsest.memory.ports import Page
+from palimpsest.scope import UserScope
+
+
+class InMemoryExpiries:
+    """`Expiries` over what `InMemoryMemories` knows."""
+
+    def __init__(self, memories: InMemoryMemories) -> None:
+        self._memories = memories
+
+    def due(self, *, now: int, limit: int) -> Iterator[UserScope]:
+        shards: dict[str, list[tuple[int, str, UserScope]]] = defaultdict(list)
+        with self._memories.state.lock:
+            for (tenant, user), known in self._memories.known.items():
+                scope = UserScope(tenant, user)
+                if known.walk is not None and known.walk.due_at <= now:
+                    shards[shard_of(scope.partition)].append((known.walk.due_at, scope.partition, scope))
+        for shard in sorted(shards):
+            yield from (scope for *_, scope in sorted(shards[shard], key=lambda entry: entry[:2])[:limit])
+
+    def walk(self, scope: UserScope) -> Walk | None:
+        with self._memories.state.lock:
+            return self._memories.known[scope.tenant, scope.user].walk
+
+    def move(self, scope: UserScope, *, before: Walk, to: Walk | None) -> None:
+        with self._memories.state.write("walk"):
+            known = self._memories.known[scope.tenant, scope.user]
+            if known.walk != before:
+                raise CommitLost("Another writer was first.")
+            known.walk = to
+
+    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
+        with self._memories.state.lock:
+            records = self._memories.known[scope.tenant, scope.user].era.records
+            ids = sorted(name for name in records if after is None or name > after)
+            page = tuple(records[name] for name in ids[:limit])
+        return Page(page, page[-1].id if len(ids) >= limit else None)

@@ -1,0 +1,95 @@
+"""The jobs that the in-memory conversation store put."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import replace
+
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.rules import cursor, job_listed_as, job_partition, job_place, shard_of
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Due
+from palimpsest.scope import Scope, UserScope
+
+
+class InMemoryJobs:
+    """`Jobs` over the state of `InMemorySessions`."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def put(self, job: Job) -> None:
+        with self._state.write("put job"):
+            if job_partition(job) in self._state.jobs:
+                raise CommitLost("The job exists.")
+            self._state.jobs[job_partition(job)] = job
+            self._state.outbox.append(job)
+
+    def get(self, scope: Scope, job_id: str) -> Job | None:
+        return self._state.jobs.get(scope.job_partition(job_id))
+
+    def listed(
+        self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> tuple[tuple[Job, ...], str | None]:
+        beyond = None if after is None else job_place(scope, after)
+        with self._state.lock:
+            found = {job_listed_as(job): job for job in self._state.jobs.values() if _is_of(job, scope)}
+        places = sorted(found, reverse=newest_first)
+        if beyond is not None:
+            places = [place for place in places if (place < beyond if newest_first else place > beyond)]
+        more = len(places) > limit
+        following = cursor(tenant=scope.tenant, user=scope.user, listed=places[limit - 1]) if more else None
+        return tuple(found[place] for place in places[:limit]), following
+
+    def start(self, job: Job) -> None:
+        with self._state.write("start"):
+            found = self._state.jobs.get(job_partition(job))
+            if found is not None and found.state == "pending":
+                self._state.jobs[job_partition(job)] = replace(found, state="running")
+
+    def mark(self, job: Job, part: str) -> None:
+        with self._state.write("mark"):
+            found = self._state.jobs.get(job_partition(job))
+            if found is not None and not found.has_ended:
+                self._state.jobs[job_partition(job)] = replace(found, stored=found.stored | {part})
+
+    def finish(self, job: Job) -> None:
+        with self._state.write("finish"):
+            if not self._state.may_finish(job):
+                raise CommitLost("The job has ended, or lacks a part.")
+            self._state.finish(job)
+
+    def settle(self, job: Job, *, due_at: int | None) -> None:
+        with self._state.write("settle"):
+            found = self._state.jobs.get(job_partition(job))
+            if found is not None:
+                self._state.jobs[job_partition(job)] = replace(found, due_at=due_at)
+
+    def due(self, *, now: int, limit: int) -> Iterator[Due]:
+        shards: dict[str, list[tuple[int, Due]]] = defaultdict(list)
+        for due_at, partition, due in self._with_deadline():
+            if due_at <= now:
+                shards[shard_of(partition)].append((due_at, due))
+        for shard in sorted(shards):
+            oldest = sorted(shards[shard], key=lambda entry: entry[0])
+            yield from (due for _, due in oldest[:limit])
+
+    def _with_deadline(self) -> list[tuple[int, str, Due]]:
+        with self._state.lock:
+            jobs = [
+                (job.due_at, partition, Due(job.tenant, job.id, None))
+                for partition, job in self._state.jobs.items()
+                if job.due_at is not None
+            ]
+            sessions = [
+                (found.settings.due_at, Scope(tenant).session(session).partition, Due(tenant, None, session))
+                for (tenant, session), found in self._state.partitions.items()
+                if found.settings is not None and found.settings.due_at is not None
+            ]
+        return jobs + sessions
+
+
+def _is_of(job: Job, scope: UserScope) -> bool:
+    return (job.tenant, job.user) == (scope.tenant, scope.user) and job.parent is None

@@ -1,0 +1,267 @@
+"""The long-term store within one process, under the same contract as the table."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from palimpsest.engines.in_memory.state import State, T
+from palimpsest.engines.memory_cursors import EXAMINED, created_as, record_cursor, record_place, user_cursor, user_place
+from palimpsest.engines.rules import job_partition
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job
+from palimpsest.memory.expiry import Walk, noting
+from palimpsest.memory.ports import MOST_ACTIONS, ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
+from palimpsest.memory.records import Order, Record, RecordType
+from palimpsest.scope import Scope, UserScope
+
+
+@dataclass(slots=True)
+class Era:
+    """Everything of one epoch of a user."""
+
+    records: dict[str, Record] = field(default_factory=dict)
+    pointers: dict[str, Pointer] = field(default_factory=dict)
+    places: dict[tuple[str, Order], Record] = field(default_factory=dict)
+    marks: dict[str, Mark] = field(default_factory=dict)
+    uses: dict[str, tuple[int, int]] = field(default_factory=dict)
+    progress: dict[str, Progress] = field(default_factory=dict)
+    lines: dict[tuple[str, int], ChunkLine] = field(default_factory=dict)
+
+    @property
+    def _kinds(self) -> tuple[dict[Any, Any], ...]:
+        return (self.records, self.pointers, self.places, self.marks, self.uses, self.progress, self.lines)
+
+    def keys(self) -> set[tuple[str, Any]]:
+        return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}
+
+    def wiped(self, limit: int | None, *, besides: set[tuple[str, Any]]) -> set[tuple[str, Any]]:
+        """Remove items, at most `limit` that are not among `besides`: a table holds one under a key, of one epoch."""
+        counted = sorted(self.keys() - besides, key=repr)[:limit]
+        gone = {*counted, *(self.keys() & besides)}
+        for number, name in gone:
+            del self._kinds[int(number)][name]
+        return gone
+
+
+@dataclass(slots=True)
+class Known:
+    """One user: who they are now, and what is left of each epoch."""
+
+    user: User = field(default_factory=User)
+    is_listed: bool = False
+    walk: Walk | None = None
+    eras: defaultdict[int, Era] = field(default_factory=lambda: defaultdict(Era))
+
+    @property
+    def era(self) -> Era:
+        return self.eras[self.user.epoch]
+
+
+class InMemoryMemories:
+    """`Memories` in dictionaries; safe to use from many threads. Jobs lie in `state`, with those of the sessions."""
+
+    def __init__(self, state: State | None = None) -> None:
+        self.state = State() if state is None else state
+        self._known: defaultdict[tuple[str, str], Known] = defaultdict(Known)
+
+    @property
+    def known(self) -> defaultdict[tuple[str, str], Known]:
+        """Every user by tenant and id, for what is read beside `Memories`; under the lock of `state`."""
+        return self._known
+
+    def user(self, scope: UserScope) -> User:
+        with self.state.lock:
+            return self._of(scope).user
+
+    def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
+        with self.state.write("erase"):
+            known = self._of(scope)
+            if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
+                raise CommitLost("Another writer was first.")
+            known.user = User(epoch + 1, known.user.version + 1)
+            known.is_listed = False
+            known.walk = None
+            self.state.epochs[scope.tenant, scope.user] = epoch + 1
+            self._put_job(job)
+
+    def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
+        if commit.actions > MOST_ACTIONS:
+            raise ValueError(f"{commit.actions} actions in one transaction")
+        with self.state.write("commit memories"):
+            known = self._of(scope)
+            if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
+                raise CommitLost("Another writer was first.")
+            known.user = replace(known.user, version=known.user.version + 1)
+            known.is_listed = True
+            _apply(known.era, commit)
+            if commit.expires_at is not None:
+                known.walk = noting(known.walk, epoch=commit.epoch, expires_at=commit.expires_at)
+            if commit.job is not None:
+                self._put_job(commit.job)
+            if commit.finished is not None:
+                self.state.finish(commit.finished)
+
+    def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
+        with self.state.lock:
+            return tuple(_those(self._of(scope).era.records, ids).values())
+
+    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Mark]:
+        with self.state.lock:
+            era = self._of(scope).era
+            return {name: mark for name, mark in _those(era.marks, ids).items() if name not in era.records}
+
+    def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
+        with self.state.lock:
+            return _those(self._of(scope).era.pointers, topic_keys)
+
+    def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
+        with self.state.lock:
+            era = self._of(scope).era
+            places = sorted((order, said) for (topic, order), said in era.places.items() if topic == topic_key)
+            return tuple(_said(era.records[said.id], said) for _, said in places if said.id in era.records)
+
+    def listed(
+        self,
+        scope: UserScope,
+        *,
+        types: frozenset[RecordType] = frozenset(),
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
+    ) -> Page:
+        beyond = None if after is None else record_place(scope, after)
+        with self.state.lock:
+            records = {created_as(record): record for record in self._of(scope).era.records.values()}
+        places = sorted(records, reverse=newest_first)
+        if beyond is not None:
+            places = [place for place in places if (place < beyond if newest_first else place > beyond)]
+        examined = places[:EXAMINED]
+        found = [place for place in examined if not types or records[place].type in types]
+        if len(found) > limit:
+            found, last = found[:limit], found[limit - 1]
+        else:
+            last = examined[-1] if len(examined) < len(places) else ""
+        return Page(tuple(records[place] for place in found), record_cursor(scope, last) if last else None)
+
+    def progress(self, scope: UserScope, session: str) -> Progress:
+        with self.state.lock:
+            return self._of(scope).era.progress.get(session, Progress(session))
+
+    def lines(self, scope: UserScope, session: str, *, first: int, last: int) -> tuple[ChunkLine, ...]:
+        with self.state.lock:
+            lines = self._of(scope).era.lines
+            return tuple(lines[key] for key in sorted(lines) if key[0] == session and first <= key[1] <= last)
+
+    def indexed(self, scope: UserScope, record: Record) -> None:
+        with self.state.write("index"):
+            records = self._of(scope).era.records
+            if record.id in records and records[record.id].version == record.version:
+                records[record.id] = replace(records[record.id], index_state="done")
+
+    def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
+        with self.state.write("use"):
+            uses = self._of(scope).era.uses
+            uses |= {name: (uses.get(name, (0, 0))[0] + 1, now) for name in dict.fromkeys(ids)}
+
+    def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
+        with self.state.lock:
+            return _those(self._of(scope).era.uses, ids)
+
+    def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
+        scope = Scope(tenant)
+        beyond = "" if after is None else user_place(scope, after)
+        with self.state.lock:
+            known = [user for (owner, user), known in self._known.items() if owner == tenant and known.is_listed]
+        users = sorted(user for user in known if user > beyond)
+        return tuple(users[:limit]), user_cursor(scope, users[limit - 1]) if len(users) > limit else None
+
+    def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
+        with self.state.write("wipe"):
+            eras = self._of(scope).eras
+            kept = set[tuple[str, Any]]().union(*(era.keys() for epoch, era in eras.items() if epoch >= below_epoch))
+            gone: set[tuple[str, Any]] = set()
+            for epoch in sorted(epoch for epoch in eras if epoch < below_epoch):
+                gone |= eras[epoch].wiped(None if limit is None else limit - len(gone - kept), besides=kept | gone)
+                if not eras[epoch].keys():
+                    del eras[epoch]
+            return len(gone - kept)
+
+    def _of(self, scope: UserScope) -> Known:
+        return self._known[scope.tenant, scope.user]
+
+    def _put_job(self, job: Job) -> None:
+        self.state.jobs[job_partition(job)] = job
+        self.state.outbox.append(job)
+
+    def _may_move(self, commit: MemoryCommit) -> bool:
+        """Whether the commit's job is new, and the one it finishes is there and has not ended."""
+        if commit.job is not None and job_partition(commit.job) in self.state.jobs:
+            return False
+        return commit.finished is None or self.state.is_open(commit.finished)
+
+
+def _those(kept: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    return {name: kept[name] for name in dict.fromkeys(names) if name in kept}
+
+
+def _holds(era: Era, commit: MemoryCommit) -> bool:
+    """Whether nothing stands against the commit: records that are there, and versions that are others."""
+    versions = {name: record.version for name, record in era.records.items()}
+    pointers = {name: pointer.version for name, pointer in era.pointers.items()}
+    return (
+        not any(record.id in versions for record in commit.new)
+        and all(versions.get(record.id) == record.version for record in (*commit.changed, *commit.removed))
+        and all(pointers.get(pointer.topic_key, 0) == pointer.version for pointer in commit.pointers)
+        and _progress_holds(era, commit.progress)
+    )
+
+
+def _progress_holds(era: Era, progress: Progress | None) -> bool:
+    return progress is None or era.progress.get(progress.session, Progress("")).version == progress.version
+
+
+def _apply(era: Era, commit: MemoryCommit) -> None:
+    for record in commit.new:
+        era.records[record.id] = _kept(record)
+    for record in commit.changed:
+        era.records[record.id] = replace(_kept(record), version=record.version + 1)
+    for record in (*commit.new, *commit.said):
+        if record.topic_key is not None:
+            era.places[record.topic_key, record.order] = record
+    _remove(era, commit)
+    for pointer in commit.pointers:
+        era.pointers[pointer.topic_key] = replace(pointer, version=pointer.version + 1)
+    if commit.line is not None:
+        era.lines[commit.line.session, commit.line.first] = commit.line
+    if commit.progress is not None:
+        era.progress[commit.progress.session] = replace(commit.progress, version=commit.progress.version + 1)
+
+
+def _remove(era: Era, commit: MemoryCommit) -> None:
+    for record in (*commit.removed, *commit.unsaid):
+        if record.topic_key is not None:
+            era.places.pop((record.topic_key, record.order), None)
+    by_id: dict[str, list[Record]] = defaultdict(list)
+    for record in commit.removed:
+        by_id[record.id].append(record)
+    for name, records in by_id.items():
+        era.records.pop(name, None)
+        era.uses.pop(name, None)
+        sources = tuple(replace(record.source, quote=None) for record in records)
+        era.marks[name] = Mark(sources, records[0].version + 1)
+
+
+def _said(record: Record, place: Record) -> Record:
+    """The record as it was said at a place."""
+    return replace(
+        record, valid_from=place.valid_from, created_at=place.created_at, rank=place.rank, source=place.source
+    )
+
+
+def _kept(record: Record) -> Record:
+    """The record as a table would give it back: later changes of its metadata by the caller are no part of it."""
+    return replace(record, metadata=json.loads(json.dumps(record.metadata, default=dict)))

@@ -1,0 +1,39 @@
+"""Queues as lists."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+
+from palimpsest.errors import Unavailable
+from palimpsest.jobs.ports import Changed, JobNotice
+
+
+class InMemoryQueues:
+    """`Queues` that keep what they were given (`sent`, `changes`, `parked`); with `is_down` set they take nothing."""
+
+    def __init__(self) -> None:
+        self.sent: list[JobNotice] = []
+        self.changes: list[Changed] = []
+        self.parked: list[str] = []
+        self.is_down = False
+        self._lock = threading.Lock()
+
+    def send(self, notices: Sequence[JobNotice]) -> None:
+        with self._lock:
+            self._check()
+            self.sent.extend(notices)
+
+    def send_changes(self, changes: Sequence[Changed]) -> None:
+        with self._lock:
+            self._check()
+            self.changes.extend(changes)
+
+    def park(self, record: str) -> None:
+        with self._lock:
+            self._check()
+            self.parked.append(record)
+
+    def _check(self) -> None:
+        if self.is_down:
+            raise Unavailable("The queue did not answer; try again.")

@@ -1,0 +1,195 @@
+"""The conversation store within one process, under the same contract as the tables."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from typing import Any, cast
+
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.ports import Listed, Opened
+from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
+from palimpsest.engines.in_memory.state import Faults, Partition, State, T
+from palimpsest.engines.rules import COUNTERS, cursor, job_partition, listed_as, place_of
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job
+from palimpsest.scope import Scope, SessionScope
+
+PAGE = 100
+REMOVED_AT_ONCE = 25
+
+
+class InMemorySessions:
+    """`Sessions` in dictionaries; safe to use from many threads. `InMemoryJobs` is made over its `state`."""
+
+    def __init__(self, *, faults: Faults | None = None) -> None:
+        self.state = State() if faults is None else State(faults=faults)
+
+    @property
+    def outbox(self) -> list[Job]:
+        """Every job that was put, in order: what the stream would carry."""
+        return self.state.outbox
+
+    def open(self, scope: SessionScope, *, settings: bool = False, key: str | None = None) -> Opened:
+        with self.state.lock:
+            found = self._partition(scope)
+            kept_key = None if key is None else found.keys.get(key)
+            return Opened(head=found.head, settings=found.settings if settings else None, key=kept_key)
+
+    def commit(self, scope: SessionScope, commit: Commit) -> None:
+        with self.state.write("commit"):
+            found = self._partition(scope)
+            if not (_holds(found, commit) and self._may_move(commit) and self._may_begin(scope, commit)):
+                raise CommitLost("Another writer was first.")
+            self.state.partitions[scope.tenant, scope.session] = found
+            _apply(found, commit)
+            for job in commit.jobs:
+                self.state.jobs[job_partition(job)] = job
+                self.state.outbox.append(job)
+            if commit.finished is not None:
+                self.state.finish(commit.finished)
+
+    def messages(
+        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
+    ) -> Iterator[Message]:
+        while True:
+            with self.state.lock:
+                series = self._partition(scope).messages
+                found = series.between(first, last, newest_first=newest_first, limit=page or PAGE)
+            yield from found
+            if len(found) < (page or PAGE):
+                return
+            first, last = (first, found[-1].seq - 1) if newest_first else (found[-1].seq + 1, last)
+
+    def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
+        with self.state.lock:
+            found = self._partition(scope).messages
+            return tuple(message for seq in sorted(set(seqs)) if (message := found.get(seq)) is not None)
+
+    def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
+        with self.state.lock:
+            return self._partition(scope).compactions.get(last)
+
+    def compactions(
+        self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
+    ) -> tuple[Compaction, ...]:
+        with self.state.lock:
+            series = self._partition(scope).compactions
+            return tuple(series.between(first, last, newest_first=newest_first, limit=limit))
+
+    def listed(
+        self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> Listed:
+        beyond = None if after is None else place_of(after, tenant=scope.tenant, user=user)
+        places = sorted(self._places(scope, user), reverse=newest_first)
+        if beyond is not None:
+            places = [place for place in places if (place < beyond if newest_first else place > beyond)]
+        sessions = tuple(place.rpartition("#")[2] for place in places[:limit])
+        more = len(places) > limit
+        return Listed(sessions, cursor(tenant=scope.tenant, user=user, listed=places[limit - 1]) if more else None)
+
+    def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
+        removed = 0
+        found = self._partition(scope)
+        for series in (found.messages, found.compactions):
+            gone = REMOVED_AT_ONCE
+            while gone == REMOVED_AT_ONCE:
+                with self.state.write("remove"):
+                    gone = series.remove_between(first, last, limit=REMOVED_AT_ONCE)
+                removed += gone
+        if whole:
+            with self.state.write("remove"):
+                removed += _remove_old(found, last)
+        return removed
+
+    def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
+        with self.state.write("reschedule"):
+            found = self._partition(scope)
+            if found.settings is not None and found.settings.base == base:
+                found.settings = replace(found.settings, due_at=due_at)
+
+    def _partition(self, scope: SessionScope) -> Partition:
+        return self.state.partitions.get((scope.tenant, scope.session)) or Partition()
+
+    def _may_move(self, commit: Commit) -> bool:
+        """Whether the commit's job is new, and the one it finishes may end."""
+        if any(job_partition(job) in self.state.jobs for job in commit.jobs):
+            return False
+        return commit.finished is None or self.state.may_finish(commit.finished)
+
+    def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
+        """Whether a session that begins is of its user's present epoch."""
+        after = commit.after
+        return not commit.begins or after.epoch == self.state.epochs.get((scope.tenant, after.user), 0)
+
+    def _places(self, scope: Scope, user: str | None) -> Iterator[str]:
+        with self.state.lock:
+            for (tenant, session), found in self.state.partitions.items():
+                settings = found.settings
+                if tenant == scope.tenant and settings is not None and user in (None, settings.user):
+                    yield listed_as(user=settings.user, created_at=settings.created_at, session=session)
+
+
+def _holds(found: Partition, commit: Commit) -> bool:
+    """Whether nothing stands against the commit: its guard, and records that are there already."""
+    return (
+        _guard_holds(found.head, commit)
+        and not any(message.seq in found.messages for message in commit.messages)
+        and (commit.key is None or _is_free(found.keys.get(commit.key.key), commit.after))
+    )
+
+
+def _guard_holds(head: Head | None, commit: Commit) -> bool:
+    before = commit.before
+    if head is None or before is None:
+        return head is before
+    if commit.guard == "version":
+        return head.version == before.version
+    return (head.job, head.window_start) == (before.job, before.window_start)
+
+
+def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
+    """Whether a key may be written: none is there, or one that has expired or is of an earlier life."""
+    return key is None or key.expires_at <= after.updated_second or key.last <= after.base
+
+
+def _apply(found: Partition, commit: Commit) -> None:
+    messages = [_as_json(message, "chat", "extra", "metadata") for message in commit.messages]
+    if commit.settings is not None:
+        found.settings = _as_json(commit.settings, "system", "memory", "metadata")
+    found.head = commit.after if found.head is None else _moved(found.head, commit)
+    for message in messages:
+        found.messages.put(message.seq, message)
+    if commit.compaction is not None:
+        found.compactions.put(commit.compaction.last, commit.compaction)
+    if commit.key is not None:
+        found.keys[commit.key.key] = commit.key
+
+
+def _moved(head: Head, commit: Commit) -> Head:
+    """The head with the commit's changes: other fields stay as they are, counters change by their difference."""
+    changes: dict[str, Any] = {}
+    for field in fields(Head):
+        old, new = getattr(commit.before, field.name), getattr(commit.after, field.name)
+        if new != old:
+            is_counted = commit.guard == "window" and field.name in COUNTERS
+            changes[field.name] = getattr(head, field.name) + new - old if is_counted else new
+    return replace(head, **changes)
+
+
+def _as_json(record: T, *names: str) -> T:
+    """The record as a table would give it back: a copy, of which later changes by the caller are no part."""
+    copies = {name: json.loads(json.dumps(getattr(record, name), default=dict)) for name in names}
+    return cast(T, replace(cast(Any, record), **copies))
+
+
+def _remove_old(found: Partition, last: int) -> int:
+    """Keys and settings of a life that ended at or before `last`."""
+    old = [name for name, key in found.keys.items() if key.last <= last]
+    for name in old:
+        del found.keys[name]
+    if found.settings is None or found.settings.base >= last:
+        return len(old)
+    found.settings = None
+    return len(old) + 1

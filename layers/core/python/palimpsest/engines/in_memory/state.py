@@ -1,0 +1,108 @@
+"""What the in-memory stores share: the records, one lock over them, and the place where tests let a crash happen."""
+
+from __future__ import annotations
+
+import threading
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Generic, TypeVar
+
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
+from palimpsest.engines.rules import job_partition
+from palimpsest.jobs.job import Job
+
+T = TypeVar("T")
+Faults = Callable[[str], None]
+"""Told `before commit`, `after commit` and so on around each write; what it raises happens there."""
+
+
+def _no_faults(_step: str) -> None:
+    return
+
+
+class Series(Generic[T]):
+    """Records by number, found by range without looking at the others."""
+
+    def __init__(self) -> None:
+        self._records: dict[int, T] = {}
+        self._numbers: list[int] = []
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._records
+
+    def get(self, number: int) -> T | None:
+        return self._records.get(number)
+
+    def put(self, number: int, record: T) -> None:
+        """Store the record, in the place of one of that number."""
+        if number not in self._records:
+            insort(self._numbers, number)
+        self._records[number] = record
+
+    def between(self, first: int, last: int, *, newest_first: bool = False, limit: int | None = None) -> list[T]:
+        numbers = self._numbers[bisect_left(self._numbers, first) : bisect_right(self._numbers, last)]
+        if newest_first:
+            numbers.reverse()
+        return [self._records[number] for number in numbers[:limit]]
+
+    def remove_between(self, first: int, last: int, *, limit: int) -> int:
+        """Remove the lowest of them, at most `limit`; returns how many went."""
+        start = bisect_left(self._numbers, first)
+        end = min(bisect_right(self._numbers, last), start + limit)
+        for number in self._numbers[start:end]:
+            del self._records[number]
+        del self._numbers[start:end]
+        return max(0, end - start)
+
+
+@dataclass(slots=True)
+class Partition:
+    """Everything under one session's id."""
+
+    head: Head | None = None
+    settings: Settings | None = None
+    messages: Series[Message] = field(default_factory=Series)
+    compactions: Series[Compaction] = field(default_factory=Series)
+    keys: dict[str, IdempotencyKey] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class State:
+    """Sessions by tenant and id, jobs by partition; `outbox` holds every job that was put: what the stream carries.
+    `epochs` has users who were erased, by tenant and id.
+    """
+
+    faults: Faults = _no_faults
+    partitions: dict[tuple[str, str], Partition] = field(default_factory=dict)
+    jobs: dict[str, Job] = field(default_factory=dict)
+    outbox: list[Job] = field(default_factory=list)
+    epochs: dict[tuple[str, str], int] = field(default_factory=dict)
+    lock: threading.RLock = field(default_factory=threading.RLock)
+
+    @contextmanager
+    def write(self, step: str) -> Iterator[None]:
+        """One write: nobody else reads or writes meanwhile, and a crash comes before it or after it."""
+        self.faults(f"before {step}")
+        with self.lock:
+            yield
+        self.faults(f"after {step}")
+
+    def is_open(self, job: Job) -> bool:
+        """Whether a job of this id is there and has not ended."""
+        found = self.jobs.get(job_partition(job))
+        return found is not None and not found.has_ended
+
+    def may_finish(self, job: Job) -> bool:
+        """Whether a job of this id is there that has not ended, and that lacks no part it needs."""
+        found = self.jobs.get(job_partition(job))
+        return found is not None and not found.has_ended and found.stored.issuperset(job.needed)
+
+    def finish(self, job: Job) -> None:
+        """Carry over what `Jobs.finish` replaces."""
+        found = self.jobs[job_partition(job)]
+        self.jobs[job_partition(job)] = replace(
+            found, state=job.state, due_at=job.due_at, error=job.error, result=dict(job.result), usage=dict(job.usage)
+        )

@@ -1,0 +1,95 @@
+"""Requests as plain data: stored text only through `match`, filters only from typed values, the owner in every one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from palimpsest.engines.opensearch.mapping import VECTOR
+from palimpsest.models.ports import Vector
+from palimpsest.search.ports import Document, Filter
+from palimpsest.text.terms import PART_WEIGHT, QueryTerms, document_terms, needed
+
+NEVER = 2**62  # when what never expires expires
+SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
+TIMEOUT = "2s"
+
+
+def fields(document: Document, *, owner: str) -> dict[str, Any]:
+    terms = document_terms(document.text)
+    values = {
+        "owner": owner,
+        "key": document.key,
+        "kind": document.kind,
+        "words": " ".join(terms.words),
+        "parts": " ".join(terms.parts),
+        "created_at": document.created_at,
+        "expires_at": NEVER if document.expires_at is None else document.expires_at,
+        "importance": document.importance,
+        "subject": document.subject,
+        "topic_key": document.topic_key,
+        "session": document.session,
+        "agent": document.agent,
+        "metadata": list(document.metadata),
+    }
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def vector_field(document: Document) -> dict[str, Any]:
+    return {} if document.vector is None else {VECTOR: list(document.vector)}
+
+
+def owned(owner: str) -> dict[str, Any]:
+    return {"bool": {"filter": [{"term": {"owner": owner}}]}}
+
+
+def by_words(query: QueryTerms, *, owner: str, where: Filter, k: int) -> dict[str, Any]:
+    should: list[dict[str, Any]] = [{"match": {"words": {"query": " ".join(query.words)}}}]
+    for group in query.parts:
+        share = {"minimum_should_match": needed(group), "boost": PART_WEIGHT / len(group)}
+        should.append({"match": {"parts": {"query": " ".join(group), **share}}})
+    conditions = _conditions(owner, where)
+    return _request({"bool": {"filter": conditions, "should": should, "minimum_should_match": 1}}, k)
+
+
+def by_vector(vector: Vector, *, owner: str, where: Filter, k: int) -> dict[str, Any]:
+    conditions = {"bool": {"filter": _conditions(owner, where)}}
+    neighbours = {"vector": list(vector), "k": k + SEARCHED_BESIDE, "filter": conditions}
+    return _request({"knn": {VECTOR: neighbours}}, k)
+
+
+def _request(query: dict[str, Any], k: int) -> dict[str, Any]:
+    return {
+        "query": query,
+        "size": k,
+        "sort": ["_score", {"key": "asc"}],
+        "docvalue_fields": ["key", "kind"],
+        "track_total_hits": False,
+        "timeout": TIMEOUT,
+    }
+
+
+def _conditions(owner: str, where: Filter) -> list[dict[str, Any]]:
+    return [{"term": {"owner": owner}}, *_terms(where), *_ranges(where)]
+
+
+def _terms(where: Filter) -> Iterator[dict[str, Any]]:
+    for field, values in (("kind", where.kinds), ("topic_key", where.topic_keys)):
+        if values:
+            yield {"terms": {field: sorted(values)}}
+    for field, value in (("subject", where.subject), ("session", where.session), ("agent", where.agent)):
+        if value is not None:
+            yield {"term": {field: value}}
+    for term in where.metadata:
+        yield {"term": {"metadata": term}}
+
+
+def _ranges(where: Filter) -> Iterator[dict[str, Any]]:
+    for field, comparison, value in (
+        ("importance", "gte", where.min_importance),
+        ("created_at", "gte", where.created_after),
+        ("created_at", "lte", where.created_before),
+        ("expires_at", "gt", where.not_expired_at),
+    ):
+        if value is not None:
+            yield {"range": {field: {comparison: value}}}

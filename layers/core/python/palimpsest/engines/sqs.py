@@ -1,0 +1,81 @@
+"""The queues between the streams and the workers, on SQS."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from palimpsest.errors import Unavailable
+from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.ports import Changed, JobNotice
+
+if TYPE_CHECKING:
+    from mypy_boto3_sqs import SQSClient
+
+MAX_HIDDEN_SECONDS = 11 * 3600  # SQS hides a message for 12 hours at most, counted from its receipt
+
+
+class _Client:
+    """boto3's client, made when it is first needed."""
+
+    @cached_property
+    def _sqs(self) -> SQSClient:
+        import boto3
+
+        return boto3.client("sqs")
+
+
+class SqsQueues(_Client):
+    """`Queues` over a queue for each kind of job, one for changes of what is searched, and one for what can't be read.
+
+    Who sends no changes, or parks nothing, names no queue for them.
+    """
+
+    def __init__(self, urls_by_kind: Mapping[JobKind, str], *, changes_url: str = "", parked_url: str = "") -> None:
+        self._urls = dict(urls_by_kind)
+        self._changes_url = changes_url
+        self._parked_url = parked_url
+
+    def send(self, notices: Sequence[JobNotice]) -> None:
+        for notice in notices:
+            self._send(self._urls[notice.kind], json.dumps(asdict(notice)))
+
+    def send_changes(self, changes: Sequence[Changed]) -> None:
+        for change in changes:
+            self._send(self._changes_url, json.dumps(asdict(change)))
+
+    def park(self, record: str) -> None:
+        self._send(self._parked_url, record)
+
+    def _send(self, url: str, body: str) -> None:
+        with _translated():
+            self._sqs.send_message(QueueUrl=url, MessageBody=body)
+
+
+class SqsVisibility(_Client):
+    """When a message of one queue is to be seen again."""
+
+    def __init__(self, queue_url: str) -> None:
+        self._queue_url = queue_url
+
+    def hide(self, receipt_handle: str, seconds: float) -> None:
+        """Hide a received message from now on; raises `Unavailable`."""
+        hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
+        with _translated():
+            self._sqs.change_message_visibility(
+                QueueUrl=self._queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=hidden
+            )
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise Unavailable("The queue did not answer; try again.") from error

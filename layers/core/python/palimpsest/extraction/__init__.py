@@ -1,0 +1,1 @@
+"""Extraction: finding in conversations what is worth remembering, holding it against its source, and keeping it."""

@@ -1,0 +1,131 @@
+"""Reads the JSON in which a model names what it found, as far as it can be read."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.errors import ModelOutputInvalid
+from palimpsest.extraction.chunk import Finding
+
+MOST_OBJECTS = 200
+CLAIMS = ("user", "user_id", "tenant", "tenant_id", "session", "session_id")
+_LIST = re.compile(r'"memories"\s*:\s*\[')
+_BARE_LIST = re.compile(r"\s*(?:```\w*\s*)?\[")
+_BETWEEN = re.compile(r"[\s,]*")
+_DECODER = json.JSONDecoder()
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What could be read: findings in the order of the answer, how many had no shape, and whether it was all there."""
+
+    findings: tuple[Finding, ...]
+    malformed: int
+    is_whole: bool
+
+
+def read_answer(text: str) -> Answer:
+    """The findings in a model's answer, whatever stands around them; those that are complete, if it was cut off.
+
+    Raises `ModelOutputInvalid` if there is no list of memories, or nothing in it can be read.
+    """
+    opening = _LIST.search(text) or _BARE_LIST.match(text)
+    if opening is None:
+        raise ModelOutputInvalid("The model's answer holds no memories.")
+    values: list[Any] = []
+    is_whole = False
+    for value in _values(text, opening.end()):
+        if value is _END:
+            is_whole = True
+            break
+        values.append(value)
+        if len(values) == MOST_OBJECTS:
+            break
+    findings = [finding for value in values if (finding := _finding(value)) is not None]
+    if not findings and (values or not is_whole):
+        raise ModelOutputInvalid("No memory in the model's answer can be read.")
+    return Answer(tuple(findings), len(values) - len(findings), is_whole)
+
+
+_END = object()
+
+
+def _values(text: str, place: int) -> Iterator[Any]:
+    """The values of a list that begins at `place`, then `_END`; it stops short where the list is cut off or broken."""
+    while True:
+        between = _BETWEEN.match(text, place)
+        place = between.end() if between else place
+        if text[place : place + 1] == "]":
+            yield _END
+            return
+        try:
+            value, place = _DECODER.raw_decode(text, place)
+        except (ValueError, RecursionError):
+            return
+        yield value
+
+
+def _finding(value: Any) -> Finding | None:
+    """One memory as a finding; None if it has not the shape of one."""
+    if not isinstance(value, dict):
+        return None
+    kind, content, quote = (_text(value.get(name)) for name in ("type", "content", "quote"))
+    seqs = _numbers(value.get("messages"))
+    if kind is None or content is None or quote is None or not seqs:
+        return None
+    return Finding(
+        type=kind,
+        content=content,
+        seqs=seqs,
+        quote=quote,
+        topic=_text(value.get("topic")),
+        subject=_text(value.get("subject")),
+        keywords=_texts(value.get("keywords")),
+        queries=_texts(value.get("queries")),
+        importance=_share(value.get("importance"), 0.5),
+        confidence=_share(value.get("confidence"), 1.0),
+        claims=_claims(value),
+    )
+
+
+def _claims(value: Mapping[str, Any]) -> dict[str, str]:
+    return {name: str(value[name]) for name in CLAIMS if value.get(name) is not None}
+
+
+def _text(value: Any) -> str | None:
+    """A text without halves of a surrogate pair, which no store can keep."""
+    if not isinstance(value, str) or not value.strip():
+        return None
+    return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+
+
+def _texts(value: Any) -> tuple[str, ...]:
+    values: Sequence[Any] = value if isinstance(value, list) else [value]
+    return tuple(text for each in values if (text := _text(each)) is not None)
+
+
+def _numbers(value: Any) -> tuple[int, ...]:
+    """Sequence numbers; none if any of them is something else."""
+    values: Sequence[Any] = value if isinstance(value, list) else [value]
+    numbers = [int(each) for each in values if _is_number(each)]
+    return tuple(numbers) if len(numbers) == len(values) else ()
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, str):
+        return value.isascii() and value.isdigit() and len(value) <= 12  # noqa: PLR2004 - digits of a sequence number
+    return isinstance(value, int) and not isinstance(value, bool)
+
+
+def _share(value: Any, default: float) -> float:
+    """A number from 0 to 1; the default for what is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return min(1.0, max(0.0, number)) if math.isfinite(number) else default

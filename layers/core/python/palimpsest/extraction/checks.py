@@ -1,0 +1,141 @@
+"""Holds what an extractor found against the messages that it was given: what they don't say is not remembered."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from html import unescape
+from typing import cast, get_args
+
+from palimpsest.conversations.messages import text_of
+from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.memory.records import MAX_CONTENT, RecordType, normalized
+
+LEAST_IMPORTANCE = 0.5
+LEAST_QUOTE = 2  # letters or digits; a whole message may be shorter
+MOST_KEYWORDS, MOST_QUERIES = 12, 5
+LONGEST_TERM, LONGEST_QUERY, LONGEST_NAME = 64, 200, 80
+TYPES = frozenset(get_args(RecordType))
+
+_ALIKE = str.maketrans(
+    "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2010\u2011\u2012\u2013\u2014", '\'\'\'"""""-----'
+)
+_EDGES = " \t\n.\u2026\"'"
+# A user named by an id, which is nobody's name: "user_id: bob", "user #42", "user=bob".
+_NAMED_USER = re.compile(r"\buser(?:[_ -]?id\b[ \"'`]*[:=#]?|[ ]*[:=#])[ \"'`]*([A-Za-z0-9._:@+|=-]+)", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose conversation it is. It comes from the job, never from what was found."""
+
+    tenant: str
+    user: str
+    session: str
+
+    def is_meant(self, finding: Finding) -> bool:
+        """Whether nothing in the finding says that it is somebody else's."""
+        own = {"user": self.user, "tenant": self.tenant, "session": self.session}
+        claimed = all(value == own[name.removesuffix("_id")] for name, value in finding.claims.items())
+        named = _NAMED_USER.findall(f"{finding.subject or ''}\n{finding.content}\n{finding.topic or ''}")
+        return claimed and all(name.rstrip(".:") == self.user for name in named)
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """What holds, and how many findings were dropped, by reason."""
+
+    findings: tuple[Finding, ...]
+    dropped: Mapping[str, int]
+
+
+def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: Owner) -> Checked:
+    """The findings that the chunk's messages bear out: each once, limited in size, citing the chunk's messages only."""
+    given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
+    context = {message.seq for message in chunk.before}
+    kept: dict[tuple[str, str], Finding] = {}
+    dropped: Counter[str] = Counter()
+    for finding in findings:
+        cited = tuple(sorted({seq for seq in finding.seqs if seq in given}))
+        tidy = _tidy(replace(finding, seqs=cited))
+        reason = _objection(finding, tidy, given, context, owner)
+        key = (tidy.type, normalized(tidy.content))
+        if reason is None and key in kept:
+            reason = "repeated"
+        if reason is None:
+            kept[key] = tidy
+        else:
+            dropped[reason] += 1
+    return Checked(tuple(kept.values()), dict(dropped))
+
+
+def _objection(
+    finding: Finding, tidy: Finding, given: Mapping[int, str], context: set[int], owner: Owner
+) -> str | None:
+    """Why a finding is dropped, or None."""
+    if tidy.type not in TYPES or not any(letter.isalnum() for letter in tidy.content):
+        return "malformed"
+    if len(tidy.content) > MAX_CONTENT:
+        return "too_long"
+    if not owner.is_meant(finding):
+        return "another_user"
+    if not tidy.seqs or not all(seq in given or seq in context for seq in finding.seqs):
+        return "not_given"
+    if not any(_is_quoted(finding.quote, given[seq]) for seq in tidy.seqs):
+        return "unquoted"
+    return "unimportant" if tidy.importance < LEAST_IMPORTANCE else None
+
+
+def _is_quoted(quote: str, text: str) -> bool:
+    """Whether the message says that, apart from case, blanks, the shape of quotation marks, and escapes of markup."""
+    return any(_holds(_plain(each).strip(_EDGES), text) for each in {quote, unescape(quote)})
+
+
+def _holds(quote: str, text: str) -> bool:
+    letters = sum(letter.isalnum() for letter in quote)
+    return letters > 0 and (quote == text.strip(_EDGES) or (letters >= LEAST_QUOTE and _stands_in(quote, text)))
+
+
+def _stands_in(quote: str, text: str) -> bool:
+    """Whether the quote is in the text and does not begin or end within a word of a script that writes blanks."""
+    place = text.find(quote)
+    while place >= 0:
+        around = (text[place - 1 : place] + quote[0], quote[-1] + text[place + len(quote) :][:1])
+        if not any(len(edge) > 1 and _is_one_word(edge) for edge in around):
+            return True
+        place = text.find(quote, place + 1)
+    return False
+
+
+def _is_one_word(edge: str) -> bool:
+    """Whether two neighbouring characters belong to one word; scripts from U+0E00 on mostly write no blanks."""
+    return all(letter.isalnum() and letter < "\u0e00" for letter in edge)
+
+
+def _plain(text: str) -> str:
+    folded = unicodedata.normalize("NFKC", text).casefold().translate(_ALIKE)
+    return re.sub(r"\s+", " ", folded).strip()
+
+
+def _tidy(finding: Finding) -> Finding:
+    return replace(
+        finding,
+        type=cast(RecordType, finding.type.strip().casefold()),
+        content=finding.content.strip(),
+        topic=(finding.topic or "").strip() or None,
+        subject=(finding.subject or "").strip()[:LONGEST_NAME] or None,
+        keywords=tuple(_terms(finding.keywords, most=MOST_KEYWORDS, longest=LONGEST_TERM)),
+        queries=tuple(_terms(finding.queries, most=MOST_QUERIES, longest=LONGEST_QUERY)),
+        importance=min(1.0, max(0.0, finding.importance)),
+        confidence=min(1.0, max(0.0, finding.confidence)),
+    )
+
+
+def _terms(terms: Sequence[str], *, most: int, longest: int) -> Iterator[str]:
+    """Each once, whatever its case; what is too long is left out."""
+    seen = {term.strip().casefold(): term.strip() for term in reversed(terms)}
+    found = [term for term in reversed(seen.values()) if term and len(term) <= longest]
+    yield from found[:most]

@@ -1,0 +1,161 @@
+"""What one step of extraction reads of a conversation, and what it finds there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message, text_of
+from palimpsest.conversations.window.render import SUMMARY_PREFIX
+
+CONTEXT_MESSAGES = 2
+"""How many messages before a chunk are read with it, to understand it."""
+MOST_MESSAGES = 40
+"""Of one chunk: from more, more is found than one transaction holds."""
+MOST_READ = 400
+MARKUP_TOKENS = 30  # around a message in a prompt
+
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+# What was recalled and is fed back: our own renderings, wherever they stand in a text.
+_RECALLED = re.compile(
+    r"<memory>.*?(?:</memory>|\Z)"
+    r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
+    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Something that messages say, as an extractor names it: nothing of it is trusted yet.
+
+    `quote` is what it rests on, `seqs` are the messages that it cites. `claims` holds whatever it says about whose it
+    is (`user_id`, `tenant`, `session`), which nobody asked for.
+    """
+
+    type: str
+    content: str
+    seqs: tuple[int, ...]
+    quote: str
+    topic: str | None = None
+    subject: str | None = None
+    keywords: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+    claims: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """What one step extracts from: the messages `first` through `last` of a session.
+
+    `messages` are those to be read, as they were spoken (`spoken`), `skipped` the others by sequence number, with the
+    reason. `before` is read only to understand them.
+    """
+
+    first: int
+    last: int
+    messages: tuple[Message, ...]
+    skipped: Mapping[int, str] = field(default_factory=dict)
+    before: tuple[Message, ...] = ()
+
+    def until(self, last: int) -> Chunk:
+        """The chunk's part that ends with message `last`."""
+        return replace(
+            self,
+            last=last,
+            messages=tuple(message for message in self.messages if message.seq <= last),
+            skipped={seq: reason for seq, reason in self.skipped.items() if seq <= last},
+        )
+
+
+def skip_reason(message: Message) -> str | None:
+    """Why nothing is extracted from a message, or None."""
+    if message.role in SYSTEM_ROLES:
+        return "system"
+    if message.role == "tool":
+        return "tool"
+    text = text_of(message.chat)
+    if not text.strip():
+        return "empty"
+    return None if _own(text).strip() else "recalled"
+
+
+def spoken(message: Message) -> Message:
+    """The message as text alone, without memories that were recalled into it."""
+    return replace(message, chat={**message.chat, "content": _own(text_of(message.chat))})
+
+
+def _own(text: str) -> str:
+    return "" if text.startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
+
+
+def chunk_of(
+    messages: Iterable[Message], *, first: int, last: int, room: int | None, before: Sequence[Message] = ()
+) -> Chunk:
+    """The first messages of a range that a step can read within `room` tokens (None: all); at least one to be read.
+
+    It reaches through `last` if no more messages come: the rest of the range is empty.
+    """
+    read: list[Message] = []
+    skipped: dict[int, str] = {}
+    weight, end = 0, first - 1
+    for message in messages:
+        reason = skip_reason(message)
+        weight += message.tokens + MARKUP_TOKENS if reason is None else 0
+        is_full = reason is None and bool(read) and (len(read) == MOST_MESSAGES or weight > (room or weight))
+        if room is not None and (is_full or len(read) + len(skipped) == MOST_READ):
+            return Chunk(first, end, tuple(read), skipped, tuple(before))
+        if reason is None:
+            read.append(spoken(message))
+        else:
+            skipped[message.seq] = reason
+        end = message.seq
+    return Chunk(first, last, tuple(read), skipped, tuple(before))
+
+
+def context_of(newest_first: Iterable[Message]) -> tuple[Message, ...]:
+    """The messages that stand before a chunk, oldest first."""
+    return tuple(reversed(list(_readable(newest_first))))
+
+
+def _readable(messages: Iterable[Message]) -> Iterator[Message]:
+    left = CONTEXT_MESSAGES
+    for message in messages:
+        if skip_reason(message) is None:
+            yield spoken(message)
+            left -= 1
+        if not left:
+            return
+
+
+def said_at(message: Message) -> datetime:
+    """When a message was spoken: the client's timestamp in its own zone, but never later than the server's time."""
+    stored = datetime.fromisoformat(message.created_at)
+    told = _moment(message.timestamp)
+    return told if told is not None and told <= stored else stored
+
+
+def _moment(timestamp: str | None) -> datetime | None:
+    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is neither."""
+    text = (timestamp or "").strip()
+    try:
+        if _EPOCH.fullmatch(text):
+            return datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC)  # noqa: PLR2004
+        told = datetime.fromisoformat(text)
+        aware = told if told.tzinfo else told.replace(tzinfo=UTC)
+        return aware if aware.timestamp() >= 0 else None
+    except (ValueError, OverflowError):
+        return None
+
+
+def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:
+    """Through which message at most `most` findings come; at least through the first that has any."""
+    ends = sorted(max(finding.seqs) for finding in findings)
+    if len(ends) <= most:
+        return last
+    through = max((end for end in ends if end < ends[most]), default=0)
+    return through or ends[0]

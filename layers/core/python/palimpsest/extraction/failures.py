@@ -1,0 +1,160 @@
+"""When extraction fails: after its last try a range is parked and the rest goes on; what was parked is tried again."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest.clock import seconds
+from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
+from palimpsest.extraction.jobs import MOST_ATTEMPTS, OUTAGES, STUCK, again, ended, following, next_start, parked_within
+from palimpsest.extraction.ports import Extractor
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.ports import ChunkLine, MemoryCommit
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpExtraction:
+    """After its last receive a step has failed: what it was to extract is parked, and what comes after it goes on."""
+
+    steps: Steps
+    extractor: Extractor
+
+    def __call__(self, notice: JobNotice, *, error: str) -> None:
+        """Park the step's chunk; everything that is left of the job if the next chunk would fail just so."""
+        job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is not None and not job.has_ended:
+            self.park(job, error=error, first=job.first)
+
+    def park(self, job: Job, *, error: str, first: int) -> None:
+        start: int | None = first
+        while start is not None:
+            start = until_committed(partial(self._park, job, start, error), clock=self.steps.clock)
+
+    def _park(self, job: Job, first: int, error: str) -> int | None:
+        """Park the chunk that begins with message `first`; where the next begins, if it is to be parked as well."""
+        place = replace(job, first=first)
+        at = self.steps.look(place)
+        is_outage = error in OUTAGES
+        if at.turn.standing != "now":
+            self.steps.pass_by(place, at)
+            return None
+        if at.turn.is_parked:
+            self._end(job, at, None, error, gives_up=is_outage)
+            return None
+        line = self._line(place, at)
+        if is_outage and line.last < job.last:
+            self.steps.passed(job, at, line)
+            return line.last + 1
+        self._end(job, at, line, error)
+        return None
+
+    def _end(self, job: Job, at: Looked, line: ChunkLine | None, error: str, *, gives_up: bool = False) -> None:
+        nothing = MemoryCommit(epoch=job.epoch)
+        commit = self.steps.advanced(nothing, job, at, line=line, error=error, gives_up=gives_up)
+        self.steps.commit(job, commit, error=error)
+
+    def _line(self, place: Job, at: Looked) -> ChunkLine:
+        room = self.extractor.capacity(prompt=extraction_prompt(at.settings))
+        chunk = self.steps.chunk(place, at, room=room)
+        skipped = Counter(chunk.skipped.values())
+        return ChunkLine(
+            session=place.session,
+            first=chunk.first,
+            last=chunk.last,
+            extracted=0,
+            skipped=dict(skipped),
+            parked=len(chunk.messages),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class RetryExtraction:
+    """What is parked of a job's range becomes a new job: by a redrive, by a caller, or by the sweep."""
+
+    steps: Steps
+
+    def __call__(self, job: Job) -> str | None:
+        """The id of the job that tries again; None if the first one still goes on, or nothing is parked."""
+        return until_committed(lambda: self._retry(job), clock=self.steps.clock)
+
+    def _retry(self, job: Job) -> str | None:
+        root = self.steps.root(job)
+        if not root.has_ended:
+            return None
+        scope = user_of(root)
+        parked = parked_within(self.steps.memories.progress(scope, root.session).parked, root.first, root.last)
+        if not parked or self.steps.memories.user(scope).epoch != root.epoch:
+            self.steps.jobs.settle(root, due_at=None)
+            return None
+        new = again(root, first=parked[0][0], now=seconds(self.steps.clock.now()))
+        while (found := self.steps.jobs.get(scope.owner, new.id)) is not None and found.has_ended:
+            self.steps.jobs.settle(found, due_at=None)
+            new = again(found, first=new.first, now=new.created_at)
+        if found is None:
+            self.steps.memories.commit(scope, MemoryCommit(epoch=root.epoch, job=new))
+        self.steps.jobs.settle(root, due_at=None)
+        return new.id
+
+
+@dataclass(frozen=True, slots=True)
+class MendExtraction:
+    """What the sweep does with an extraction that is due: one that failed is tried again, one that is stuck begins anew
+    where it stands.
+    """
+
+    steps: Steps
+    retry: RetryExtraction
+    give_up: GiveUpExtraction
+
+    def __call__(self, job: Job) -> None:
+        """Raises `CommitLost` if somebody else is busy with it."""
+        if job.has_ended:
+            self.retry(job)
+            self.steps.jobs.settle(job, due_at=None)
+            return
+        at = self.steps.look(job)
+        if at.turn.standing == "waiting":
+            self.steps.pass_by(job, at)
+            self.steps.jobs.settle(job, due_at=seconds(self.steps.clock.now()) + OVERDUE_SECONDS)
+        elif at.turn.standing in ("erased", "gone"):
+            self.steps.pass_by(job, at)
+        else:
+            self._begin_again(job, at)
+
+    def _begin_again(self, job: Job, at: Looked) -> None:
+        now = seconds(self.steps.clock.now())
+        root = self.steps.root(job)
+        progress = at.progress
+        start = next_start(job, done=job.first - 1, through=progress.through, parked=progress.parked)
+        if root.has_ended or start is None:
+            over = ended(root, parked=progress.parked, error=None, now=now)
+            self._over(job, root if root.has_ended else over)
+        elif self._goes_on(job, start):
+            self._over(job, root)
+        elif root.attempt + 1 >= MOST_ATTEMPTS:
+            self.give_up.park(job, error=STUCK, first=start)
+        else:
+            new = again(root, first=start, now=now)
+            later = now + OVERDUE_SECONDS if parked_within(progress.parked, root.first, start) else None
+            failed = replace(root, state="failed", error=STUCK, due_at=later)
+            self.steps.commit(job, MemoryCommit(epoch=job.epoch, job=new, finished=failed), error=STUCK)
+
+    def _goes_on(self, job: Job, start: int) -> bool:
+        """Whether a later step is under way."""
+        step = following(job, first=start, now=0)
+        found = self.steps.jobs.get(Scope(job.tenant), step.id)
+        return found is not None and found.id != job.id and not found.has_ended
+
+    def _over(self, job: Job, root: Job) -> None:
+        """End what is left over of a chain: the step, and its first job if `root` says that it has ended."""
+        if root.id != job.id:
+            self.steps.finish(replace(job, state="done", due_at=None))
+        if root.has_ended:
+            self.steps.finish(root)
+        else:
+            self.steps.jobs.settle(root, due_at=None)

@@ -1,0 +1,174 @@
+"""Take in a whole transcript: what of it is not stored yet is appended, and everything not yet extracted is."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.append import MOVED_ON, Append, Appended
+from palimpsest.conversations.lifecycle import check_owner, is_withdrawn
+from palimpsest.conversations.messages import (
+    MAX_BATCH_BYTES,
+    MAX_MESSAGES_PER_APPEND,
+    Draft,
+    digest,
+    message_sizes,
+    open_calls_after,
+)
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Head
+from palimpsest.errors import Conflict, FieldError, Unprocessable
+from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.memory.ports import Memories
+from palimpsest.retry import until_committed
+from palimpsest.scope import SessionScope, UserScope
+
+MAX_TRANSCRIPT = 1_000
+
+
+@dataclass(frozen=True, slots=True)
+class Ingested:
+    """Where the transcript is now, how many of its messages this call appended, and the job that extracts what was not
+    extracted yet (None: there was never anything to extract).
+    """
+
+    session: str
+    created: bool
+    appended: int
+    job_id: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Transcript:
+    """What is to be taken in, and where: `ids` are the digests that its messages have in the session."""
+
+    scope: SessionScope
+    owner: UserScope
+    agent: str | None
+    drafts: Sequence[Draft]
+    sizes: Sequence[int]
+    ids: Sequence[str]
+
+    def batch(self, start: int) -> Sequence[Draft]:
+        """The messages of the next append."""
+        end, size = start, 0
+        while end < len(self.drafts) and end - start < MAX_MESSAGES_PER_APPEND:
+            size += self.sizes[end]
+            if size > MAX_BATCH_BYTES and end > start:
+                break
+            end += 1
+        return self.drafts[start:end]
+
+
+@dataclass(frozen=True, slots=True)
+class _Stored:
+    """How many messages of the transcript are stored, and the session's newest sequence number then."""
+
+    messages: int
+    seq: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ingest:
+    sessions: Sessions
+    memories: Memories
+    append: Append
+    request: RequestExtraction
+    clock: Clock
+
+    def __call__(
+        self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str | None = None, agent: str | None = None
+    ) -> Ingested:
+        """Store 1..1000 messages as the session's history, once, whatever is repeated, and have them extracted.
+
+        What is stored may be a beginning of the transcript (the rest is appended) or the other way round (nothing is).
+        Without a `session_id` it follows from the user and the whole transcript. Nothing is written unless the whole
+        transcript is one that can be. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`), `TooLarge`,
+        `Unprocessable`, `Unavailable`.
+        """
+        transcript = self._transcript(scope, drafts, session_id, agent)
+        appended, created, job_id = 0, False, None
+        while True:
+            stored = until_committed(lambda: self._stored(transcript), clock=self.clock)
+            if stored.messages == len(drafts):
+                break
+            done = self._append(transcript, stored)
+            if done is not None and not done.replayed:
+                appended += len(done.messages)
+                created, job_id = created or done.created, done.extraction
+        return Ingested(
+            session=transcript.scope.session,
+            created=created,
+            appended=appended,
+            job_id=job_id or self.request(transcript.scope).job_id,
+        )
+
+    def _transcript(
+        self, scope: UserScope, drafts: Sequence[Draft], session_id: str | None, agent: str | None
+    ) -> _Transcript:
+        if not 1 <= len(drafts) <= MAX_TRANSCRIPT:
+            error = FieldError("messages", f"{len(drafts)} of 1 to {MAX_TRANSCRIPT}")
+            raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
+        sizes = message_sizes(drafts)
+        open_calls_after(drafts, b"")
+        session = session_id or _derived(scope, drafts, epoch=self.memories.user(scope).epoch)
+        ids = tuple(_digests(drafts, session=session))
+        return _Transcript(scope.owner.session(session), scope, agent, drafts, sizes, ids)
+
+    def _stored(self, transcript: _Transcript) -> _Stored:
+        """What the session holds of the transcript."""
+        head = self.sessions.open(transcript.scope).head
+        if head is None or head.is_gone(seconds(self.clock.now())):
+            return _Stored(0, head.seq if head else 0)
+        check_owner(head, user=transcript.owner.user, agent=transcript.agent)
+        if not head.last_id:
+            return _Stored(0, head.seq)
+        if head.last_id in transcript.ids:
+            return _Stored(transcript.ids.index(head.last_id) + 1, head.seq)
+        if self._continues(transcript, head):
+            return _Stored(len(transcript.drafts), head.seq)
+        raise Conflict("The session's history is another one.", code="transcript_diverged")
+
+    def _continues(self, transcript: _Transcript, head: Head) -> bool:
+        """Whether the history goes on behind the whole transcript."""
+        found = self.sessions.messages(transcript.scope, first=head.base + 1, last=head.seq)
+        kept = (message.id for message in found if not is_withdrawn(message.seq, head))
+        return next(islice(kept, len(transcript.ids) - 1, None), None) == transcript.ids[-1]
+
+    def _append(self, transcript: _Transcript, stored: _Stored) -> Appended | None:
+        """Append the next batch; None if other messages came first."""
+        start = stored.messages
+        batch = transcript.batch(start)
+        end = start + len(batch)
+        try:
+            return self.append(
+                transcript.scope,
+                batch,
+                user=transcript.owner.user,
+                agent=transcript.agent,
+                key=f"ingest:{stored.seq}:{transcript.ids[end - 1]}",
+                after=transcript.ids[start - 1] if start else "",
+                extract="now" if end == len(transcript.drafts) else "never",
+            )
+        except Conflict as conflict:
+            if conflict.code != MOVED_ON:
+                raise
+            return None
+
+
+def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:
+    before = ""
+    for draft in drafts:
+        before = digest(draft.chat, session=session, before=before)
+        yield before
+
+
+def _derived(scope: UserScope, drafts: Sequence[Draft], *, epoch: int) -> str:
+    """A session's id that follows from whose transcript it is, and from all of it."""
+    *_, last = _digests(drafts, session="")
+    said = json.dumps([scope.tenant, scope.user, epoch, len(drafts), last])
+    return "ses_" + hashlib.sha256(said.encode()).hexdigest()[:32]

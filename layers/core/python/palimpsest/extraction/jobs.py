@@ -1,0 +1,116 @@
+"""Extraction as jobs: who is next of a session's ranges, what follows a step, and what a job came to.
+
+A session is extracted in order. A job covers a range; its own step takes the range's first chunk, and puts a job for
+what is left, whose parent is the first one. So every job names the message that its one step begins with.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from palimpsest.conversations.session import Head
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
+
+Range = tuple[int, int]
+
+ERASED, GONE, PARKED, STUCK = "erased", "session_gone", "parked", "stuck"
+MOST_ATTEMPTS = 7
+"""How often what was parked is tried by itself: the last time about an hour after the first."""
+OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
+"""Failures that the next chunk would meet as well; any other may be this chunk's own."""
+
+
+def root_of(job: Job) -> str:
+    return job.parent or job.id
+
+
+def following(job: Job, *, first: int, now: int) -> Job:
+    """The step after `job`, of the same chain: it begins with message `first`."""
+    text = "\x1f".join(("step", root_of(job), str(first)))
+    return replace(
+        job,
+        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
+        parent=root_of(job),
+        first=first,
+        state="pending",
+        error=None,
+        created_at=now,
+        due_at=now + OVERDUE_SECONDS,
+    )
+
+
+def again(job: Job, *, first: int, now: int) -> Job:
+    """The same work as a new job, from message `first` on: what was parked or got stuck."""
+    text = "\x1f".join(("again", root_of(job), str(job.attempt + 1)))
+    return replace(
+        job,
+        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
+        parent=None,
+        first=first,
+        attempt=job.attempt + 1,
+        state="pending",
+        error=None,
+        created_at=now,
+        due_at=now + OVERDUE_SECONDS,
+    )
+
+
+Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Where a job stands: if it is its turn `now`, its step reads `first` through `last`; `is_parked` says that these
+    were parked before, and are to be extracted as the one chunk that they were.
+    """
+
+    standing: Standing
+    first: int = 0
+    last: int = 0
+    is_parked: bool = False
+
+
+def turn_of(job: Job, *, head: Head | None, epoch: int, through: int, parked: Sequence[Range], now: int) -> Turn:
+    """Whether it is the job's turn. `epoch` is the user's, `through` and `parked` are the session's progress."""
+    if epoch != job.epoch:
+        return Turn("erased")
+    if head is None or head.is_gone(now) or job.last <= head.base:
+        return Turn("gone")
+    done = max(through, head.base)
+    if job.first == done + 1:
+        return Turn("now", job.first, job.last)
+    if job.first > done:
+        return Turn("waiting")
+    for first, last in parked:
+        if job.attempt and first == job.first and last <= job.last:
+            return Turn("now", first, last, is_parked=True)
+    return Turn("overtaken")
+
+
+def next_start(job: Job, *, done: int, through: int, parked: Sequence[Range]) -> int | None:
+    """The message that the step after this one begins with, which went through `done`; None if the range is covered."""
+    if job.attempt:
+        waiting = [first for first, last in parked if first > done and last <= job.last]
+        if waiting:
+            return min(waiting)
+    return through + 1 if through < job.last else None
+
+
+def parked_within(parked: Sequence[Range], first: int, last: int) -> tuple[Range, ...]:
+    return tuple(sorted(each for each in parked if first <= each[0] and each[1] <= last))
+
+
+def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) -> Job:
+    """The first job of a chain whose range is covered: failed if a part of it is parked, to be tried again later."""
+    if not parked_within(parked, root.first, root.last):
+        return replace(root, state="done", due_at=None, error=None)
+    due_at = now + retry_delay(root.attempt) if root.attempt + 1 < MOST_ATTEMPTS else None
+    return replace(root, state="failed", due_at=due_at, error=error or PARKED)
+
+
+def cancelled(job: Job, why: str) -> Job:
+    """The job, ended without having done what it was for."""
+    return replace(job, state="done", due_at=None, error=why)

@@ -1,0 +1,180 @@
+"""Extraction by a model: one call, at most one repair; of an answer that was cut off, what is complete is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from html import escape
+from typing import Any, get_args
+
+from palimpsest import prompts
+from palimpsest.conversations.messages import Message, text_of
+from palimpsest.conversations.window.shorten import abridged
+from palimpsest.errors import ModelOutputInvalid
+from palimpsest.extraction.answers import Answer, read_answer
+from palimpsest.extraction.chunk import Chunk, Finding, said_at
+from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.memory.records import Method, RecordType
+from palimpsest.models.ports import Completion, JsonModel, Schema, Secret, TokenCounter, Usage
+from palimpsest.text.cutting import Count
+
+METHOD: Method = "model"
+MOST_OUTPUT = 4_000  # tokens
+MOST_ROOM = 8_000  # tokens of messages a step: of more a model overlooks too much
+LEAST_ROOM = 256
+READ_SHARE = 0.8  # of the room: escapes and the messages before come on top
+CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
+
+
+def _shape() -> dict[str, Any]:
+    text, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
+    fields: dict[str, Any] = {
+        "type": {"type": "string", "enum": list(get_args(RecordType))},
+        "content": text,
+        "messages": {"type": "array", "items": {"type": "integer"}},
+        "quote": text,
+        "topic": {"type": ["string", "null"]},
+        "subject": text,
+        "keywords": texts,
+        "queries": texts,
+        "importance": {"type": "number"},
+        "confidence": {"type": "number"},
+    }
+    memories = {"type": "array", "items": _object(fields)}
+    return _object({"memories": memories})
+
+
+def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+
+
+SCHEMA = Schema("memories", _shape())
+
+
+@dataclass(frozen=True, slots=True)
+class ModelExtractor:
+    """Implements `Extractor` over a chat model. What was said is data in the user's role, escaped."""
+
+    chat: JsonModel
+    tokens: TokenCounter
+    model: str | None = None
+
+    def capacity(self, *, prompt: str | None) -> int:
+        return min(MOST_ROOM, max(LEAST_ROOM, int(self._room(prompt) * READ_SHARE)))
+
+    def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
+        instructions = _instructions(prompt)
+        text = self._data(chunk, room=self._room(prompt))
+        answer, completion, usage = self._answered(instructions, text)
+        is_through = whole or answer.is_whole
+        through, findings = (chunk.last, answer.findings) if is_through else _covered(answer, chunk)
+        dropped = {"malformed": answer.malformed, "cut_off": int(whole and not answer.is_whole)}
+        return Extraction(
+            findings=tuple(findings),
+            through=through,
+            method=METHOD,
+            dropped={reason: number for reason, number in dropped.items() if number},
+            model=completion.model,
+            prompt_hash=prompts.hash_of(*_templates(prompt)),
+            usage=usage,
+        )
+
+    def _answered(self, instructions: str, text: str) -> tuple[Answer, Completion, Usage]:
+        """The answer as read, the call that gave it, and what all calls cost. One of no use is asked for again."""
+        used = Usage(model_calls=1, tokens_in=self._count(instructions) + self._count(text))
+        try:
+            completion = self._asked(instructions, text)
+            used = completion.usage
+            return read_answer(completion.text), completion, used
+        except ModelOutputInvalid:
+            completion = self._asked(f"{instructions}\n\n{prompts.load('extraction_repair')}", text)
+        return read_answer(completion.text), completion, used + completion.usage
+
+    def _asked(self, instructions: str, text: str) -> Completion:
+        return self.chat.complete_json(
+            instructions=instructions, text=text, schema=SCHEMA, max_tokens=self._output, model=self.model
+        )
+
+    def _data(self, chunk: Chunk, *, room: int) -> str:
+        text = _data(chunk.before, chunk.messages)
+        if self._count(text) <= room:
+            return text
+        before = abridged(chunk.before, room=room // 5, count=self._count)
+        left = room - self._count(_data(before, ()))
+        return _data(before, abridged(chunk.messages, room=int(left * READ_SHARE), count=self._count))
+
+    @property
+    def _output(self) -> int:
+        return min(MOST_OUTPUT, self.chat.capacity(self.model) // 4)
+
+    def _room(self, prompt: str | None) -> int:
+        said = _instructions(prompt) + prompts.load("extraction_repair") + json.dumps(SCHEMA.body)
+        room = self.chat.capacity(self.model) - self._output - self._count(said) - CHAT_OVERHEAD
+        return max(LEAST_ROOM, room)
+
+    @property
+    def _count(self) -> Count:
+        return partial(self._counted, encoding=self.tokens.encoding_for(self.model))
+
+    def _counted(self, text: str, *, encoding: str) -> int:
+        return self.tokens.count(text, encoding)
+
+
+def _covered(answer: Answer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
+    """How far an answer reaches that was cut off, and what of it is before that.
+
+    It goes through the messages in order: behind the last one it speaks of, nothing is known, and of that one not all.
+    Raises `ModelOutputInvalid` if it speaks of none.
+    """
+    given = {message.seq for message in chunk.messages}
+    ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
+    if not ends:
+        raise ModelOutputInvalid("What was cut off can't be told.")
+    through = ends[-1] - 1 if len(ends) > 1 else ends[0]
+    return through, [finding for finding in answer.findings if max(finding.seqs) <= through]
+
+
+def _templates(prompt: str | None) -> tuple[str, str]:
+    return prompt or prompts.load("extraction"), prompts.load("extraction_rules")
+
+
+def _instructions(prompt: str | None) -> str:
+    return "\n\n".join(_templates(prompt))
+
+
+def _data(before: Sequence[Message], messages: Sequence[Message]) -> str:
+    """What was said, as data: no text in it can close its element."""
+    context = f"<context>\n{_elements(before)}\n</context>\n" if before else ""
+    return f"{context}<conversation>\n{_elements(messages)}\n</conversation>"
+
+
+def _elements(messages: Sequence[Message]) -> str:
+    return "\n".join(map(_element, messages))
+
+
+def _element(message: Message) -> str:
+    name = message.chat.get("name")
+    said_by = f' name="{escape(str(name))}"' if name else ""
+    time = said_at(message).strftime("%a %Y-%m-%d %H:%M %z").removesuffix(" +0000")
+    text = escape(text_of(message.chat), quote=False)
+    return f'<message number="{message.seq}" speaker="{message.role}"{said_by} time="{time}">{text}</message>'
+
+
+class Extractors:
+    """Implements `Extractor` by choosing one. A model that fails is a failure: nothing else answers in its place."""
+
+    def __init__(self, *, key: Secret, model: Extractor, offline: Extractor) -> None:
+        self._key = key
+        self._model = model
+        self._offline = offline
+
+    def capacity(self, *, prompt: str | None) -> int:
+        return self._chosen().capacity(prompt=prompt)
+
+    def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
+        return self._chosen().extract(chunk, prompt=prompt, whole=whole)
+
+    def _chosen(self) -> Extractor:
+        return self._model if (self._key.value() or "").strip() else self._offline

@@ -1,0 +1,193 @@
+"""One step of the extract worker: read the next chunk, one model call, check what was found, one commit."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+
+from palimpsest.extraction.checks import Owner, checked
+from palimpsest.extraction.chunk import Chunk, Finding, fitting
+from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, session_of, user_of
+from palimpsest.extraction.failures import RetryExtraction
+from palimpsest.extraction.jobs import Turn
+from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.extraction.statements import most_important, statement_of
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.ports import MOST_ACTIONS, ChunkLine, MemoryCommit
+from palimpsest.memory.records import Source
+from palimpsest.memory.remember import Prepared, Remember
+from palimpsest.memory.statements import Statement
+from palimpsest.models.catalogue import cost
+from palimpsest.models.ports import Usage
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, UserScope
+
+MOST_FINDINGS = 25
+"""Of one chunk. If they are too many for the transaction, the chunk ends earlier."""
+ACTIONS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
+STEP_ACTIONS = 4  # line, progress, next job, ended job
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """What a step found: in which messages, how, what of it held, and how much was dropped, by reason."""
+
+    turn: Turn
+    chunk: Chunk
+    extraction: Extraction
+    findings: tuple[Finding, ...]
+    dropped: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractChunk:
+    steps: Steps
+    remember: Remember
+    extractor: Extractor
+    request: RequestExtraction
+    retry: RetryExtraction
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the step of the job that the notice names. Safe to repeat: a job that has ended, whose step was done, or
+        whose turn it is not yet costs no model call.
+
+        Raises `ModelFailed` (try again later), `Unavailable`.
+        """
+        job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None:
+            return
+        if job.state == "failed":  # redriven: what was parked is tried again
+            self.retry(job)
+            return
+        if job.state != "done" and not self._step(job):
+            self(notice)  # its turn came while it was looked at
+            return
+        self.request.due(session_of(job))
+
+    def _step(self, job: Job) -> bool:
+        at = self.steps.look(job)
+        if at.turn.standing != "now":
+            return until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
+        self.steps.jobs.start(job)
+        found = self._found(job, at)
+        until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
+        return True
+
+    def _pass_by(self, job: Job) -> bool:
+        at = self.steps.look(job)
+        if at.turn.standing == "now":
+            return False
+        self.steps.pass_by(job, at)
+        return True
+
+    def _found(self, job: Job, at: Looked) -> _Found:
+        prompt = extraction_prompt(at.settings)
+        chunk = self.steps.chunk(job, at, room=self.extractor.capacity(prompt=prompt))
+        if not chunk.messages:
+            return _Found(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
+        extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
+        return _held(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
+
+    def _commit(self, job: Job, found: _Found) -> None:
+        """Commit if it is still this job's turn; else the work is void, and somebody else was first."""
+        at = self.steps.look(job)
+        if at.turn != found.turn:
+            self.steps.pass_by(job, at)
+            return
+        prepared, found = self._prepared(job, at, found)
+        line = _line(job.session, found, prepared)
+        self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
+
+    def _prepared(self, job: Job, at: Looked, found: _Found) -> tuple[Prepared, _Found]:
+        """What remembering would do, and what was found: less of it, if it is too much for one transaction."""
+        prepared, forgotten = self._told(user_of(job), _statements(job, at, found))
+        excess = prepared.commit.actions + STEP_ACTIONS - MOST_ACTIONS
+        if excess > 0:
+            fewer = len(found.findings) + -excess // ACTIONS_EACH
+            less = _held(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
+            return self._prepared(job, at, less)
+        dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
+        return prepared, _Found(found.turn, found.chunk, found.extraction, found.findings, dropped)
+
+    def _told(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
+        """What remembering the statements would do, without those that were removed; and how many those are."""
+        if not statements:
+            return Prepared((), MemoryCommit(epoch=0)), 0
+        prepared = self.remember.prepared(scope, statements)
+        new = [one.record.id for one in prepared.made if one.outcome != "unchanged"]
+        marks = self.remember.memories.removed(scope, new) if new else {}
+        kept = [
+            statement
+            for statement, one in zip(statements, prepared.made, strict=True)
+            if one.record.id not in marks or not _is_from(statement.source, marks[one.record.id].sources)
+        ]
+        if len(kept) == len(statements):
+            return prepared, 0
+        return self._told(scope, kept)[0], len(statements) - len(kept)
+
+
+def _owner(job: Job) -> Owner:
+    return Owner(tenant=job.tenant, user=job.user or "", session=job.session)
+
+
+def _held(turn: Turn, chunk: Chunk, extraction: Extraction, *, owner: Owner, most: int) -> _Found:
+    """What holds of an extraction, at most `most` findings: the chunk ends where there are more. What was parked is
+    never divided: of too many findings the most important stay.
+    """
+    reach = chunk.until(min(chunk.last, max(chunk.messages[0].seq, extraction.through)))
+    kept = checked(extraction.findings, reach, owner=owner)
+    end = reach.last if turn.is_parked else fitting(kept.findings, most=most, last=reach.last)
+    if end < reach.last:
+        reach = reach.until(end)
+        within = [finding for finding in extraction.findings if max(finding.seqs) <= end]
+        kept = checked(within, reach, owner=owner)
+    findings = most_important(kept.findings, most=most)
+    dropped = Counter(extraction.dropped) + Counter(kept.dropped)
+    dropped["over_limit"] += len(kept.findings) - len(findings)
+    return _Found(turn, reach, extraction, findings, dict(+dropped))
+
+
+def _statements(job: Job, at: Looked, found: _Found) -> list[Statement]:
+    messages = {message.seq: message for message in found.chunk.messages}
+    return [
+        statement_of(
+            finding,
+            messages,
+            session=job.session,
+            agent=at.head.agent if at.head else None,
+            method=found.extraction.method,
+            prompt_hash=found.extraction.prompt_hash,
+        )
+        for finding in found.findings
+    ]
+
+
+def _is_from(source: Source, removed: Sequence[Source]) -> bool:
+    """Whether a statement rests on messages that something removed rested on."""
+    return any(source.session == other.session and set(source.seqs) & set(other.seqs) for other in removed)
+
+
+def _line(session: str, found: _Found, prepared: Prepared) -> ChunkLine:
+    chunk = found.chunk
+    nothing = {m.seq: found.extraction.skipped[m.seq] for m in chunk.messages if m.seq in found.extraction.skipped}
+    return ChunkLine(
+        session=session,
+        first=chunk.first,
+        last=chunk.last,
+        extracted=len(chunk.messages) - len(nothing),
+        skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
+        dropped=found.dropped,
+        records=tuple(dict.fromkeys(one.record.id for one in prepared.made)),
+        usage=_usage(found.extraction.model, found.extraction.usage),
+    )
+
+
+def _usage(model: str | None, usage: Usage) -> dict[str, int]:
+    """Calls and tokens, and their cost in billionths of a dollar where the model's price is known."""
+    if not usage.model_calls:
+        return {}
+    price = cost(model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out)
+    return {**asdict(usage), **({} if price is None else {"cost_nano_usd": price})}

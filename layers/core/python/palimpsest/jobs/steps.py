@@ -1,0 +1,101 @@
+"""What the steps of a job without a range share: each is taken up, hands over what is left, or ends the whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import ERASED, Job, following, root_of
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.restart import MendUserJob
+from palimpsest.scope import Scope
+
+STEP = timedelta(seconds=50)
+"""After this long a step hands over to the next: the function has 90 s."""
+Page = Callable[[Job, str | None], tuple[int, str | None] | None]
+"""Forgets what the page behind a cursor holds: how many those were, and where the next page begins (None: nowhere).
+None for both where the user was erased meanwhile.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class UserSteps:
+    """Safe to repeat, each of them. Every call raises `Unavailable`."""
+
+    jobs: Jobs
+    mend: MendUserJob
+    clock: Clock
+
+    @property
+    def deadline(self) -> datetime:
+        """When a step that begins now hands over."""
+        return self.clock.now() + STEP
+
+    def taken_up(self, notice: JobNotice) -> Job | None:
+        """The job whose step is to be done now; None if it is over, was handed over, or begins again as another."""
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.state == "done":
+            return None
+        if job.state == "failed":  # redriven
+            self.mend(job)
+            return None
+        if self._is_handed_over(job):
+            self._rest(job)
+            return None
+        self.jobs.start(job)
+        return job
+
+    def forget(self, notice: JobNotice, page: Page) -> None:
+        """One step through a list: page after page until the deadline, with `forgotten` as the result."""
+        job = self.taken_up(notice)
+        if job is None:
+            return
+        forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
+        until = self.deadline
+        while self.clock.now() < until:
+            done = page(job, after)
+            if done is None:
+                self.end(job, {"forgotten": forgotten}, error=ERASED)
+                return
+            gone, after = done
+            forgotten += gone
+            if after is None:
+                self.end(job, {"forgotten": forgotten})
+                return
+        self.go_on(job, {"after": after, "forgotten": forgotten})
+
+    def _is_handed_over(self, job: Job) -> bool:
+        return self.jobs.get(Scope(job.tenant), following(job, told={}, now=0).id) is not None
+
+    def go_on(self, job: Job, place: Mapping[str, Any], *, result: Mapping[str, int] | None = None) -> None:
+        """The next step goes on there. `result` is what the job that was asked for has come to so far."""
+        with suppress(CommitLost):  # the other delivery of the same message was faster
+            self.jobs.put(following(job, told={**job.told, **place}, now=seconds(self.clock.now())))
+        if result is not None:
+            self._tell(job, result)
+        self._rest(job if result is None else replace(job, result=result))
+
+    def _tell(self, job: Job, result: Mapping[str, int]) -> None:
+        root = None if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
+        if root is not None:
+            with suppress(CommitLost):  # a later step has ended it
+                self.jobs.finish(replace(root, state="running", due_at=None, error=None, result=result))
+
+    def _rest(self, job: Job) -> None:
+        """The next step has the rest. The job that was asked for runs on until the last one ends it."""
+        with suppress(CommitLost):
+            self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
+
+    def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:
+        """First the job that was asked for, then the step: a step that is left over finds that out and ends."""
+        root = job if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
+        for one in (root, job):
+            if one is not None:
+                done = replace(one, state="done", due_at=None, error=error, result=result)
+                with suppress(CommitLost):  # the other delivery of the same message was faster
+                    self.jobs.finish(done)

@@ -1,0 +1,63 @@
+"""Memories as callers see them: records with their places in the chains of their topics, one or a page of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from palimpsest.memory.manage import ManageMemories, Where
+from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.records import Record, Version, versions
+from palimpsest.scope import UserScope
+
+READERS = 8
+PAGES_PER_LIST = 5
+
+
+@dataclass(frozen=True, slots=True)
+class ShowMemories:
+    memories: Memories
+    manage: ManageMemories
+
+    def listed(
+        self, scope: UserScope, *, where: Where, limit: int, after: str | None, newest_first: bool
+    ) -> tuple[tuple[Version, ...], str | None]:
+        """A page of current memories, and where the next begins. A page may be short while the filter leaves things
+        out.
+        """
+        found: list[Record] = []
+        for _ in range(PAGES_PER_LIST):
+            page, after = self.manage.listed(
+                scope, where=where, limit=limit - len(found), after=after, newest_first=newest_first
+            )
+            found += page
+            if after is None or len(found) >= limit:
+                break
+        return self(scope, found), after
+
+    def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
+        """At most 100 records, each with its place, in their order. Chains are read at the same time, each once."""
+        topics = sorted({record.topic_key for record in records if record.topic_key is not None})
+        if not topics:
+            return tuple(map(Version, records))
+        pointers = self.memories.pointers(scope, topics)
+
+        def chain(topic: str) -> tuple[Version, ...]:
+            return _chain(pointers.get(topic), self.memories.versions(scope, topic))
+
+        with ThreadPoolExecutor(max_workers=min(READERS, len(topics))) as readers:
+            chains = dict(zip(topics, readers.map(chain, topics), strict=True))
+        return tuple(_place(record, chains) for record in records)
+
+
+def _chain(pointer: Pointer | None, said: Sequence[Record]) -> tuple[Version, ...]:
+    if pointer is None:
+        return ()
+    return versions(said, current=pointer.record, retracted=None if pointer.record else pointer.order[0])
+
+
+def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:
+    """The record's place: the last one, where it held more than once. One that went while it was read has none."""
+    chain = chains.get(record.topic_key or "", ())
+    return next((version for version in reversed(chain) if version.record.id == record.id), Version(record))

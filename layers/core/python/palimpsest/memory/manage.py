@@ -1,0 +1,229 @@
+"""Read, list, change, revert and remove what is remembered of a user."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.errors import Conflict, NotFound
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.records import Record, RecordType, Version, versions
+from palimpsest.memory.remember import lifetime_of
+from palimpsest.memory.removal.topic import removing
+from palimpsest.memory.statements import confirmed, edited, topic_of_edits
+from palimpsest.retry import until_committed
+from palimpsest.scope import UserScope
+from palimpsest.tenants.ports import Tenants
+
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Where:
+    """What a list or a forgetting is limited to; an empty field limits nothing. Times are epoch milliseconds."""
+
+    types: frozenset[RecordType] = frozenset()
+    min_importance: float | None = None
+    created_after: int | None = None
+    created_before: int | None = None
+    subject: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    metadata: Mapping[str, Any] | None = None
+
+    def matches(self, record: Record) -> bool:
+        return (
+            (not self.types or record.type in self.types)
+            and (self.min_importance is None or record.importance >= self.min_importance)
+            and (self.created_after is None or record.created_at >= self.created_after)
+            and (self.created_before is None or record.created_at <= self.created_before)
+            and self.subject in (None, record.subject)
+            and self.session in (None, record.source.session)
+            and self.agent in (None, record.agent)
+            and all(record.metadata.get(name) == value for name, value in (self.metadata or {}).items())
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Fields of a record to set; None leaves a field as it is."""
+
+    content: str | None = None
+    importance: float | None = None
+    subject: str | None = None
+    metadata: Mapping[str, Any] | None = None
+    keywords: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A record as it is stored, with all that its topic holds."""
+
+    record: Record
+    chain: tuple[Version, ...]
+    pointer: Pointer | None = None
+    said: tuple[Record, ...] = ()
+
+    @property
+    def version(self) -> Version:
+        """The record's place in the chain: the last one, where it held more than once."""
+        return [version for version in self.chain if version.record.id == self.record.id][-1]
+
+    @property
+    def newest(self) -> Record:
+        """What the whole topic's life depends on: its versions expire together."""
+        return self.chain[-1].record
+
+
+@dataclass(frozen=True, slots=True)
+class ManageMemories:
+    memories: Memories
+    tenants: Tenants
+    clock: Clock
+
+    def read(self, scope: UserScope, record_id: str) -> Version:
+        """The record with its place in the chain of its topic. Raises `NotFound` (`memory_not_found`)."""
+        return self._found(scope, record_id).version
+
+    def history(self, scope: UserScope, record_id: str) -> tuple[Version, ...]:
+        """Every version of the record's topic, newest first; a record without a topic is its only version."""
+        return tuple(reversed(self._found(scope, record_id).chain))
+
+    def _found(self, scope: UserScope, record_id: str) -> _Found:
+        records = self.memories.records(scope, [record_id])
+        if not records:
+            raise _no_memory()
+        found = self._with_topic(scope, records[0])
+        if not self._is_alive(found.newest):
+            raise _no_memory()
+        return found
+
+    def _with_topic(self, scope: UserScope, record: Record) -> _Found:
+        if record.topic_key is None:
+            return _Found(record, (Version(record),))
+        pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
+        said = self.memories.versions(scope, record.topic_key)
+        if pointer is None or record.id not in {one.id for one in said}:
+            raise _no_memory()  # it went while it was being read
+        retracted = None if pointer.record else pointer.order[0]
+        return _Found(record, versions(said, current=pointer.record, retracted=retracted), pointer, said)
+
+    def listed(
+        self, scope: UserScope, *, where: Where, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> tuple[tuple[Record, ...], str | None]:
+        """A page of current records by creation, and where the next begins. A page may be short while filters apply."""
+        page = self.memories.listed(scope, types=where.types, limit=limit, after=after, newest_first=newest_first)
+        return self._current(scope, [record for record in page.records if where.matches(record)]), page.after
+
+    def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
+        topics = sorted({record.topic_key for record in records if record.topic_key})
+        pointers = self.memories.pointers(scope, topics) if topics else {}
+        current = {pointer.record for pointer in pointers.values()}
+        return tuple(r for r in records if self._is_alive(r) and (r.topic_key is None or r.id in current))
+
+    def _is_alive(self, record: Record) -> bool:
+        return record.expires_at is None or record.expires_at > seconds(self.clock.now())
+
+    def counts(self, scope: UserScope) -> Mapping[RecordType, int]:
+        """Current records by type."""
+        counts: Counter[RecordType] = Counter({"fact": 0, "event": 0, "instruction": 0, "task": 0})
+        for record in self._all(scope, Where()):
+            counts[record.type] += 1
+        return counts
+
+    def _all(self, scope: UserScope, where: Where) -> Iterator[Record]:
+        after = None
+        while True:
+            page, after = self.listed(scope, where=where, limit=PAGE, after=after)
+            yield from page
+            if after is None:
+                return
+
+    def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+        """Change a current record. New content supersedes: the record that results has another id.
+
+        Raises `NotFound`, `Conflict` (`not_current`).
+        """
+        return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
+
+    def _patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+        epoch = self.memories.user(scope).epoch
+        found = self._found(scope, record_id)
+        if not found.version.is_current:
+            raise Conflict("Only the current version can be changed.", code="not_current")
+        said = {name: value for name, value in asdict(change).items() if value is not None}
+        content = said.pop("content", found.record.content)
+        if content != found.record.content:
+            return self._supersede(scope, epoch, found, content, said)
+        record = self._written(scope, replace(found.record, **said, index_state="pending"))
+        self.memories.commit(scope, MemoryCommit(epoch=epoch, changed=(record,)))
+        return replace(record, version=record.version + 1)
+
+    def revert(self, scope: UserScope, record_id: str) -> Record:
+        """Make what this version says current again, as a new version. Raises `NotFound`, `Conflict` (`is_current`)."""
+        return until_committed(lambda: self._revert(scope, record_id), clock=self.clock)
+
+    def _revert(self, scope: UserScope, record_id: str) -> Record:
+        epoch = self.memories.user(scope).epoch
+        found = self._found(scope, record_id)
+        if found.version.is_current:
+            raise Conflict("This version is current already.", code="is_current")
+        return self._supersede(scope, epoch, found, found.record.content, {})
+
+    def _supersede(self, scope: UserScope, epoch: int, found: _Found, content: str, said: Mapping[str, Any]) -> Record:
+        """The record's topic with a new current version. What had no topic is put into the one that it founds.
+
+        The new version holds from now, or from just after what was said under a server's clock that is ahead.
+        """
+        topic = topic_of_edits(found.record)
+        pointer = found.pointer or self.memories.pointers(scope, [topic]).get(topic)
+        order = max(pointer.order, found.record.order) if pointer else found.record.order
+        arrival = max(milliseconds(self.clock.now()), order[0] + 1)
+        older, newer = edited(found.record, tenant=scope.tenant, user=scope.user, content=content, now=arrival)
+        newer = self._written(scope, replace(newer, **said))
+        moved = replace(pointer or Pointer(topic, None, order), record=newer.id, order=newer.order)
+        displaced = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        changed = {record.id: replace(record, index_state="pending") for record in displaced}
+        if found.pointer is None:
+            changed[older.id] = replace(older, index_state="pending")
+        commit = MemoryCommit(
+            epoch=epoch,
+            new=(newer,),
+            changed=tuple(changed.values()),
+            said=(older,) if found.pointer is None else (),
+            pointers=(moved,),
+        )
+        self.memories.commit(scope, commit)
+        return newer
+
+    def _written(self, scope: UserScope, record: Record) -> Record:
+        """The record as written now: it lives on from here."""
+        now = milliseconds(self.clock.now())
+        return confirmed(record, now=now, lifetime=lifetime_of(self.tenants, scope))
+
+    def delete(self, scope: UserScope, record_id: str) -> None:
+        """Remove a record, for good. Removing the current version retracts its topic: no older one comes back.
+
+        Raises `NotFound`.
+        """
+        until_committed(lambda: self._delete(scope, record_id), clock=self.clock)
+
+    def _delete(self, scope: UserScope, record_id: str) -> None:
+        epoch = self.memories.user(scope).epoch
+        found = self._found(scope, record_id)
+        pointer, places = found.pointer, [said for said in found.said if said.id == record_id] or [found.record]
+        if pointer is not None and found.version.is_current:
+            pointer = replace(pointer, record=None)
+        for commit in removing(places, pointer, epoch=epoch):
+            self.memories.commit(scope, commit)
+
+    def matching(self, scope: UserScope, where: Where) -> tuple[str, ...]:
+        """The ids of every current record that a forgetting would remove."""
+        return tuple(record.id for record in self._all(scope, where))
+
+
+def _no_memory() -> NotFound:
+    return NotFound("There is no such memory.", code="memory_not_found")

@@ -1,0 +1,226 @@
+"""Take statements into a user's memory, in one transaction that is decided anew when another writer was first."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.memory.ports import MOST_ACTIONS, Memories, MemoryCommit, Pointer
+from palimpsest.memory.records import Record
+from palimpsest.memory.records import topic_key as normalized_key
+from palimpsest.memory.statements import (
+    DAY,
+    Known,
+    Near,
+    Remembered,
+    Statement,
+    Topic,
+    confirmed,
+    drafted,
+    is_of_one_message,
+    is_same,
+    placed,
+    said_also,
+    taken_in,
+    topic_since,
+)
+from palimpsest.retry import until_committed
+from palimpsest.scope import UserScope
+from palimpsest.tenants.ports import Tenants
+
+MAX_STATEMENTS = 30
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """What remembering would do: an outcome for each statement, and the commit that does it.
+
+    A statement takes at most four actions of it: record, place in its topic, pointer, and the record that it displaces.
+    """
+
+    made: tuple[Remembered, ...]
+    commit: MemoryCommit
+
+    @property
+    def changes_anything(self) -> bool:
+        return bool(self.commit.new or self.commit.changed or self.commit.said)
+
+
+def lifetime_of(tenants: Tenants, scope: UserScope) -> int | None:
+    """Seconds that a fact, event or instruction is kept after it was last written or confirmed; None = for ever."""
+    days = tenants.settings(scope.owner).memory_days
+    return None if days is None else days * DAY
+
+
+@dataclass(frozen=True, slots=True)
+class Remember:
+    memories: Memories
+    tenants: Tenants
+    clock: Clock
+    near: Near = is_same
+
+    def __call__(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Remembered, ...]:
+        """Remember 1..30 statements; an outcome for each, in order. Raises `Unavailable`.
+
+        Those that are too many for one transaction are remembered in several, one after the other.
+        """
+        made: list[Remembered] = []
+        while len(made) < len(statements):
+            made += until_committed(partial(self._attempt, scope, statements[len(made) :]), clock=self.clock)
+        return tuple(made)
+
+    def _attempt(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Remembered, ...]:
+        """Remember the statements, or as many of the first as one transaction holds."""
+        prepared = self.prepared(scope, statements)
+        if prepared.commit.actions > MOST_ACTIONS:
+            return self._attempt(scope, statements[: len(statements) // 2])
+        if prepared.changes_anything:
+            self.memories.commit(scope, prepared.commit)
+        return prepared.made
+
+    def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:
+        """Read what the statements meet and decide; nothing is written. The commit is lost if anything has changed."""
+        epoch = self.memories.user(scope).epoch
+        lifetime = lifetime_of(self.tenants, scope)
+        now = milliseconds(self.clock.now())
+        topics = sorted(
+            {key for statement in statements if statement.topic and (key := normalized_key(statement.topic))}
+        )
+        pointers = self._pointers(scope, topics)
+        drafts: Sequence[Record] = _drafts(scope, statements, pointers, now=now, lifetime=lifetime)
+        known, drafts, pointers = self._known(scope, statements, drafts, pointers)
+        there = dict(known.records)
+        before = dict(known.topics)
+        made = taken_in(drafts, known, near=self.near)
+        commit = MemoryCommit(
+            epoch=epoch,
+            new=tuple(known.new),
+            changed=_changed(made, drafts, there, known.topics, now=now, lifetime=lifetime),
+            said=tuple(known.said),
+            pointers=tuple(_moved(before, known.topics, pointers)),
+        )
+        return Prepared(made, commit)
+
+    def _pointers(self, scope: UserScope, topics: Sequence[str]) -> Mapping[str, Pointer]:
+        return self.memories.pointers(scope, topics) if topics else {}
+
+    def _known(
+        self,
+        scope: UserScope,
+        statements: Sequence[Statement],
+        drafts: Sequence[Record],
+        pointers: Mapping[str, Pointer],
+    ) -> tuple[Known, Sequence[Record], Mapping[str, Pointer]]:
+        """What the drafts meet, and the drafts again, with the pointers: some join a topic that was made by an edit."""
+        found = self._records(scope, drafts, pointers)
+        joined = [
+            topic_since(draft, found.get(draft.id), is_said_now=statement.valid_from is None)
+            for statement, draft in zip(statements, drafts, strict=True)
+        ]
+        if more := sorted({topic for topic in joined if topic is not None}):
+            pointers = {**pointers, **self._pointers(scope, more)}
+            drafts = [
+                draft if topic is None else _joining(scope, statement, draft, pointers[topic])
+                for statement, draft, topic in zip(statements, drafts, joined, strict=True)
+            ]
+            found = self._records(scope, drafts, pointers)
+        topics = {key: self._topic(scope, pointer, drafts, found) for key, pointer in pointers.items()}
+        return Known(records=found, topics=topics), drafts, pointers
+
+    def _records(
+        self, scope: UserScope, drafts: Sequence[Record], pointers: Mapping[str, Pointer]
+    ) -> dict[str, Record]:
+        ids = {draft.id for draft in drafts}
+        current = {pointer.record for pointer in pointers.values() if pointer.record is not None}
+        return {record.id: record for record in self.memories.records(scope, sorted(ids | current))}
+
+    def _topic(
+        self, scope: UserScope, pointer: Pointer, drafts: Sequence[Record], found: Mapping[str, Record]
+    ) -> Topic:
+        """The topic as the pointer has it; its whole chain is read only if a statement belongs behind its end."""
+        current = found.get(pointer.record or "")
+        topic = Topic(current, pointer.order, ((pointer.order, current),) if current else ())
+        mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
+        new = [d for d in mine if not (d.id in found and is_of_one_message(d, found[d.id]))]
+        if not any(topic.is_behind(draft.order) for draft in new):
+            return topic
+        chain = self.memories.versions(scope, pointer.topic_key)
+        return replace(topic, said=tuple((record.order, record) for record in chain))
+
+
+def _joining(scope: UserScope, statement: Statement, draft: Record, pointer: Pointer) -> Record:
+    arrival = max(draft.valid_from, pointer.order[0] + 1)
+    valid_from = arrival if statement.valid_from is None else draft.valid_from
+    return placed(draft, tenant=scope.tenant, user=scope.user, topic=pointer.topic_key, valid_from=valid_from)
+
+
+def _drafts(
+    scope: UserScope,
+    statements: Sequence[Statement],
+    pointers: Mapping[str, Pointer],
+    *,
+    now: int,
+    lifetime: int | None,
+) -> list[Record]:
+    """The records that the statements would be.
+
+    One without a time of its own holds from its arrival, which is after whatever its topic holds: also if that was said
+    in the same millisecond, or under a server's clock that is a little ahead.
+    """
+    latest = {key: pointer.order[0] for key, pointer in pointers.items()}
+    drafts = []
+    for rank, statement in enumerate(statements):
+        key = normalized_key(statement.topic or "") or ""
+        moment = now if statement.valid_from is not None else max(now, latest.get(key, 0) + 1)
+        draft = drafted(statement, tenant=scope.tenant, user=scope.user, now=moment, lifetime=lifetime, rank=rank)
+        if draft.topic_key is not None:
+            latest[key] = max(latest.get(key, 0), draft.valid_from)
+        drafts.append(draft)
+    return drafts
+
+
+def _changed(
+    made: Sequence[Remembered],
+    drafts: Sequence[Record],
+    there: Mapping[str, Record],
+    topics: Mapping[str, Topic],
+    *,
+    now: int,
+    lifetime: int | None,
+) -> tuple[Record, ...]:
+    """Records that were there and change: said again they live on; current no more, or again, the index must hear."""
+    changed: dict[str, Record] = {}
+    for one, draft in zip(made, drafts, strict=True):
+        record = there.get(one.record.id)
+        if record is not None and _is_current(record, topics):
+            again = said_also(changed.get(record.id, record), draft)
+            again = confirmed(again, now=now, lifetime=lifetime)
+            if one.outcome != "unchanged":
+                again = replace(again, index_state="pending")
+            if again != record:
+                changed[record.id] = again
+    for one in made:
+        if one.displaced is not None and one.displaced.id in there:
+            changed[one.displaced.id] = replace(there[one.displaced.id], index_state="pending")
+    return tuple(changed.values())
+
+
+def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
+    if record.topic_key is None:
+        return True
+    current = topics.get(record.topic_key, Topic()).current
+    return current is not None and current.id == record.id
+
+
+def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]) -> list[Pointer]:
+    """The pointers of every topic that was spoken of, at the versions they were read at: so no two writers miss each
+    other, whether or not the current record is another one now.
+    """
+    moved = []
+    for key, topic in after.items():
+        if topic != before.get(key) and topic.order is not None:
+            version = pointers[key].version if key in pointers else 0
+            moved.append(Pointer(key, topic.current.id if topic.current else None, topic.order, version))
+    return moved

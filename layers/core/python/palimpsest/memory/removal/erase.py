@@ -1,0 +1,148 @@
+"""What an erasure has reached in each store, as its job tells it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Self
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.manage import bury
+from palimpsest.conversations.ports import Sessions
+from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.ports import Memories
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope, UserScope
+
+BACKUP_DAYS = 35
+"""How far back a table can be restored (DynamoDB's point-in-time recovery): what was erased is in no backup after."""
+
+Stage = Literal["sessions", "memories", "late_sessions", "over"]
+_NEXT: dict[Stage, Stage] = {"sessions": "memories", "memories": "late_sessions", "late_sessions": "over"}
+
+
+@dataclass(frozen=True, slots=True)
+class Erased:
+    """How far a job has come: the store it is in, where it goes on there, and what went so far.
+
+    Sessions are looked for twice: their list follows the table a moment later.
+    """
+
+    stage: Stage = "sessions"
+    after: str | None = None
+    sessions: int = 0
+    memories: int = 0
+
+    @classmethod
+    def read(cls, told: Mapping[str, Any]) -> Self:
+        names = ("stage", "after", "sessions", "memories")
+        return cls(**{name: told[name] for name in names if name in told})
+
+    def told(self) -> dict[str, Any]:
+        return {"stage": self.stage, "after": self.after, "sessions": self.sessions, "memories": self.memories}
+
+    def moved_on(self) -> Self:
+        """The next store, from its beginning."""
+        return replace(self, stage=_NEXT[self.stage], after=None)
+
+    @property
+    def result(self) -> dict[str, int]:
+        """A store is named as soon as it is reached."""
+        reached = {"sessions": self.sessions}
+        return reached if self.stage == "sessions" else {**reached, "memories": self.memories}
+
+
+def receipt(job: Job) -> dict[str, dict[str, Any]]:
+    """What is gone and what is still to go, store by store. `until` is in epoch seconds.
+
+    The index follows the tables by their streams, and answers nothing that they do not have. Jobs hold ids and counts.
+    """
+    has_sessions, has_all = "memories" in job.result or job.state == "done", job.state == "done"
+    return {
+        "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
+        "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
+        "index": {"state": "follows"},
+        "jobs": {"state": "expires", "until": job.created_at + RETENTION_SECONDS},
+        "backups": {"state": "expires", "until": job.created_at + BACKUP_DAYS * 24 * 3600},
+    }
+
+
+def _state(*, is_done: bool) -> str:
+    return "done" if is_done else "pending"
+
+
+SESSIONS_AT_ONCE = 10
+ITEMS_AT_ONCE = 500  # of long-term memory
+
+
+@dataclass(frozen=True, slots=True)
+class Erase:
+    memories: Memories
+    clock: Clock
+
+    def __call__(self, scope: UserScope) -> str:
+        """Begin the user's next epoch; the id of the job that removes what was before it. Raises `Unavailable`."""
+        return until_committed(lambda: self._attempt(scope), clock=self.clock)
+
+    def _attempt(self, scope: UserScope) -> str:
+        epoch = self.memories.user(scope).epoch
+        job = on_user(scope, kind="erase", epoch=epoch + 1, told={}, now=seconds(self.clock.now()))
+        self.memories.erase(scope, epoch=epoch, job=job)
+        return job.id
+
+
+@dataclass(frozen=True, slots=True)
+class ErasePages:
+    """The job's epoch is the one that the user began with it: whatever is of an earlier one goes, whoever wrote it."""
+
+    sessions: Sessions
+    memories: Memories
+    steps: UserSteps
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. Safe to repeat: then it may count less, and leaves no less. Raises `Unavailable`."""
+        job = self.steps.taken_up(notice)
+        if job is None:
+            return
+        scope, erased = Scope(job.tenant).user(job.user or ""), Erased.read(job.told)
+        until = self.steps.deadline
+        while self.clock.now() < until:
+            erased = self._page(scope, job, erased)
+            if erased.stage == "over":
+                self.steps.end(job, erased.result)
+                return
+        self.steps.go_on(job, erased.told(), result=erased.result)
+
+    def _page(self, scope: UserScope, job: Job, erased: Erased) -> Erased:
+        if erased.stage != "memories":
+            return self._some_sessions(scope, job, erased)
+        gone = self.memories.wipe(scope, below_epoch=job.epoch, limit=ITEMS_AT_ONCE)
+        return replace(erased, memories=erased.memories + gone) if gone else erased.moved_on()
+
+    def _some_sessions(self, scope: UserScope, job: Job, erased: Erased) -> Erased:
+        page = self.sessions.listed(
+            scope.owner, user=scope.user, limit=SESSIONS_AT_ONCE, after=erased.after, newest_first=False
+        )
+        gone = sum(self._remove(scope.owner.session(name), job) for name in page.sessions)
+        erased = replace(erased, sessions=erased.sessions + gone, after=page.after)
+        return erased if page.after is not None else erased.moved_on()
+
+    def _remove(self, scope: SessionScope, job: Job) -> bool:
+        """Delete a session of an earlier epoch, and what is left of one; whether anything was there."""
+        buried = until_committed(lambda: self._bury(scope, job), clock=self.clock)
+        head = self.sessions.open(scope).head
+        if head is None:
+            return False
+        last = head.seq if head.status == "deleted" else head.base
+        removed = self.sessions.remove(scope, first=0, last=last, whole=True)
+        return buried or removed > 0
+
+    def _bury(self, scope: SessionScope, job: Job) -> bool:
+        head = self.sessions.open(scope).head
+        if head is None or head.status == "deleted" or head.user != job.user or head.epoch >= job.epoch:
+            return False
+        bury(self.sessions, scope, head, now=self.clock.now())
+        return True

@@ -1,0 +1,125 @@
+"""Forget what matches a filter: a job removes each memory with all its versions, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job, on_user
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.manage import Where
+from palimpsest.memory.ports import MOST_ACTIONS, Memories, MemoryCommit, Pointer
+from palimpsest.memory.records import Record
+from palimpsest.memory.removal.limits import Limits
+from palimpsest.memory.removal.topic import MOST_PLACES, batches, by_record, surplus
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, UserScope
+
+PAGE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    memories: Memories
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, scope: UserScope, where: Where) -> str:
+        """Begin to forget what matches now; the job's id. What is saved from now on stays. Raises `Unavailable`."""
+        now = self.clock.now()
+        at = milliseconds(now)
+        limits = Limits.of(
+            scope,
+            types=where.types,
+            min_importance=where.min_importance,
+            created_after=where.created_after,
+            created_before=at if where.created_before is None else min(at, where.created_before),
+            session=where.session,
+            agent=where.agent,
+            subject=where.subject,
+            metadata=where.metadata or {},
+        )
+        epoch = self.memories.user(scope).epoch
+        told = limits.told()
+        job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {told}", told=told, now=seconds(now))
+        with suppress(CommitLost):  # the same, asked for twice at once
+            self.jobs.put(job)
+        return job.id
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPages:
+    memories: Memories
+    steps: UserSteps
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. Safe to repeat. Raises `Unavailable`."""
+        self.steps.forget(notice, self._page)
+
+    def _page(self, job: Job, after: str | None) -> tuple[int, str | None] | None:
+        scope = Scope(job.tenant).user(job.user or "")
+        if self.memories.user(scope).epoch != job.epoch:
+            return None
+        limits = Limits.read(scope, job.told)
+        page = self.memories.listed(scope, types=limits.types, limit=PAGE, after=after)
+        matching = [record.id for record in page.records if limits.matches(record)]
+        return self._forget(scope, job, matching), page.after
+
+    def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
+        """Remove those of the memories that are still current; how many were."""
+        if not ids:
+            return 0
+        found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
+        if found is not None:
+            return found
+        half = len(ids) // 2
+        return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
+
+    def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
+        """Remove them in one transaction; None if they are too many for one. One topic alone may take several."""
+        if self.memories.user(scope).epoch != job.epoch:
+            return 0
+        records = self.memories.records(scope, ids)
+        topics = [record.topic_key for record in records if record.topic_key is not None]
+        pointers = self.memories.pointers(scope, topics) if topics else {}
+        current = [record for record in records if self._is_current(record, pointers.get(record.topic_key or ""))]
+        if not current:
+            return 0
+        topical = [pointers[record.topic_key] for record in current if record.topic_key is not None]
+        commit = MemoryCommit(
+            epoch=job.epoch,
+            removed=[said for record in current for said in self._said(scope, record)],
+            pointers=[replace(pointer, record=None) for pointer in topical],
+        )
+        if commit.actions > MOST_ACTIONS and len(ids) > 1:
+            return None
+        for part in _parts(commit, kept=current[0].id):
+            self.memories.commit(scope, part)
+        return len(current)
+
+    def _is_current(self, record: Record, pointer: Pointer | None) -> bool:
+        is_alive = record.expires_at is None or record.expires_at > seconds(self.clock.now())
+        return is_alive and (record.topic_key is None or (pointer is not None and pointer.record == record.id))
+
+    def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
+        """Everything that was said of the record's topic; a record without one was said once."""
+        return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
+
+
+def _parts(commit: MemoryCommit, *, kept: str) -> Iterator[MemoryCommit]:
+    """The commit, in transactions that the store can hold: what one topic held before first, what is current last."""
+    if commit.actions <= MOST_ACTIONS:
+        yield commit
+        return
+    groups = by_record(commit.removed)
+    for more in surplus(groups):
+        yield MemoryCommit(epoch=commit.epoch, unsaid=more)
+    groups = [said[-MOST_PLACES:] for said in groups]
+    for batch in batches(said for said in groups if said[0].id != kept):
+        yield MemoryCommit(epoch=commit.epoch, removed=batch)
+    yield replace(commit, removed=next(said for said in groups if said[0].id == kept))

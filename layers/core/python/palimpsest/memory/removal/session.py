@@ -1,0 +1,190 @@
+"""Forget what a deleted session was the only source of; what others said as well stays, and rests on them alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.lifecycle import FORGETS
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Head
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.memory.ports import Memories, MemoryCommit
+from palimpsest.memory.records import Record, Source
+from palimpsest.memory.removal.topic import MOST_PLACES, removing
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope, UserScope
+
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetSession:
+    memories: Memories
+    clock: Clock
+
+    def __call__(self, job: Job) -> int:
+        """Do that part of the session's deletion; how many memories went. Safe to repeat: then it may count less.
+
+        Raises `Unavailable`.
+        """
+        scope = Scope(job.tenant).user(job.user or "")
+        until_committed(lambda: self._overtake(scope, job), clock=self.clock)
+        return sum(
+            until_committed(partial(self._forget, scope, job, name), clock=self.clock)
+            for name in dict.fromkeys(self._candidates(scope, job))
+        )
+
+    def _overtake(self, scope: UserScope, job: Job) -> None:
+        """An extraction of the session that is under way is lost from now on: it would remember more."""
+        if self._is_erased(scope, job):
+            return
+        progress = self.memories.progress(scope, job.session)
+        moved = replace(progress, through=max(progress.through, job.last))
+        self.memories.commit(scope, MemoryCommit(epoch=job.epoch, progress=moved))
+
+    def _is_erased(self, scope: UserScope, job: Job) -> bool:
+        return self.memories.user(scope).epoch != job.epoch
+
+    def _candidates(self, scope: UserScope, job: Job) -> Iterator[str]:
+        """Ids of records that come from the session, or were said again in it."""
+        for line in self.memories.lines(scope, job.session, first=0, last=job.last):
+            yield from line.records
+        after = None
+        while True:
+            page = self.memories.listed(scope, limit=PAGE, after=after)
+            for record in page.records:
+                if _is_said_in(job, record) or job.session in record.also:
+                    yield record.id
+            after = page.after
+            if after is None:
+                return
+
+    def _forget(self, scope: UserScope, job: Job, name: str) -> bool:
+        """Take the session from the record's sources, and remove it if there is no other. Raises `CommitLost`."""
+        records = () if self._is_erased(scope, job) else self.memories.records(scope, [name])
+        if not records:
+            return False
+        (record,) = records
+        return self._forget_plain(scope, job, record) if record.topic_key is None else self._unsay(scope, job, record)
+
+    def _forget_plain(self, scope: UserScope, job: Job, record: Record) -> bool:
+        also = tuple(session for session in record.also if session != job.session)
+        if not _is_said_in(job, record):
+            changed = replace(record, also=also)
+        elif also:
+            changed = replace(record, source=Source(session=also[0]), also=also[1:], index_state="pending")
+        else:
+            self.memories.commit(scope, MemoryCommit(epoch=job.epoch, removed=(record,)))
+            return True
+        if changed != record:
+            self.memories.commit(scope, MemoryCommit(epoch=job.epoch, changed=(changed,)))
+        return False
+
+    def _unsay(self, scope: UserScope, job: Job, record: Record) -> bool:
+        """The same for a record that is a version of a topic: it was said at places."""
+        topic = record.topic_key or ""
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        places = [said for said in self.memories.versions(scope, topic) if said.id == record.id]
+        gone = [said for said in places if _is_said_in(job, said)]
+        kept = [said for said in places if not _is_said_in(job, said)]
+        if not gone:
+            return False
+        if not kept:
+            retracted = replace(pointer, record=None) if pointer and pointer.record == record.id else pointer
+            for commit in removing(gone, retracted, epoch=job.epoch):
+                self.memories.commit(scope, commit)
+            return True
+        is_source = _is_said_in(job, record)
+        changed = (replace(record, source=kept[0].source, index_state="pending"),) if is_source else ()
+        pointers = (pointer,) if pointer else ()
+        commit = MemoryCommit(epoch=job.epoch, changed=changed, unsaid=gone[:MOST_PLACES], pointers=pointers)
+        self.memories.commit(scope, commit)
+        return len(gone) > MOST_PLACES and self._forget(scope, job, record.id)
+
+
+def _is_said_in(job: Job, said: Record) -> bool:
+    """Whether it was said in that life of the session. What names no message is of the life that was there then."""
+    if said.source.session != job.session:
+        return False
+    return max(said.source.seqs) <= job.last if said.source.seqs else said.created_at // 1000 <= job.created_at
+
+
+@dataclass(frozen=True, slots=True)
+class Remove:
+    sessions: Sessions
+    jobs: Jobs
+    clock: Clock
+    forget: ForgetSession | None = None  # None: nothing was remembered
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do the job. A session made again under the id is not met: its sequence numbers lie beyond the job's range.
+
+        Safe to repeat: then it may count less. Raises `Unavailable`.
+        """
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.state == "done":
+            return
+        if job.state == "failed":  # redriven: the same work as a new job
+            begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
+            return
+        self.jobs.start(job)
+        scope = Scope(job.tenant).session(job.session)
+        result = {"forgotten": self.forget(job)} if self.forget is not None and job.told.get(FORGETS) else {}
+        removed = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
+        done = replace(job, state="done", due_at=None, result={"removed": removed, **result})
+        if job.kind == "withdraw":
+            until_committed(lambda: self._forget_range(scope, done), clock=self.clock)
+        else:
+            self._finish(done)
+
+    def _forget_range(self, scope: SessionScope, done: Job) -> None:
+        """The head need not name the range any more: nothing of it is left to hide."""
+        head = self.sessions.open(scope).head
+        gone = (done.first, done.last)
+        if head is None or gone not in head.withdrawn:
+            self._finish(done)
+            return
+        after = _without(head, gone)
+        self.sessions.commit(scope, Commit(before=head, after=after, finished=done))
+
+    def _finish(self, done: Job) -> None:
+        try:
+            self.jobs.finish(done)
+        except CommitLost:
+            return  # the other delivery of the same message was faster
+
+
+def _without(head: Head, gone: tuple[int, int]) -> Head:
+    kept = tuple(span for span in head.withdrawn if span != gone)
+    return replace(head, withdrawn=kept, version=head.version + 1)
+
+
+def begin_again(sessions: Sessions, jobs: Jobs, job: Job, *, now: int) -> str:
+    """The same removal as a new job, whose id this returns: the old one's message was lost, or it failed.
+
+    Raises `CommitLost`.
+    """
+    scope = Scope(job.tenant).session(job.session)
+    head = sessions.open(scope).head
+    again = armed(
+        tenant=job.tenant,
+        user=job.user,
+        kind=job.kind,
+        session=job.session,
+        first=job.first,
+        last=job.last,
+        attempt=job.attempt + 1,
+        now=now,
+    )
+    again = replace(again, epoch=job.epoch, told=job.told)
+    if head is not None and jobs.get(scope.owner, again.id) is None:
+        after = replace(head, version=head.version + 1)
+        ended = None if job.has_ended else replace(job, state="failed", error="stuck", due_at=None)
+        sessions.commit(scope, Commit(before=head, after=after, jobs=(again,), finished=ended))
+    jobs.settle(job, due_at=None)
+    return again.id

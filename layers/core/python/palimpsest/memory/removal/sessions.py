@@ -1,0 +1,94 @@
+"""Delete every session that matches a filter: a job does it, page by page, each as if it had been asked for alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from datetime import datetime
+
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.conversations.history import live
+from palimpsest.conversations.manage import ManageSessions, bury
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Status
+from palimpsest.errors import CommitLost, NotFound
+from palimpsest.jobs.job import Job, on_tenant
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope
+
+PAGE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class WhichSessions:
+    """What a forgetting of sessions is limited to; None limits nothing."""
+
+    user: str | None = None
+    agent: str | None = None
+    status: Status | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetSessions:
+    manage: ManageSessions
+    jobs: Jobs
+    clock: Clock
+
+    def matching(self, scope: Scope, which: WhichSessions) -> tuple[str, ...]:
+        """The ids of every session that a forgetting would delete now."""
+        return tuple(self._matching(scope, which))
+
+    def _matching(self, scope: Scope, which: WhichSessions) -> Iterator[str]:
+        after = None
+        while True:
+            page, after = self.manage.listed(scope, **asdict(which), limit=PAGE, after=after, newest_first=False)
+            yield from (session.id for session in page)
+            if after is None:
+                return
+
+    def __call__(self, scope: Scope, which: WhichSessions, *, keep_memories: bool = False) -> str:
+        """Begin to delete the sessions that match now and have begun before; the job's id. Raises `Unavailable`."""
+        now = self.clock.now()
+        told = {**asdict(which), "keep_memories": keep_memories, "before": milliseconds(now)}
+        job = on_tenant(scope, kind="forget_sessions", user=which.user, told=told, now=seconds(now))
+        with suppress(CommitLost):  # the same, asked for twice at once
+            self.jobs.put(job)
+        return job.id
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetSessionPages:
+    """Each session goes by a job of its own; this one counts what it began to delete."""
+
+    sessions: Sessions
+    steps: UserSteps
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. Safe to repeat: then it may count less. Raises `Unavailable`."""
+        self.steps.forget(notice, self._page)
+
+    def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
+        scope = Scope(job.tenant)
+        page = self.sessions.listed(scope, user=job.told["user"], limit=PAGE, after=after, newest_first=False)
+        return sum(self._forget(scope, job, name) for name in page.sessions), page.after
+
+    def _forget(self, scope: Scope, job: Job, name: str) -> bool:
+        return until_committed(lambda: self._attempt(scope, job, name), clock=self.clock)
+
+    def _attempt(self, scope: Scope, job: Job, name: str) -> bool:
+        """Delete the session if it matches and had begun when that was asked for."""
+        one, now, told = scope.session(name), self.clock.now(), job.told
+        try:
+            head, settings = live(self.sessions.open(one, settings=True), now=now)
+        except NotFound:
+            return False
+        had_begun = milliseconds(datetime.fromisoformat(settings.created_at)) <= told["before"]
+        of = {"user": head.user, "agent": head.agent, "status": head.status}
+        if not had_begun or any(told[name] not in (None, value) for name, value in of.items()):
+            return False
+        bury(self.sessions, one, head, now=now, forgets=not told["keep_memories"])
+        return True

@@ -1,0 +1,254 @@
+"""What becomes of statements that shall be remembered: created, unchanged, or superseding what is current."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
+
+from palimpsest.memory.records import (
+    MAX_ALSO,
+    Method,
+    Order,
+    Record,
+    RecordType,
+    Source,
+    normalized,
+    record_id,
+    said_again,
+    topic_key,
+)
+
+Outcome = Literal["created", "unchanged", "superseded"]
+DAY = 24 * 3600
+
+TOPICAL = frozenset({"fact", "instruction"})
+"""Types whose topics supersede: an event happened, and a task is done or not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """Something to remember, checked, before it has a place. `valid_from` is in epoch milliseconds, None = now."""
+
+    type: RecordType
+    content: str
+    topic: str | None = None
+    subject: str | None = None
+    keywords: tuple[str, ...] = ()
+    queries: tuple[str, ...] = ()
+    importance: float = 0.5
+    confidence: float = 1.0
+    source: Source = field(default_factory=Source)
+    agent: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: int | None = None
+    method: Method = "given"
+    prompt_hash: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """A topic as far as a statement meets it.
+
+    `said` is what was said of it and when, oldest first; where every statement is newer than all of it, its end is
+    enough. `order` is that of the last thing said, also if that was deleted since: then `current` is None.
+    """
+
+    current: Record | None = None
+    order: Order | None = None
+    said: tuple[tuple[Order, Record], ...] = ()
+
+    def is_behind(self, order: Order) -> bool:
+        """Whether a statement is older than the topic; what was deleted also holds back the rest of its message."""
+        if self.order is None:
+            return False
+        return order < self.order if self.current else order[:3] <= self.order[:3]
+
+    def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
+        """What was said in the same message, just before, and just after; nothing from before a deletion."""
+        if self.current is None and not self.is_behind(order):
+            return []
+        same = [entry for entry in self.said if entry[0][:3] == order[:3]]
+        before = [entry for entry in self.said if entry[0] < order]
+        after = [entry for entry in self.said if entry[0] > order]
+        return [*same, *before[-1:], *after[:1]]
+
+    def having(self, order: Order, record: Record) -> Topic:
+        """The topic after the record was said at this place."""
+        said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
+        if self.is_behind(order):
+            return replace(self, said=said)
+        return Topic(record, order, said)
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """One statement and its outcome: the record it is now, and the record that it displaced."""
+
+    record: Record
+    outcome: Outcome
+    displaced: Record | None = None
+
+
+@dataclass(slots=True)
+class Known:
+    """What the statements meet: records by id, topics by key; grows as they are taken in.
+
+    `new` are the records that they made, `said` those that they said again (under the statement's time and source).
+    """
+
+    records: dict[str, Record]
+    topics: dict[str, Topic]
+    new: list[Record] = field(default_factory=list)
+    said: list[Record] = field(default_factory=list)
+
+
+Near = Callable[[Record, Record], bool]
+"""Whether two records of one topic say the same in other words."""
+
+
+def is_same(one: Record, other: Record) -> bool:
+    return normalized(one.content) == normalized(other.content)
+
+
+def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0) -> Record:
+    """The record that a statement makes. What it says of its time is never later than `now` (epoch milliseconds)."""
+    topic = topic_key(statement.topic) if statement.topic and statement.type in TOPICAL else None
+    valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
+    return Record(
+        id=record_id(
+            tenant=tenant, user=user, kind=statement.type, content=statement.content, topic=topic, valid_from=valid_from
+        ),
+        type=statement.type,
+        content=statement.content,
+        created_at=now,
+        valid_from=valid_from,
+        subject=statement.subject,
+        topic_key=topic,
+        keywords=statement.keywords,
+        queries=statement.queries,
+        importance=statement.importance,
+        confidence=statement.confidence,
+        source=statement.source,
+        agent=statement.agent,
+        expires_at=None if lifetime is None or statement.type == "task" else now // 1000 + lifetime,
+        metadata=statement.metadata,
+        method=statement.method,
+        prompt_hash=statement.prompt_hash,
+        rank=rank,
+        version=now,
+    )
+
+
+def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
+    """The topic that a record got by an edit, if another statement in its old words, without a topic, is made later."""
+    if there is None or record.topic_key is not None:
+        return None
+    return there.topic_key if is_said_now or record.valid_from > there.valid_from else None
+
+
+def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: int) -> Record:
+    """The record as a version of the topic."""
+    new_id = record_id(
+        tenant=tenant, user=user, kind=record.type, content=record.content, topic=topic, valid_from=valid_from
+    )
+    return replace(record, id=new_id, topic_key=topic, valid_from=valid_from)
+
+
+def taken_in(records: Sequence[Record], known: Known, *, near: Near = is_same) -> tuple[Remembered, ...]:
+    """Decide each record in turn; later ones meet what earlier ones made.
+
+    With a topic a statement is unchanged only if what was said just before or just after it is equal or near: one that
+    returns to an earlier value is a new version. What is older than the current record goes behind it in the chain. So
+    the chain comes out the same in whatever order statements arrive.
+    """
+    made = []
+    for record in records:
+        there = known.records.get(record.id)
+        if there is not None and (record.topic_key is None or is_of_one_message(record, there)):
+            made.append(Remembered(there, "unchanged"))
+        elif record.topic_key is None:
+            made.append(Remembered(_stored(record, known), "created"))
+        else:
+            made.append(_topical(record, record.topic_key, known, near))
+    return tuple(made)
+
+
+def is_of_one_message(one: Record, other: Record) -> bool:
+    return one.order[:3] == other.order[:3]
+
+
+def _stored(record: Record, known: Known) -> Record:
+    """The record as it is kept: a new one, or the one of this id, said again (times may be too coarse to tell them)."""
+    there = known.records.get(record.id)
+    if there is not None:
+        known.said.append(said_again(there, record))
+        return there
+    known.records[record.id] = record
+    known.new.append(record)
+    return record
+
+
+def _topical(record: Record, key: str, known: Known, near: Near) -> Remembered:
+    topic = known.topics.get(key, Topic())
+    for order, other in topic.neighbours(record.order):
+        if near(record, other):
+            if order[:3] != record.order[:3]:
+                again = said_again(other, record)
+                known.said.append(again)
+                known.topics[key] = topic.having(again.order, other)
+            return Remembered(known.records.get(other.id, other), "unchanged")
+    kept = _stored(record, known)
+    known.topics[key] = topic.having(record.order, kept)
+    if topic.is_behind(record.order) or topic.current is None:
+        return Remembered(kept, "created")
+    return Remembered(kept, "superseded", displaced=topic.current)
+
+
+def topic_of_edits(record: Record) -> str:
+    """The topic whose version an edit of the record makes."""
+    return record.topic_key or f"edited_{record.id}"
+
+
+def edited(
+    record: Record, *, tenant: str, user: str, content: str, now: int, method: Method = "given"
+) -> tuple[Record, Record]:
+    """A record and the version that takes its place from `now` on (epoch milliseconds): both of one topic.
+
+    A record that had no topic founds one of its own. What was said of the old words (keywords, likely queries, quote)
+    is not said of others.
+    """
+    topic = topic_of_edits(record)
+    newer = replace(record, content=content, created_at=now, version=now, method=method, index_state="pending")
+    newer = placed(newer, tenant=tenant, user=user, topic=topic, valid_from=now)
+    if normalized(content) != normalized(record.content):
+        newer = replace(newer, keywords=(), queries=(), source=replace(record.source, quote=None), prompt_hash=None)
+    return replace(record, topic_key=topic), newer
+
+
+def said_also(record: Record, by: Record) -> Record:
+    """The record after another statement said it again: one of another session is one more source. The places of a
+    topic tell that themselves.
+    """
+    session = by.source.session
+    if session is None or session in (record.source.session, *record.also):
+        return record
+    if record.topic_key is not None or len(record.also) == MAX_ALSO:
+        return record
+    return replace(record, also=(*record.also, session))
+
+
+def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
+    """The record after it was said again: it lives on from now (epoch milliseconds).
+
+    Less than a day, or a hundredth of its lifetime, is not worth a write: then it is returned as it is. A task is not
+    kept by being repeated: it belongs to its session.
+    """
+    if record.type == "task":
+        return record
+    if lifetime is None:
+        return record if record.expires_at is None else replace(record, expires_at=None, index_state="pending")
+    expires_at = now // 1000 + lifetime
+    if record.expires_at is not None and 0 <= expires_at - record.expires_at < min(DAY, lifetime // 100 + 1):
+        return record
+    return replace(record, expires_at=expires_at, index_state="pending")

@@ -1,0 +1,118 @@
+"""Language models: text for text, answers that follow a schema, and summaries."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class Usage:
+    """What a step cost."""
+
+    model_calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(
+            model_calls=self.model_calls + other.model_calls,
+            tokens_in=self.tokens_in + other.tokens_in,
+            tokens_out=self.tokens_out + other.tokens_out,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Completion:
+    """A model's answer: non-empty text, the model that gave it, and what it cost."""
+
+    text: str
+    model: str
+    usage: Usage
+
+
+class ChatModel(Protocol):
+    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+        """One call, no retries, at most 30 s. `instructions` go into the system role, `text` (data) into the user role.
+
+        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx; with Retry-After in seconds if told),
+        `ModelOutputInvalid` (no JSON, no choices, refusal, empty, content filter, cut off before any text), and
+        `ModelFailed`
+        (`code` `model_refused_request`) for a 4xx that a retry can't mend.
+        """
+
+    def capacity(self, model: str | None = None) -> int:
+        """Tokens that fit the model's own window, prompt and answer together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Schema:
+    """A JSON Schema that an answer is to follow. `name` is what servers call it by (letters, digits, `_`)."""
+
+    name: str
+    body: Mapping[str, Any]
+
+
+class JsonModel(Protocol):
+    def complete_json(
+        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+    ) -> Completion:
+        """As `ChatModel.complete`, for an answer in JSON: held to the schema by a server that can do so, else to JSON,
+        else by `instructions` alone, which must therefore say what the answer looks like.
+
+        The text is as it came: it may be no JSON, or cut off.
+        """
+
+    def capacity(self, model: str | None = None) -> int:
+        """As `ChatModel.capacity`."""
+
+
+Vector = Sequence[float]
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """The model that makes vectors, and how many numbers each has. Only vectors of one space compare."""
+
+    model: str
+    dimension: int
+
+
+class Embedder(Protocol):
+    @property
+    def space(self) -> Space:
+        """The space of the vectors it makes; known before the first call."""
+
+    def embed(self, texts: Sequence[str]) -> list[Vector]:
+        """A vector of length 1 for each text, in their order; one call, no retries. Any text is taken, also an empty
+        one; what is too long for the model is cut at its end.
+
+        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx, a model that can't be loaded),
+        `ModelOutputInvalid` (an answer that is not one finite vector of the space's dimension a text), and
+        `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry can't mend.
+        """
+
+
+class Reranker(Protocol):
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """How well each text answers the question, 0 (not at all) to 1, in their order; one call, no retries.
+
+        The texts are data. Raises `ModelFailed`.
+        """
+
+
+class TokenCounter(Protocol):
+    def encoding_for(self, model: str | None) -> str:
+        """The encoding of a model; `o200k_base` for None and for a model it does not know. Never fails."""
+
+    def count(self, text: str, encoding: str) -> int:
+        """Tokens of `text`; special-token texts such as `<|endoftext|>` are counted as the plain text they are.
+
+        Takes time in proportion to the text, whatever it repeats. Raises `ValueError` for an unknown encoding.
+        """
+
+
+class Secret(Protocol):
+    def value(self) -> str | None:
+        """The secret as it is now (it may be some minutes old), None where there is none. Raises `Unavailable`."""

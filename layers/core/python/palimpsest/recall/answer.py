@@ -1,0 +1,179 @@
+"""An answer that rests on memories alone: how they are put to a model, and what of its answer is believed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooSlow
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from html import escape
+from time import monotonic
+from typing import Any
+
+from palimpsest import prompts
+from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
+from palimpsest.text.escaping import harmless
+
+MAX_QUOTED = 3  # memories in an answer that quotes them
+USER_MEMORY = "[User Memory]"
+NOTHING = "No relevant memories."
+
+SCHEMA: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"answer": {"type": "string"}, "citations": {"type": "array", "items": {"type": "string"}}},
+    "required": ["answer", "citations"],
+    "additionalProperties": False,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Passage:
+    """A memory as it is told. `said_at` is in epoch milliseconds; `speaker` is None for a record."""
+
+    id: str
+    content: str
+    said_at: int
+    speaker: str | None = None
+    is_outdated: bool = False
+
+    @property
+    def day(self) -> str:
+        return datetime.fromtimestamp(self.said_at / 1000, UTC).date().isoformat()
+
+
+@dataclass(frozen=True, slots=True)
+class Grounded:
+    """An answer with the ids of the memories that it rests on; "" and none where they hold no answer."""
+
+    answer: str
+    citations: tuple[str, ...] = ()
+
+
+def as_data(question: str, passages: Sequence[Passage]) -> str:
+    """Question and memories for a prompt, as data that no text in them can leave. Memories are named m1, m2 and on."""
+    told = "\n".join(_element(number, passage) for number, passage in enumerate(passages, 1))
+    return f"<memories>\n{told}\n</memories>\n<question>{escape(question, quote=False)}</question>"
+
+
+def _element(number: int, passage: Passage) -> str:
+    speaker = f' speaker="{escape(passage.speaker)}"' if passage.speaker else ""
+    outdated = ' outdated="in part"' if passage.is_outdated else ""
+    content = escape(passage.content, quote=False)
+    return f'<memory id="m{number}" date="{passage.day}"{speaker}{outdated}>{content}</memory>'
+
+
+def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
+    """A model's answer with those of its citations that name memories it was given; None if it can't be used.
+
+    An answer that cites none of them rests on nothing: it is not believed.
+    """
+    said = _object(text)
+    answer, cited = said.get("answer"), said.get("citations")
+    if not isinstance(answer, str) or not isinstance(cited, list):
+        return None
+    known = {f"m{number}": passage.id for number, passage in enumerate(passages, 1)}
+    names = (str(name).strip().strip("[]") for name in cited)
+    citations = tuple(dict.fromkeys(known[name] for name in names if name in known))
+    if not answer.strip():
+        return Grounded("")
+    return Grounded(answer.strip(), citations) if citations else None
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    """The first JSON object in a text, whatever stands around it; empty if there is none."""
+    decoder = json.JSONDecoder()
+    start = text.find("{")
+    while start >= 0:
+        try:
+            found, _ = decoder.raw_decode(text, start)
+        except (ValueError, RecursionError):
+            start = text.find("{", start + 1)
+            continue
+        return found if isinstance(found, dict) else {}
+    return {}
+
+
+def quoted(passages: Sequence[Passage]) -> Grounded:
+    """The memories' own words, the best first: an answer without a model. What is outdated is left out."""
+    holding = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
+    return Grounded("\n".join(_line(passage) for passage in holding), tuple(passage.id for passage in holding))
+
+
+def user_memory(passages: Sequence[Passage]) -> str:
+    """The plain rendering: one line a memory, so that none can look like another, or like the end of them, and nothing
+    in it that only a model would see.
+    """
+    lines = [f"- {_line(passage)}" for passage in passages] or [f"- {NOTHING}"]
+    return "\n".join((USER_MEMORY, *lines))
+
+
+def _line(passage: Passage) -> str:
+    content = harmless(passage.content)
+    if passage.speaker is None:
+        return f"{content} ({passage.day})"
+    outdated = " (outdated in part)" if passage.is_outdated else ""
+    return f'{passage.speaker.capitalize()} said on {passage.day}{outdated}: "{content}"'
+
+
+MODEL_SECONDS = 20.0  # all calls together: a request waits no longer
+MAX_ANSWER_TOKENS = 500
+ANSWER_SCHEMA = Schema("grounded_answer", SCHEMA)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """`method` is `model` or `quoted`; `failed` where a model was asked in vain."""
+
+    grounded: Grounded
+    method: str
+    failed: bool = False
+    usage: Usage = field(default_factory=Usage)
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """`model` None: the memories are quoted."""
+
+    model: JsonModel | None
+    seconds: float = MODEL_SECONDS
+
+    def __call__(self, question: str, passages: Sequence[Passage]) -> Answered:
+        """Never fails for the model's sake: what it can't answer in time, the memories' own words do."""
+        if not passages:
+            return Answered(Grounded(""), method="quoted" if self.model is None else "model")
+        if self.model is None:
+            return Answered(quoted(passages), method="quoted")
+        usage = Usage()
+        threads = ThreadPoolExecutor(1)
+        deadline = monotonic() + self.seconds
+        try:
+            for instructions in _instructions():
+                call = threads.submit(self._ask, self.model, instructions, as_data(question, passages))
+                completion = call.result(timeout=max(0.0, deadline - monotonic()))
+                usage += Usage(model_calls=1) if completion is None else completion.usage
+                found = completion and read(completion.text, passages)
+                if found:
+                    return Answered(found, method="model", usage=usage)
+        except (ModelFailed, TooSlow):
+            usage += Usage(model_calls=1)
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+        return Answered(quoted(passages), method="quoted", failed=True, usage=usage)
+
+    def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
+        """None for an answer that came and says nothing: that can be repaired."""
+        try:
+            return model.complete_json(
+                instructions=instructions, text=text, schema=ANSWER_SCHEMA, max_tokens=MAX_ANSWER_TOKENS
+            )
+        except ModelOutputInvalid:
+            return None
+
+
+def _instructions() -> tuple[str, str]:
+    """Of the call, and of the one that repairs its answer."""
+    task = prompts.load("answer")
+    return task, f"{task}\n\n{prompts.load('answer_repair')}"

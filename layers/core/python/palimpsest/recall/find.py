@@ -1,0 +1,205 @@
+"""Where memories are looked for: the index by words and by meaning, topics by their keys, and what is newest."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as TooSlow
+from dataclasses import dataclass, field, replace
+from time import monotonic
+
+from palimpsest.conversations.ports import Sessions
+from palimpsest.errors import ModelFailed, Unavailable
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Record, RecordType
+from palimpsest.models.ports import Embedder, Vector
+from palimpsest.recall.question import Query
+from palimpsest.recall.ranking import Channel
+from palimpsest.recall.request import RecallFilter, RecallRequest
+from palimpsest.scope import UserScope
+from palimpsest.search.documents import message_key, metadata_terms, spoken_text
+from palimpsest.search.ports import DocumentKind, Filter, Hit, OwnedIndex, Owner, SearchIndex
+from palimpsest.text.words import coverage, scores, terms
+
+HITS = 50  # of each search
+SEARCH_SECONDS = 4.0  # from the beginning, until the index has answered
+NEWEST_RECORDS = 25
+NEWEST_MESSAGES = 20
+FALLBACK_RECORDS = 500
+FALLBACK_MESSAGES = 50
+FALLBACK_SESSIONS = 5
+PAGE = 100
+THREADS = 8
+Hits = Future[tuple[Hit, ...]]
+
+Found = dict[str, dict[Channel, float]]
+"""Raw scores by retriever, of each key."""
+
+
+@dataclass(slots=True)
+class Search:
+    """What was found, and who could not look."""
+
+    found: Found = field(default_factory=lambda: defaultdict(dict))
+    degraded: set[str] = field(default_factory=set)
+
+    def add(self, channel: Channel, hits: Sequence[tuple[str, float]]) -> None:
+        for key, score in hits:
+            self.found[key][channel] = max(score, self.found[key].get(channel, score))
+
+
+@dataclass(frozen=True, slots=True)
+class RecallSearch:
+    """Table reads raise `Unavailable`; where the index or the embedder fails, the rest goes on without it."""
+
+    memories: Memories
+    sessions: Sessions
+    index: SearchIndex
+    embedder: Embedder | None
+
+    def __call__(self, scope: UserScope, query: Query, request: RecallRequest) -> Search:
+        deadline = monotonic() + SEARCH_SECONDS
+        part = self.index.of(Owner(scope.tenant, scope.user))
+        wheres = list(filters(query, request))
+        threads = ThreadPoolExecutor(THREADS)
+        try:
+            vector = threads.submit(self._embedded, query)
+            words = [threads.submit(part.by_words, query.searched, where=where, k=HITS) for where in wheres]
+            topics = threads.submit(self._by_topic, scope, query)
+            newest = threads.submit(self._newest, scope, query, request)
+            search = Search()
+            near = _nearest(threads, part, vector, wheres, deadline=deadline)
+            if not _take_in(search, "vector", near, deadline=deadline):
+                search.degraded.add("vector")
+            if not _take_in(search, "keyword", words, deadline=deadline):
+                search.degraded.add("search")
+                search.add("keyword", self._without_index(scope, query, request.filter))
+            search.add("topic_key", topics.result())
+            search.add("newest", newest.result())
+            return search
+        finally:
+            threads.shutdown(wait=False, cancel_futures=True)
+
+    def _embedded(self, query: Query) -> Vector | None:
+        return None if self.embedder is None else self.embedder.embed([query.searched])[0]
+
+    def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
+        """The current records of topics that the question may name, with the share of its words that name them."""
+        if not query.topic_keys:
+            return []
+        pointers = self.memories.pointers(scope, query.topic_keys)
+        said = max(len(key.split("_")) for key in query.topic_keys)
+        return [
+            (pointer.record, min(1.0, len(key.split("_")) / said))
+            for key, pointer in pointers.items()
+            if pointer.record is not None
+        ]
+
+    def _newest(self, scope: UserScope, query: Query, request: RecallRequest) -> list[tuple[str, float]]:
+        """What may not be indexed yet, and where it is asked what held then, what no longer is; with the share of the
+        question's words in them.
+        """
+        wanted = request.filter
+        texts: dict[str, str] = {}
+        if request.looks_back:
+            texts |= {record.id: _text(record) for record in self._records(scope, wanted.records)}
+        elif wanted.records:
+            page = self.memories.listed(scope, limit=NEWEST_RECORDS).records
+            texts |= {record.id: _text(record) for record in page if record.index_state == "pending"}
+        if wanted.has_messages:
+            texts |= self._messages(scope, wanted, sessions=1, most=NEWEST_MESSAGES)
+        covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in texts.items())
+        return [(key, share) for key, share in covered if share > 0]
+
+    def _without_index(self, scope: UserScope, query: Query, wanted: RecallFilter) -> list[tuple[str, float]]:
+        """The newest records and messages by their words, where the index can't answer."""
+        texts = {record.id: _text(record) for record in self._records(scope, wanted.records)}
+        if wanted.has_messages:
+            texts |= self._messages(scope, wanted, sessions=FALLBACK_SESSIONS, most=FALLBACK_MESSAGES)
+        rated = scores(query.terms, [terms(text) for text in texts.values()])
+        return [(key, score) for key, score in zip(texts, rated, strict=True) if score > 0]
+
+    def _records(self, scope: UserScope, types: frozenset[RecordType]) -> Iterator[Record]:
+        after = None
+        left = FALLBACK_RECORDS if types else 0
+        while left > 0:
+            page = self.memories.listed(scope, types=types, limit=min(PAGE, left), after=after)
+            yield from page.records
+            left -= max(1, len(page.records))
+            if (after := page.after) is None:
+                return
+
+    def _messages(self, scope: UserScope, wanted: RecallFilter, *, sessions: int, most: int) -> dict[str, str]:
+        """Texts of the newest messages of the sessions begun last, or of the one session that is asked for."""
+        names: Sequence[str] = (wanted.session,) if wanted.session is not None else ()
+        names = names or self.sessions.listed(scope.owner, user=scope.user, limit=sessions).sessions
+        texts: dict[str, str] = {}
+        for name in names:
+            session = scope.owner.session(name)
+            head = self.sessions.open(session).head
+            left = most - len(texts)
+            if head is None or head.user != scope.user or left <= 0:
+                continue
+            first = max(head.base, head.seq - left) + 1
+            found = self.sessions.messages(session, first=first, last=head.seq, newest_first=True, page=left)
+            texts |= {message_key(name, message.seq): spoken_text(message) for message in found}
+        return texts
+
+
+def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
+    """A search among records, one among messages, and one among messages of the time that the question speaks of."""
+    wanted = request.filter
+    where = Filter(
+        min_importance=wanted.min_importance,
+        created_after=wanted.created_after,
+        created_before=wanted.created_before,
+        subject=wanted.subject,
+        session=wanted.session,
+        agent=wanted.agent,
+        metadata=metadata_terms(wanted.metadata),
+    )
+    if request.looks_back:
+        where = Filter()  # the version that held then may pass where the current one, which is indexed, does not
+    if kinds := frozenset[DocumentKind](wanted.records):
+        yield replace(where, kinds=kinds)
+    if wanted.has_messages:
+        messages = replace(where, kinds=frozenset[DocumentKind]({"message"}))
+        yield messages
+        if query.period is not None and where.created_after is None and where.created_before is None:
+            yield replace(messages, created_after=query.period.start, created_before=query.period.end - 1)
+
+
+def _nearest(
+    threads: ThreadPoolExecutor,
+    part: OwnedIndex,
+    embedded: Future[Vector | None],
+    wheres: Sequence[Filter],
+    *,
+    deadline: float,
+) -> list[Hits] | None:
+    """The searches by meaning, begun as soon as the question has its vector; None if it can't have one."""
+    try:
+        vector = embedded.result(timeout=max(0.0, deadline - monotonic()))
+    except (ModelFailed, TooSlow):
+        return None
+    if vector is None:
+        return None
+    search: Callable[..., tuple[Hit, ...]] = part.by_vector
+    return [threads.submit(search, vector, where=where, k=HITS) for where in wheres]
+
+
+def _take_in(search: Search, channel: Channel, searches: Sequence[Hits] | None, *, deadline: float) -> bool:
+    """Take in what the searches found; False, and nothing of it, if one could not look."""
+    found: list[tuple[str, float]] = []
+    try:
+        for each in [] if searches is None else searches:
+            found += [(hit.key, hit.score) for hit in each.result(timeout=max(0.0, deadline - monotonic()))]
+    except (Unavailable, TooSlow):
+        return False
+    search.add(channel, found)
+    return searches is not None
+
+
+def _text(record: Record) -> str:
+    return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))

@@ -1,0 +1,121 @@
+"""What a question asks for: its words, the topics it may name, the time it speaks of, whether it asks of the past."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime
+
+from palimpsest.memory.records import topic_key
+from palimpsest.text.periods import Period, period
+from palimpsest.text.words import FUNCTION_WORDS, content_terms, folded, words
+
+MAX_QUESTION = 4_000  # characters that are read
+LEAST_NAME = 3
+
+_WORD = re.compile(r"\w[\w\u2019'-]*")
+_OWNED = re.compile(r"['\u2019]s?$")
+_THE_USER = re.compile(r"\b(?:the )?user(?:['\u2019]s)?\b", re.IGNORECASE)
+# Who asks so wants what held before as well.
+_PAST = re.compile(
+    r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at first|back then"
+    r"|no longer|any ?more|in the past|history|changed?|switch(?:ed)?|replaced?"
+    r"|früher|vorher|zuvor|ursprünglich|anfangs|ehemals?|avant|auparavant|autrefois|initialement|ancien(?:ne)?"
+    r"|antes|anterior(?:mente)?|previamente|al principio|سابقا|قبل)\b"
+    r"|以前|之前|原来|原先|当初|最初|もともと|이전|예전|전에|처음",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """`searched` is what words and meaning are searched by; `terms` are its words as texts are compared within the
+    process; `topic_keys` are keys that a topic of which it speaks may have, the most telling first.
+    """
+
+    text: str
+    searched: str
+    terms: tuple[str, ...]
+    topic_keys: tuple[str, ...]
+    period: Period | None
+    asks_of_the_past: bool
+
+
+def analysed(text: str, *, user: str, now: datetime) -> Query:
+    """Read a question about a user, in any language.
+
+    The user's own name says whose memory is asked, which is known: memories hardly ever hold it, and where they do it
+    misleads. It is recognised by the user's id.
+    """
+    asked = " ".join(text[:MAX_QUESTION].split())
+    searched = _without(asked, user)
+    return Query(
+        text=asked,
+        searched=searched,
+        terms=content_terms(searched),
+        topic_keys=topic_keys(searched),
+        period=period(asked, now=now),
+        asks_of_the_past=_PAST.search(asked) is not None,
+    )
+
+
+def _without(text: str, user: str) -> str:
+    """The text without the user's name, unless nothing else is in it."""
+    names = {name for name in (*re.split(r"[^a-z]+", user.casefold()), user.casefold()) if len(name) >= LEAST_NAME}
+
+    def kept(match: re.Match[str]) -> str:
+        bare = re.sub(r"[\W_]", "", folded(_OWNED.sub("", match[0])))
+        return "" if match[0][0].isupper() and bare in names else match[0]
+
+    left = " ".join(_WORD.sub(kept, _THE_USER.sub("", text)).split())
+    return left if words(left) else text
+
+
+MAX_KEYS = 90  # that are looked up: one read takes a hundred
+LONGEST = 3  # words of a key
+
+# What people say for topics that nearly every user has; beginnings of words in scripts without blanks count anywhere.
+_SAID_FOR = {
+    "residence": "live lives living lived reside home address city town move moved wohne wohnt lebt vive vivo habite"
+    " 住 살고 사는 يسكن",
+    "employer": "work works working job company employer arbeite arbeitet trabaja trabajo travaille 工作 上班 働 勤"
+    " 일하 يعمل",
+    "occupation": "job profession occupation role title living beruf profesion metier 职业 職業 직업",
+    "birthday": "birthday born geburtstag cumpleanos anniversaire 生日 誕生日 생일",
+    "name": "name called heisst heisse llama llamo appelle 名字 名前 이름 اسم",
+    "preferred_name": "call nickname",
+}
+_TOPICS: dict[str, list[str]] = {}
+for _topic, _words in _SAID_FOR.items():
+    for _word in _words.split():
+        _TOPICS.setdefault(folded(_word), []).append(_topic)
+_WITHOUT_BLANKS = tuple(word for word in _TOPICS if not word.isascii() and ord(word[0]) >= 0x3040)  # noqa: PLR2004
+_SPELLING = {"favourite": "favorite", "colour": "color"}
+
+
+def topic_keys(text: str) -> tuple[str, ...]:
+    """Keys of one to three neighbouring words, the longest first, each also without its plural; then those of topics
+    that the words are said for.
+    """
+    every = words(text)
+    said = [_SPELLING.get(word, word) for word in every if word not in FUNCTION_WORDS]
+    keys: dict[str, None] = {}
+    for length in range(LONGEST, 0, -1):
+        for start in range(len(said) - length + 1):
+            for last in _singular(said[start + length - 1]):
+                key = topic_key(" ".join((*said[start : start + length - 1], last)))
+                keys |= {key: None} if key else {}
+    known = [topic for word in every for topic in _said_for(word)]
+    return tuple(dict.fromkeys((*tuple(keys)[: MAX_KEYS - len(_SAID_FOR)], *known)))
+
+
+def _said_for(word: str) -> list[str]:
+    if word.isascii() or word in _TOPICS:
+        return _TOPICS.get(word, [])
+    return [topic for part in _WITHOUT_BLANKS if part in word for topic in _TOPICS[part]]
+
+
+def _singular(word: str) -> tuple[str, ...]:
+    if not word.isascii() or not word.endswith("s") or word.endswith(("ss", "us", "is")):
+        return (word,)
+    return word, f"{word[:-3]}y" if word.endswith("ies") else word[:-1]

@@ -1,0 +1,102 @@
+"""What a recall asks for and what it gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, get_args
+
+from palimpsest.memory.records import Record, RecordType, Source
+from palimpsest.models.ports import Usage
+from palimpsest.recall.ranking import Candidate
+
+ResultType = Literal[RecordType, "message"]
+EVERY_TYPE: frozenset[ResultType] = frozenset((*get_args(RecordType), "message"))
+DEFAULT_K = 5
+
+
+@dataclass(frozen=True, slots=True)
+class RecallFilter:
+    """What results are limited to; an empty field limits nothing. Times are epoch milliseconds, inclusive.
+
+    A message was created when it was said; it has no subject and no importance, so what asks for either finds none.
+    """
+
+    types: frozenset[ResultType] = EVERY_TYPE
+    min_importance: float | None = None
+    created_after: int | None = None
+    created_before: int | None = None
+    subject: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def records(self) -> frozenset[RecordType]:
+        return frozenset(kind for kind in get_args(RecordType) if kind in self.types)
+
+    @property
+    def has_messages(self) -> bool:
+        return "message" in self.types and self.min_importance is None and self.subject is None
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds)."""
+
+    query: str
+    k: int = DEFAULT_K
+    max_tokens: int | None = None
+    filter: RecallFilter = field(default_factory=RecallFilter)
+    as_of: int | None = None
+    known_at: int | None = None
+    answer: bool = False
+    explain: bool = False
+
+    @property
+    def looks_back(self) -> bool:
+        return self.as_of is not None or self.known_at is not None
+
+
+@dataclass(frozen=True, slots=True)
+class Recollection:
+    """A record or a message that was found, as the tables have it, with what speaks for it.
+
+    A message is named by its own id; `speaker` is its role, None for a record. `outdated_by` names the current record
+    where a message says an earlier value of its topic.
+    """
+
+    id: str
+    type: ResultType
+    content: str
+    source: Source
+    valid_from: int
+    candidate: Candidate
+    record: Record | None = None
+    speaker: str | None = None
+    score: float = 0.0
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        return tuple(sorted(self.candidate.found))
+
+    @property
+    def outdated_by(self) -> str | None:
+        return self.candidate.outdated_by
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The memories, best first, and, if it was asked for, an answer that rests on them: "" where nothing answers.
+
+    `method` says who answered: `model`, or `quoted` where these are the memories' own words. `degraded` names what
+    could not take part: `vector`, `search`, `reranker`, `answer`.
+    """
+
+    memories: tuple[Recollection, ...]
+    degraded: tuple[str, ...] = ()
+    answer: str | None = None
+    citations: tuple[str, ...] = ()
+    method: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    trace: Mapping[str, Any] | None = None

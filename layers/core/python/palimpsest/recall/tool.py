@@ -1,0 +1,74 @@
+"""The tool by which a model searches a user's memories: its definition, and what a call of it answers."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+from palimpsest.conversations.messages import Chat
+from palimpsest.recall.answer import user_memory
+from palimpsest.recall.recall import Recall, passage_of
+from palimpsest.recall.request import RecallRequest
+from palimpsest.scope import UserScope
+from palimpsest.text.words import content_terms, excerpt
+
+Format = Literal["openai", "anthropic"]
+
+NAME = "search_memory_tool"
+DESCRIPTION = (
+    "Search and recall relevant memories about the user. Use this tool when you need to personalize your response based"
+    " on user preferences, recall something the user mentioned before, or reference past interactions."
+)
+PARAMETERS: Mapping[str, Any] = {
+    "type": "object",
+    "properties": {"query": {"type": "string", "description": "What to look for, in a few words or as a question."}},
+    "required": ["query"],
+    "additionalProperties": False,
+}
+MOST_RECORDS = 5
+MAX_LINE = 600  # characters of one memory in a tool message
+UNUSABLE = "The arguments can't be used: one JSON object with one string `query`, not empty, is needed."
+
+
+def definition(form: Format) -> Mapping[str, Any]:
+    if form == "anthropic":
+        return {"name": NAME, "description": DESCRIPTION, "input_schema": PARAMETERS}
+    return {"type": "function", "function": {"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS}}
+
+
+@dataclass(frozen=True, slots=True)
+class SearchTool:
+    recall: Recall
+
+    def __call__(
+        self, scope: UserScope, arguments: object, *, tool_call_id: str | None = None, k: int = MOST_RECORDS
+    ) -> Chat:
+        """A tool message that can be appended as it is. `arguments` is what the model wrote: a JSON text or an object.
+
+        Arguments that can't be used are answered too, so that the model can call again. Raises `Unavailable`.
+        """
+        query = _query(arguments)
+        content = UNUSABLE if query is None else self._found(scope, query, k=k)
+        message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
+        return {name: value for name, value in message.items() if value is not None}
+
+    def _found(self, scope: UserScope, query: str, *, k: int) -> str:
+        recalled = self.recall(scope, RecallRequest(query=query, k=k))
+        terms = content_terms(query)
+        return user_memory(
+            [replace(passage_of(one), content=excerpt(one.content, terms, limit=MAX_LINE)) for one in recalled.memories]
+        )
+
+
+def _query(arguments: object) -> str | None:
+    """What a call asks for; None if it can't be told. Other arguments, a user's id say, have no meaning."""
+    said = arguments
+    if isinstance(arguments, str):
+        try:
+            said = json.loads(arguments)
+        except (ValueError, RecursionError):
+            return None
+    query = said.get("query") if isinstance(said, Mapping) else None
+    return query.strip() or None if isinstance(query, str) else None

@@ -1,0 +1,1 @@
+"""The search index: a disposable projection of the tables, kept up to date and built anew."""

@@ -1,0 +1,164 @@
+"""What of a record or a message is searched: the texts that words and meaning are matched with, and their versions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from enum import IntEnum
+from typing import Any
+
+from palimpsest.clock import milliseconds
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message, text_of
+from palimpsest.conversations.session import Head
+from palimpsest.conversations.window.render import called
+from palimpsest.extraction.chunk import said_at, spoken
+from palimpsest.memory.records import MAX_METADATA_TERMS, Record
+from palimpsest.models.ports import Vector
+from palimpsest.search.ports import Document, Gone
+
+MAX_WORDS = 12_000  # characters of a message that are searched by words
+MAX_MEANING = 4_000  # characters that make the vector
+MAX_TOOL = 2_000  # characters of what a tool put out: its beginning names what it is about
+MAX_BEFORE = 200  # characters of what was said right before
+MAX_TERM = 512  # characters of one metadata term
+
+SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
+
+
+class Stage(IntEnum):
+    """What a document's version adds to that of its item: the same item is searched by its words first, by its meaning
+    once there is a vector, and never again once it is gone.
+    """
+
+    WORDS, WHOLE, GONE = range(3)
+
+
+MESSAGE_VERSION = 1
+"""Of every message: it never changes, and its sequence number is never used again."""
+
+
+@dataclass(frozen=True, slots=True)
+class Indexable:
+    """A document, and the text that its vector is made of (None: it has none). `record` is what it was made from, if
+    that was a record.
+    """
+
+    document: Document
+    meaning: str | None
+    record: Record | None = None
+
+    def with_vector(self, vector: Vector | None, *, is_whole: bool) -> Document:
+        """`is_whole` is false where a vector is still to come."""
+        stage = Stage.WHOLE if is_whole else Stage.WORDS
+        return replace(self.document, vector=vector, version=self.document.version + stage)
+
+
+def gone(key: str, *, version: int) -> Gone:
+    """What takes the document of an item away, at the item's version."""
+    return Gone(key, versioned(version) + Stage.GONE)
+
+
+def versioned(version: int) -> int:
+    return version * len(Stage)
+
+
+def message_key(session: str, seq: int) -> str:
+    return f"{session}/{seq}"
+
+
+def message_of(key: str) -> tuple[str, int] | None:
+    """Session and sequence number that a key names; None if it is a record's id."""
+    session, slash, seq = key.rpartition("/")
+    return (session, int(seq)) if slash and seq.isdigit() else None
+
+
+def of_record(record: Record) -> Indexable:
+    """Tasks belong to their session: they are found by their words alone."""
+    document = Document(
+        key=record.id,
+        kind=record.type,
+        text=_lines(_day(record.valid_from), record.subject, record.content, *record.keywords, *record.queries),
+        version=versioned(record.version),
+        created_at=record.created_at,
+        subject=record.subject,
+        topic_key=record.topic_key,
+        session=record.source.session,
+        agent=record.agent,
+        importance=record.importance,
+        expires_at=None if record.expires_at is None else record.expires_at * 1000,
+        metadata=metadata_terms(record.metadata),
+    )
+    return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
+
+
+def of_message(message: Message, *, session: str, head: Head, before: str = "") -> Indexable | None:
+    """The document of a message that is there, or None if nothing of it is searched.
+
+    What was said right before (`before`) makes a short answer findable by what it answers, but weighs half as much. A
+    vector is of the message's own words.
+    """
+    text = spoken_text(message)
+    if not text:
+        return None
+    who = " ".join(filter(None, (SPEAKERS.get(message.role), message.chat.get("name"))))
+    own = text[:MAX_WORDS]
+    when = milliseconds(said_at(message))
+    document = Document(
+        key=message_key(session, message.seq),
+        kind="message",
+        text=_lines(f"{who} {_day(when)}", own, shortened_end(before), own),
+        version=versioned(MESSAGE_VERSION),
+        created_at=when,
+        session=session,
+        agent=head.agent,
+        metadata=metadata_terms(message.metadata),
+    )
+    return Indexable(document, text[:MAX_MEANING])
+
+
+def spoken_text(message: Message) -> str:
+    """What a message says, without what was recalled into it; of a tool's output the beginning, of a system message
+    nothing.
+    """
+    if message.role in SYSTEM_ROLES:
+        return ""
+    text = text_of(spoken(message).chat).strip()
+    if message.role == "tool":
+        return text[:MAX_TOOL]
+    calls = (" ".join(called(call))[:MAX_BEFORE] for call in message.chat.get("tool_calls") or ())
+    return _lines(text, *calls)
+
+
+def said_before(message: Message, earlier: Sequence[Message]) -> str:
+    """What a message follows on: a user's what the assistant said, anybody else's the user's question."""
+    asked = ("assistant",) if message.role == "user" else ("user",)
+    for each in reversed(earlier):
+        if each.role in asked and each.seq < message.seq and (text := text_of(spoken(each).chat).strip()):
+            return text
+    return ""
+
+
+def shortened_end(text: str) -> str:
+    """The end of a text that others follow on: there its question stands."""
+    if len(text) <= MAX_BEFORE:
+        return text
+    return text[-MAX_BEFORE:].partition(" ")[2] or text[-MAX_BEFORE:]
+
+
+def metadata_terms(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """`key=value` for each that can be filtered by: texts as they are, anything else as JSON."""
+    terms = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}"
+        for name, value in metadata.items()
+    )
+    return tuple(term for term in terms if len(term) <= MAX_TERM)[:MAX_METADATA_TERMS]
+
+
+def _lines(*parts: str | None) -> str:
+    return "\n".join(part for part in parts if part)
+
+
+def _day(moment: int) -> str:
+    return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()

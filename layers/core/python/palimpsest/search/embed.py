@@ -1,0 +1,125 @@
+"""Bring the search index up to date with what changed in the tables, in any order and as often as one likes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+
+from palimpsest.clock import Clock
+from palimpsest.conversations.ports import Sessions
+from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.memory.ports import Memories
+from palimpsest.models.ports import Embedder, Vector
+from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.search.plans import EmbedPlans, Plan
+from palimpsest.search.ports import Document, Gone, Owner, SearchIndex
+
+Planning = Callable[[], Plan | None]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What must be tried again: what is not in the index as it should be, and what is there by its words alone."""
+
+    unwritten: set[Changed] = field(default_factory=set)
+    without_vector: set[Changed] = field(default_factory=set)
+
+    def join(self, other: Outcome) -> None:
+        self.unwritten |= other.unwritten
+        self.without_vector |= other.without_vector
+
+
+@dataclass(frozen=True, slots=True)
+class Embed:
+    """`embedder` None: nobody makes vectors, and what is indexed is searched by its words."""
+
+    memories: Memories
+    sessions: Sessions
+    index: SearchIndex
+    embedder: Embedder | None
+    clock: Clock
+
+    def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
+        """Index what these name as the tables have it now; returns those to be tried again, the others are done.
+
+        A document carries its item's version, and what the tables do not have is taken out: so an old reading never
+        wins over a newer one. Where no vector can be had now, the words are indexed, and the change is tried again.
+        """
+        outcome = self.outcome(changes)
+        again = outcome.unwritten | outcome.without_vector
+        return tuple(change for change in dict.fromkeys(changes) if change in again)
+
+    def outcome(self, changes: Sequence[Changed]) -> Outcome:
+        """As the call itself; tells apart why something must be tried again."""
+        outcome = Outcome()
+        plans: list[Plan] = []
+        for own, planning in self._plannings(dict.fromkeys(changes)):
+            try:
+                plans += filter(None, [planning()])
+            except Unavailable:
+                outcome.unwritten.update(own)
+        meanings = (item.meaning for plan in plans for item in plan.there.values())
+        vectors = self._vectors(meaning for meaning in meanings if meaning is not None)
+        for plan in plans:
+            try:
+                self._write(plan, vectors, outcome)
+            except Unavailable:
+                outcome.unwritten.update(plan.changes.values())
+        return outcome
+
+    def _plannings(self, changes: Iterable[Changed]) -> Iterator[tuple[Sequence[Changed], Planning]]:
+        """The changes in groups of what is read together, and how each group is planned."""
+        by_user: dict[UserScope, list[RecordChanged]] = defaultdict(list)
+        by_session: dict[SessionScope, list[MessageChanged]] = defaultdict(list)
+        for change in changes:
+            if isinstance(change, RecordChanged):
+                by_user[UserScope(change.tenant, change.user)].append(change)
+            else:
+                by_session[Scope(change.tenant).session(change.session)].append(change)
+        plans = EmbedPlans(self.memories, self.sessions, self.clock)
+        yield from ((own, partial(plans.of_records, user, own)) for user, own in by_user.items())
+        yield from ((own, partial(plans.of_messages, session, own)) for session, own in by_session.items())
+
+    def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:
+        """The vectors that can be had now, each different text's once. One that is refused does not hold up others."""
+        every = list(dict.fromkeys(texts))
+        if self.embedder is None or not every:
+            return {}
+        try:
+            return dict(zip(every, self.embedder.embed(every), strict=True))
+        except ModelUnavailable:
+            return {}
+        except ModelFailed:
+            return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
+
+    def _write(self, plan: Plan, vectors: Mapping[str, Vector], outcome: Outcome) -> None:
+        """Write what was planned. Raises `Unavailable`."""
+        bare = {key for key, item in plan.there.items() if item.meaning is not None and item.meaning not in vectors}
+        documents: list[Document | Gone] = [
+            item.with_vector(vectors.get(item.meaning or ""), is_whole=key not in bare)
+            for key, item in plan.there.items()
+        ]
+        vectorless = set() if self.embedder is None else bare
+        failed = self.index.of(Owner(plan.owner.tenant, plan.owner.user)).write([*documents, *plan.gone.values()])
+        if plan.there and self.memories.user(plan.owner).epoch != plan.epoch:
+            outcome.join(self.outcome(tuple(plan.changes.values())))  # erased meanwhile, maybe before we wrote
+            return
+        outcome.unwritten.update(plan.changes[key] for key in failed)
+        outcome.without_vector.update(plan.changes[key] for key in vectorless)
+        indexed = [item.record for item in plan.there.values() if item.record is not None]
+        for record in (*plan.settled, *indexed):
+            if record.id not in vectorless and record.id not in failed:
+                self.memories.indexed(plan.owner, record)
+
+
+def _one_by_one(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[str, Vector]]:
+    for text in texts:
+        try:
+            yield text, embedder.embed([text])[0]
+        except ModelUnavailable:
+            return
+        except ModelFailed:
+            continue

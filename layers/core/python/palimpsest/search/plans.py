@@ -1,0 +1,140 @@
+"""What the index shall hold of records and messages that changed, as the tables have them now."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.conversations.lifecycle import is_withdrawn
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Head
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Record
+from palimpsest.scope import SessionScope, UserScope
+from palimpsest.search.documents import (
+    MESSAGE_VERSION,
+    Indexable,
+    gone,
+    message_key,
+    of_message,
+    of_record,
+    said_before,
+)
+from palimpsest.search.ports import Gone
+
+READ_BEFORE = 4  # messages: among them stands what a message follows on, with a tool call and its result between
+DISPLACED = 5  # older versions of a topic that are looked at: each was the current one at its own change
+PAGE = 100  # keys that one read takes
+
+
+@dataclass(slots=True)
+class Plan:
+    """What is to be written of one owner's part, by key, and the change that each key came from.
+
+    `settled` are records that need no document any more. `epoch` was read before everything else.
+    """
+
+    owner: UserScope
+    epoch: int
+    there: dict[str, Indexable] = field(default_factory=dict)
+    gone: dict[str, Gone] = field(default_factory=dict)
+    settled: list[Record] = field(default_factory=list)
+    changes: dict[str, Changed] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedPlans:
+    """Reads strongly. Every call raises `Unavailable`."""
+
+    memories: Memories
+    sessions: Sessions
+    clock: Clock
+
+    def of_records(self, owner: UserScope, changes: Sequence[RecordChanged]) -> Plan:
+        plan = Plan(owner, self.memories.user(owner).epoch)
+        for start in range(0, len(changes), PAGE):
+            self._take_in(plan, changes[start : start + PAGE])
+        return plan
+
+    def _take_in(self, plan: Plan, changes: Sequence[RecordChanged]) -> None:
+        ids = [change.record_id for change in changes]
+        plan.changes |= dict(zip(ids, changes, strict=True))
+        records = {record.id: record for record in self.memories.records(plan.owner, ids)}
+        missing = [name for name in ids if name not in records]
+        marks = self.memories.removed(plan.owner, missing) if missing else {}
+        now = milliseconds(self.clock.now())  # where nothing is known any more: later than anything it ever was
+        for name in missing:
+            plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
+        self._take_in_records(plan, records.values())
+
+    def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
+        """Those that hold now have documents. What a current record displaced goes with it."""
+        every = tuple(records)
+        topics = sorted({record.topic_key for record in every if record.topic_key})
+        pointers = self.memories.pointers(plan.owner, topics) if topics else {}
+        current = {pointer.record for pointer in pointers.values()}
+        now = seconds(self.clock.now())
+        for record in every:
+            is_current = record.topic_key is None or record.id in current
+            is_over = record.expires_at is not None and record.expires_at <= now
+            _place(plan, record, is_there=is_current and not is_over)
+            if record.topic_key is not None and is_current:
+                self._take_in_displaced(plan, record, record.topic_key)
+
+    def _take_in_displaced(self, plan: Plan, record: Record, topic: str) -> None:
+        others = [one for one in self.memories.versions(plan.owner, topic) if one.id != record.id]
+        for other in {one.id: one for one in others[-DISPLACED:]}.values():
+            if other.id not in plan.changes:
+                plan.changes[other.id] = plan.changes[record.id]
+                _place(plan, other, is_there=False)
+
+    def of_messages(self, session: SessionScope, changes: Sequence[MessageChanged]) -> Plan | None:
+        """None where nobody knows any more whose the session was: long after its deletion."""
+        head = self.sessions.open(session).head
+        if head is None:
+            return None
+        owner = session.owner.user(head.user)
+        plan = Plan(owner, self.memories.user(owner).epoch)
+        is_erased = head.epoch < plan.epoch
+        found = {} if is_erased else self._readable(session, head, [change.seq for change in changes])
+        for change in changes:
+            key = message_key(session.session, change.seq)
+            plan.changes[key] = change
+            item = _indexable(found, change.seq, session=session.session, head=head)
+            if item is None:
+                plan.gone[key] = gone(key, version=MESSAGE_VERSION)
+            else:
+                plan.there[key] = item
+        return plan
+
+    def _readable(self, session: SessionScope, head: Head, seqs: Sequence[int]) -> Mapping[int, Message]:
+        """These messages and some before each, in order, as far as they may be seen."""
+        if head.is_gone(seconds(self.clock.now())):
+            return {}
+        wanted = sorted({near for seq in seqs for near in range(max(1, seq - READ_BEFORE), seq + 1)})
+        pages = [wanted[start : start + PAGE] for start in range(0, len(wanted), PAGE)]
+        return {
+            message.seq: message
+            for page in pages
+            for message in self.sessions.messages_at(session, page)
+            if message.seq > head.base and not is_withdrawn(message.seq, head)
+        }
+
+
+def _place(plan: Plan, record: Record, *, is_there: bool) -> None:
+    if is_there:
+        plan.there[record.id] = of_record(record)
+    else:
+        plan.settled.append(record)
+        plan.gone[record.id] = gone(record.id, version=record.version)
+
+
+def _indexable(found: Mapping[int, Message], seq: int, *, session: str, head: Head) -> Indexable | None:
+    message = found.get(seq)
+    if message is None:
+        return None
+    earlier = [found[near] for near in range(seq - READ_BEFORE, seq) if near in found]
+    return of_message(message, session=session, head=head, before=said_before(message, earlier))

@@ -1,0 +1,74 @@
+"""Tenants: their API keys and the defaults of their sessions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+from palimpsest.scope import Scope
+
+
+@dataclass(frozen=True, slots=True)
+class ApiKey:
+    """`id` is the SHA-256 (hex) of the key; `expires_at` is in epoch seconds, None = never."""
+
+    id: str
+    tenant: str
+    scopes: frozenset[str]
+    expires_at: int | None = None
+    revoked: bool = False
+    label: str = ""
+    created_at: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TenantSettings:
+    """Defaults of new sessions: memory configuration (fields over the built-in defaults) and retention.
+
+    Sessions are kept `retention_days` after their last activity; facts, events and instructions `memory_days` after
+    they were last written or confirmed; None = for ever.
+    """
+
+    memory: Mapping[str, Any] = field(default_factory=dict)
+    retention_days: int | None = 30
+    memory_days: int | None = 365
+
+
+class Tenants(Protocol):
+    """Raises `Unavailable` if the store can't answer."""
+
+    def api_key(self, key_id: str) -> ApiKey | None:
+        """The key stored under that SHA-256."""
+
+    def settings(self, scope: Scope) -> TenantSettings:
+        """The tenant's settings; the built-in ones if it never set any."""
+
+    def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
+        """Store them; sessions made from now on take them."""
+
+
+@dataclass(frozen=True, slots=True)
+class StaticFact:
+    """`agent` None: for every agent. `updated_at` is RFC 3339."""
+
+    id: str
+    content: str
+    updated_at: str
+    agent: str | None = None
+
+
+class StaticFacts(Protocol):
+    """Every read is strongly consistent, and every call raises `Unavailable` if the store can't answer."""
+
+    def version(self, scope: Scope) -> int:
+        """Grows with every change: what was read at another is stale. 0 = there never was a fact."""
+
+    def all(self, scope: Scope) -> tuple[StaticFact, ...]:
+        """The tenant's facts, by id."""
+
+    def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
+        """Store the fact, or replace the one under its id. Raises `CommitLost` if the version is another one."""
+
+    def delete(self, scope: Scope, fact_id: str, *, version: int) -> None:
+        """Remove the fact, whether or not it is there. Raises `CommitLost` if the version is another one."""

@@ -1,0 +1,1 @@
+"""Text as text: sentences, cuts, dates, words and escaping. Nothing here knows what a conversation is."""

@@ -1,0 +1,151 @@
+"""Making texts shorter: cut in the middle with a marker, or at a sentence's end, never inside a character as read.
+
+Counting tokens is what costs here: a text of any size is cut with about four counts of texts as long as the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+Count = Callable[[str], int]
+"""Tokens of a text, in one encoding."""
+
+ELLIPSIS = "…"
+REPLACED = '{"left out"'  # how arguments begin that stand for others
+TRIES = 3
+GOOD_ENOUGH = 0.85  # of the tokens allowed: another try for the rest is not worth its count
+LOOK_BACK = 256  # characters; most texts have a place between two graphemes in the last few
+
+
+def marker(tokens: int, seq: int | None) -> str:
+    """What stands where a text was cut: how much is missing, and the message that has it (None: it is not stored)."""
+    return f"\n[{ELLIPSIS} {_missing(tokens, seq)} left out {ELLIPSIS}]\n"
+
+
+def replacement(tokens: int, seq: int | None) -> str:
+    """What stands in place of a function's arguments: a JSON object, as they must be."""
+    return f'{REPLACED}: "{_missing(tokens, seq)}"}}'
+
+
+def _missing(tokens: int, seq: int | None) -> str:
+    return f"{tokens} tokens of {'this message' if seq is None else f'message {seq}'}"
+
+
+def cut(text: str, *, limit: int, count: Count, tokens: int | None = None, seq: int | None = None) -> tuple[str, int]:
+    """The text, its middle left out so that at most `limit` tokens remain, marker included; and what it now weighs.
+
+    `tokens` is what the text weighs, if known. Where not even the marker fits, the text's beginning stands alone.
+    """
+    tokens = count(text) if tokens is None else tokens
+    if tokens <= limit:
+        return text, tokens
+    mark = marker(tokens, seq)
+    weight = count(mark)
+    if weight >= limit:
+        return shortened(text, limit=limit, count=count, tokens=tokens)
+
+    def around(size: int, mark: str = mark) -> str:
+        return text[: _before(text, size // 2)] + mark + text[_behind(text, len(text) - size // 2) :]
+
+    guess = len(text) * (limit - weight) // tokens
+    size, used = _longest(around, size=guess, most=len(text), limit=limit, count=count)
+    exact = around(size, marker(max(1, tokens - used + weight), seq))
+    exactly = count(exact)
+    return (exact, exactly) if exactly <= limit else (around(size), used)
+
+
+def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None) -> tuple[str, int]:
+    """The beginning of the text within `limit` tokens, to the end of a sentence if one is near; and what it weighs."""
+    tokens = count(text) if tokens is None else tokens
+    if tokens <= limit:
+        return text, tokens
+    if limit < count(ELLIPSIS):
+        return "", 0
+
+    def beginning(size: int) -> str:
+        head = text[: _before(text, size)]
+        end = max((match.end() for match in _patterns().sentence.finditer(head, len(head) // 2)), default=0)
+        return head[:end].rstrip() if end else head + ELLIPSIS
+
+    size, used = _longest(beginning, size=len(text) * limit // tokens, most=len(text), limit=limit, count=count)
+    return beginning(size), used
+
+
+def _longest(build: Callable[[int], str], *, size: int, most: int, limit: int, count: Count) -> tuple[int, int]:
+    """The largest size found in a few tries whose text has at most `limit` tokens, and how many it has.
+
+    `size` is a first guess and `most` the bound, in characters; `build(0)` must fit.
+    """
+    fitting, used, tries = 0, -1, 0
+    while size > fitting and (tries < TRIES or used < 0):
+        tokens = count(build(size))
+        tries += 1
+        if tokens > limit:
+            size = size * limit * 9 // (tokens * 10) if tries < TRIES else size // 2
+            continue
+        fitting, used = size, tokens
+        if tokens >= GOOD_ENOUGH * limit:
+            break
+        size = min(most, size * limit // max(1, tokens))
+    return (fitting, used) if used >= 0 else (0, count(build(0)))
+
+
+def level(sizes: Sequence[int], *, room: int) -> int:
+    """The height at which the largest are cut off so that all together fit the room: the small ones stay whole."""
+    left, waiting = room, len(sizes)
+    for size in sorted(sizes):
+        if size * waiting > left:
+            return max(0, left // waiting)
+        left -= size
+        waiting -= 1
+    return max(sizes, default=0)
+
+
+class _Patterns:
+    """`regex` knows grapheme clusters (Unicode's UAX 29); loaded when a text must first be cut."""
+
+    def __init__(self) -> None:
+        import regex  # type: ignore[import-untyped] # it ships no types
+
+        self.cluster: Any = regex.compile(r"\X")
+        self.seam: Any = regex.compile(r"(?r)\p{GCB=Other}(?=\p{GCB=Other})")
+        self.sentence: Any = regex.compile(r"\p{Sentence_Terminal}['\")\]]*(?=\s|\P{ASCII})|\n")
+
+
+@cache
+def _patterns() -> _Patterns:
+    return _Patterns()
+
+
+def _before(text: str, end: int) -> int:
+    """The last place at or before `end` where no grapheme cluster is split."""
+    if end <= 0 or end >= len(text):
+        return max(0, min(end, len(text)))
+    place = _seam(text, end)
+    for cluster in _patterns().cluster.finditer(text, place):
+        if cluster.end() > end:
+            break
+        place = cluster.end()
+    return place
+
+
+def _behind(text: str, start: int) -> int:
+    """The first place at or behind `start` where no grapheme cluster is split."""
+    place = _before(text, start)
+    if place == start or place >= len(text):
+        return place
+    found = _patterns().cluster.match(text, place)
+    return int(found.end())
+
+
+def _seam(text: str, end: int) -> int:
+    """A place at or before `end` that is a boundary for sure: between two characters that never join others."""
+    reach = LOOK_BACK
+    while True:
+        start = max(0, end - reach)
+        found = _patterns().seam.search(text, start, end)
+        if found or start == 0:
+            return int(found.end()) if found else 0
+        reach *= 4

@@ -1,1 +1,0 @@
-"""What the product does, one verb a file: decisions from `domain`, effects through `ports`."""

@@ -1,0 +1,162 @@
+"""The edge of the queue and stream functions: one record at a time, partial batch failure, back-off by visibility."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable, Collection, Sequence
+from typing import Any, Protocol, get_args
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from palimpsest.errors import BadRequest, ModelUnavailable, PalimpsestError
+from palimpsest.jobs.job import MAX_RECEIVES, JobKind
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.router import GivesUp
+from palimpsest.observability import logger
+from palimpsest.scope import Scope
+
+FIRST_BACKOFF = 5  # seconds, doubled with every receive
+LONGEST_BACKOFF = 900
+
+
+class Hide(Protocol):
+    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
+        """Keep a message invisible for so long."""
+
+
+def read_notice(body: str) -> JobNotice:
+    """The job that a queue message names. Raises `ValueError` for anything else: it goes to the dead-letter queue."""
+    said = json.loads(body)
+    if not isinstance(said, dict) or said.get("kind") not in get_args(JobKind):
+        message = "not a job notice"
+        raise ValueError(message)
+    return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
+
+
+def read_change(body: str) -> Changed:
+    """What a queue message says has changed. Raises `ValueError`, `LookupError`, `TypeError` or `BadRequest` else."""
+    said = json.loads(body)
+    if "record_id" in said:
+        owner = Scope(said["tenant"]).user(said["user"])
+        return RecordChanged(owner.tenant, owner.user, str(said["record_id"]))
+    session = Scope(said["tenant"]).session(said["session"])
+    return MessageChanged(session.tenant, session.session, int(said["seq"]))
+
+
+def backoff(error: Exception, *, receives: int) -> int:
+    """Seconds until the next try: what the provider asked for, or a growing pause."""
+    if isinstance(error, ModelUnavailable) and error.retry_after is not None:
+        return int(min(LONGEST_BACKOFF, max(1, error.retry_after)))
+    return pause(receives)
+
+
+def pause(receives: int) -> int:
+    """5 s x 2^n with jitter."""
+    longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (receives - 1))
+    return int(random.uniform(longest / 2, longest)) + 1  # noqa: S311 - jitter, no secret
+
+
+def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_up: GivesUp, hide: Hide) -> None:
+    """Run one step. A failure hides the message until its next try; at its last receive it marks the job failed.
+
+    The failure is raised in both cases, so that the queue counts it and keeps the message. One that no further try
+    can help is not hidden, so that it reaches the dead letters, and their alarm, at once.
+    """
+    receives = int(record.attributes.approximate_receive_count)
+    try:
+        notice = read_notice(record.body)
+    except (ValueError, LookupError):
+        logger.warning("message names no job", extra={"message_id": record.message_id, "receives": receives})
+        hide(record.receipt_handle, seconds=0)
+        raise
+    fields = {"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind, "receives": receives}
+    try:
+        step(notice)
+    except Exception as error:  # the outermost edge: whatever failed, the job must end or be tried again
+        failure = _failure(error)
+        logger.warning("job step failed", extra={**fields, **failure})
+        if receives >= MAX_RECEIVES:
+            give_up(notice, error=failure["code"])
+            hide(record.receipt_handle, seconds=0)
+        else:
+            hide(record.receipt_handle, seconds=backoff(error, receives=receives))
+        raise
+    logger.info("job step done", extra=fields)
+
+
+def change_batch(
+    event: dict[str, Any], *, embed: Callable[[Sequence[Changed]], Collection[Changed]], hide: Hide
+) -> dict[str, Any]:
+    """Let all that the messages of an SQS event name be indexed at once; the answer names those to be tried again, each
+    after a pause. A message that names nothing is not hidden: it goes to the dead letters at once.
+    """
+    records = [SQSRecord(each) for each in event["Records"]]
+    named = {record.message_id: _named(record) for record in records}
+    wanted = [change for change in named.values() if change is not None]
+    try:
+        failed = set(embed(wanted))
+    except Exception as error:  # noqa: BLE001 - the outermost edge: whatever failed, it must be tried again
+        logger.warning("changes failed", extra=_failure(error))
+        failed = set(wanted)
+    again = [record for record in records if (change := named[record.message_id]) is None or change in failed]
+    for record in again:
+        is_named = named[record.message_id] is not None
+        receives = int(record.attributes.approximate_receive_count)
+        hide(record.receipt_handle, seconds=pause(receives) if is_named else 0)
+    logger.info("changes", extra={"records": len(records), "failed": len(again)})
+    return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in again]}
+
+
+def _named(record: SQSRecord) -> Changed | None:
+    try:
+        return read_change(record.body)
+    except (ValueError, LookupError, TypeError, BadRequest):
+        logger.warning("message names no change", extra={"message_id": record.message_id})
+        return None
+
+
+def _failure(error: Exception) -> dict[str, str]:
+    """What failed, without any text that it may have been about."""
+    code = error.code if isinstance(error, PalimpsestError) else "internal_error"
+    return {"code": code, "error": type(error).__name__, "cause": type(error.__cause__).__name__}
+
+
+def queue_batch(
+    event: dict[str, Any], context: LambdaContext, *, handle: Callable[[SQSRecord], None]
+) -> dict[str, Any]:
+    """Handle every record of an SQS event; the answer names those that failed."""
+
+    def record_handler(record: SQSRecord) -> None:
+        handle(record)
+
+    return _batch(event, context, EventType.SQS, record_handler)
+
+
+def stream_batch(
+    event: dict[str, Any], context: LambdaContext, *, handle: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Handle every record of a DynamoDB stream event; the answer names the first that failed: the stream goes on from
+    there.
+    """
+
+    def record_handler(record: DynamoDBRecord) -> None:
+        try:
+            handle(record.raw_event)
+        except Exception as error:  # the outermost edge: the stream comes again, and nobody else would say why
+            logger.warning("stream record failed", extra={"event_id": record.event_id, **_failure(error)})
+            raise
+        logger.info("stream record done", extra={"event_id": record.event_id})
+
+    return _batch(event, context, EventType.DynamoDBStreams, record_handler)
+
+
+def _batch(
+    event: dict[str, Any], context: LambdaContext, kind: EventType, handle: Callable[[Any], None]
+) -> dict[str, Any]:
+    processor = BatchProcessor(event_type=kind, raise_on_entire_batch_failure=False)
+    logger.info("batch", extra={"records": len(event["Records"])})
+    return dict(process_partial_response(event=event, record_handler=handle, processor=processor, context=context))

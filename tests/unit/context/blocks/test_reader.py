@@ -1,0 +1,141 @@
+"""The blocks of a context: read at the same time, and none of them in the way."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from palimpsest.context.blocks.cache import Kept
+from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.reader import Blocks
+from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.tenants.ports import StaticFact
+
+from tests.unit.context.blocks.remembered import ACME, Remembered, conversation
+from tests.unit.context.blocks.test_vector import Resembles
+
+ALL: dict[str, Any] = {"blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]}
+
+
+def world() -> Remembered:
+    made = Remembered()
+    made.facts.put(ACME, StaticFact("p", "A policy", "2026-01-01T00:00:00.000Z"), version=0)
+    made.learn("Likes tea")
+    return made
+
+
+def blocks(made: Remembered, resembles: Any = None) -> Blocks:
+    return Blocks(
+        static=StaticMemory(made.facts),
+        extractive=ExtractiveMemory(made.memories, made.clock),
+        vector=VectorMemory(resembles or Resembles()),
+    )
+
+
+def test_each_block_that_is_configured_brings_what_it_has() -> None:
+    reading = blocks(world()).begin(conversation(**ALL), given="Hello")
+    found = {each.block: [item.text for item in each.items] for each in reading.finished("ignored")}
+    assert found == {"static": ["A policy"], "extractive": ["Likes tea"], "vector": ["said"] * 3}
+    assert reading.failures == {}
+
+
+def test_only_what_is_configured_is_read() -> None:
+    made = world()
+    reading = blocks(made).begin(conversation(blocks=[{"type": "static"}]), given="Hello")
+    assert [each.block for each in reading.finished(None)] == ["static"]
+    assert made.memories.calls == {}
+
+
+def test_without_a_message_only_tables_are_asked() -> None:
+    resembles = Resembles()
+    reading = blocks(world(), resembles).begin(conversation(**ALL), given=None)
+    assert [each.block for each in reading.finished("the newest of the user")] == ["static", "extractive"]
+    assert resembles.asked == []
+
+
+@pytest.mark.parametrize(
+    ("failing", "error", "code"),
+    [
+        ("static", Unavailable("down"), "unavailable"),
+        ("extractive", Unavailable("down"), "unavailable"),
+        ("vector", ModelUnavailable("down"), "model_unavailable"),
+        ("vector", ValueError("a vector of another space"), "ValueError"),
+    ],
+)
+def test_a_block_that_fails_is_named_and_the_others_answer(failing: str, error: Exception, code: str) -> None:
+    made, resembles = world(), Resembles()
+    made.facts.failing = {"version": error} if failing == "static" else {}
+    made.memories.failing = {"user": error} if failing == "extractive" else {}
+    resembles.failure = error if failing == "vector" else None
+    reading = blocks(made, resembles).begin(conversation(**ALL), given="Hello")
+    found = reading.finished(None)
+    assert [name for each in found for name in each.degraded] == [failing]
+    assert [each.block for each in found if each.items] == [name for name in blocks_of(ALL) if name != failing]
+    assert reading.failures == {failing: code}
+
+
+def blocks_of(memory: dict[str, Any]) -> list[str]:
+    return [block["type"] for block in memory["blocks"]]
+
+
+def test_a_block_that_is_not_there_counts_as_one_that_failed() -> None:
+    reading = Blocks().begin(conversation(**ALL), given="Hello")
+    assert [each.degraded for each in reading.finished(None)] == [("static",), ("extractive",), ("vector",)]
+
+
+def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> None:
+    released = threading.Event()
+
+    def never(*_asked: object, **_more: object) -> list[Any]:
+        released.wait(10)
+        return []
+
+    try:
+        reading = blocks(world(), never).begin(conversation(**ALL), given="Hello", patience=1.0)
+        found = reading.finished(None)
+        assert [name for each in found for name in each.degraded] == ["vector"]
+        assert reading.failures == {"vector": "TimeoutError"}
+    finally:
+        released.set()
+
+
+def test_the_blocks_are_read_at_the_same_time() -> None:
+    together = threading.Barrier(3, timeout=5)
+
+    class Meets:
+        def __init__(self, inner: Any) -> None:
+            self.inner = inner
+
+        def __getattr__(self, name: str) -> Any:
+            return getattr(self.inner, name)
+
+        def version(self, scope: Any) -> int:
+            together.wait()
+            return int(self.inner.version(scope))
+
+        def user(self, scope: Any) -> Any:
+            together.wait()
+            return self.inner.user(scope)
+
+    def meets(*_asked: object, **_more: object) -> list[Any]:
+        together.wait()
+        return []
+
+    made = world()
+    made.facts, made.memories = Meets(made.facts), Meets(made.memories)
+    reading = blocks(made, meets).begin(conversation(**ALL), given="Hello")
+    assert [each.degraded for each in reading.finished(None)] == [(), (), ()]
+
+
+def test_what_was_asked_for_last_is_kept_within_the_room() -> None:
+    kept: Kept[str, int] = Kept(most=3)
+    kept.put("a", 1)
+    kept.put("b", 2, weight=2)
+    assert kept.get("a") == 1
+    kept.put("c", 3)
+    assert (kept.get("b"), kept.get("a"), kept.get("c")) == (None, 1, 3)
+    kept.put("a", 9, weight=4)
+    assert kept.get("a") is None

@@ -1,0 +1,63 @@
+"""The static block: read by every conversation, changed by none."""
+
+from __future__ import annotations
+
+import pytest
+from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.errors import ReadOnlyBlock, Unavailable
+from palimpsest.tenants.ports import StaticFact
+
+from tests.unit.context.blocks.remembered import ACME, Remembered, conversation
+
+WHEN = "2026-01-01T00:00:00.000Z"
+POLICY = StaticFact("remote", "Three days a week from home.", WHEN)
+ONLY_HR = StaticFact("chair", "A chair is paid for.", WHEN, agent="hr")
+
+
+def stated(*facts: StaticFact) -> tuple[Remembered, StaticMemory]:
+    world = Remembered()
+    for version, fact in enumerate(facts):
+        world.facts.put(ACME, fact, version=version)
+    world.facts.calls.clear()
+    return world, StaticMemory(world.facts)
+
+
+def test_facts_of_the_tenant_are_for_every_agent_and_those_of_an_agent_for_that_one() -> None:
+    _, memory = stated(POLICY, ONLY_HR)
+    assert [item.id for item in memory.get(conversation()).items] == ["remote"]
+    assert [item.id for item in memory.get(conversation(agent="hr")).items] == ["chair", "remote"]
+    assert [item.id for item in memory.get(conversation(agent="it")).items] == ["remote"]
+
+
+def test_facts_that_did_not_change_cost_one_small_read() -> None:
+    world, memory = stated(POLICY)
+    for _ in range(3):
+        assert memory.get(conversation()).items
+    assert world.facts.calls == {"version": 3, "all": 1}
+
+
+def test_a_changed_fact_is_seen_at_once() -> None:
+    world, memory = stated(POLICY)
+    memory.get(conversation())
+    world.facts.put(ACME, StaticFact("remote", "Four days.", WHEN), version=1)
+    assert [item.text for item in memory.get(conversation()).items] == ["Four days."]
+    world.facts.delete(ACME, "remote", version=2)
+    assert memory.get(conversation()).items == ()
+
+
+def test_a_conversation_can_not_change_what_the_tenant_states() -> None:
+    _, memory = stated(POLICY)
+    with pytest.raises(ReadOnlyBlock) as refused:
+        memory.update(conversation(), "Everybody gets a car.")
+    assert refused.value.code == "read_only_block"
+    with pytest.raises(ReadOnlyBlock):
+        memory.delete(conversation())
+    assert [item.id for item in memory.get(conversation()).items] == ["remote"]
+
+
+def test_a_store_that_fails_is_not_a_tenant_without_facts() -> None:
+    world, memory = stated(POLICY)
+    memory.get(conversation())
+    world.facts.failing["version"] = Unavailable("down")
+    with pytest.raises(Unavailable):
+        memory.get(conversation())

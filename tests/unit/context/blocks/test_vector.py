@@ -1,0 +1,67 @@
+"""The vector block: past interactions that resemble a message, where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.recollection import Item
+from palimpsest.errors import ReadOnlyBlock, Unavailable
+from palimpsest.scope import UserScope
+
+from tests.unit.context.blocks.remembered import SARAH, conversation
+
+
+@dataclass
+class Resembles:
+    scores: Sequence[float] = (0.9, 0.5, 0.1)
+    failure: Exception | None = None
+    asked: list[tuple[UserScope, str, int]] = field(default_factory=list)
+
+    def __call__(self, owner: UserScope, text: str, *, k: int) -> list[Item]:
+        self.asked.append((owner, text, k))
+        if self.failure:
+            raise self.failure
+        return [Item(id=f"m{score}", kind="message", text="said", score=score) for score in self.scores]
+
+
+def with_block(**fields: object) -> dict[str, Any]:
+    return {"blocks": [{"type": "vector", **fields}]}
+
+
+def test_what_resembles_the_message_is_found_for_its_user() -> None:
+    resembles = Resembles()
+    found = VectorMemory(resembles).get(conversation(**with_block(k=2)), "Where did I park?")
+    assert [item.id for item in found.items] == ["m0.9", "m0.5", "m0.1"]
+    assert found.most == 2
+    ((owner, text, k),) = resembles.asked
+    assert (owner, text) == (SARAH, "Where did I park?")
+    assert k > 2  # the window's own messages are among the nearest, and are not repeated
+
+
+@pytest.mark.parametrize("message", [None, "", " \n"])
+def test_without_a_message_nobody_is_asked(message: str | None) -> None:
+    resembles = Resembles()
+    assert VectorMemory(resembles).get(conversation(), message).items == ()
+    assert resembles.asked == []
+
+
+def test_what_is_not_near_enough_is_left_out() -> None:
+    found = VectorMemory(Resembles()).get(conversation(**with_block(min_score=0.5)), "Hello")
+    assert [item.score for item in found.items] == [0.9, 0.5]
+
+
+def test_a_search_that_fails_is_not_a_user_who_said_nothing() -> None:
+    with pytest.raises(Unavailable):
+        VectorMemory(Resembles(failure=Unavailable("down"))).get(conversation(), "Hello")
+
+
+def test_without_more_a_conversation_changes_nothing_from_here() -> None:
+    memory = VectorMemory(Resembles())
+    with pytest.raises(ReadOnlyBlock):
+        memory.update(conversation(), "Hello")
+    with pytest.raises(ReadOnlyBlock):
+        memory.delete(conversation())

@@ -1,0 +1,219 @@
+"""Contexts with long-term memory: what they hold, what they cost, what happens when something of it fails."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palimpsest.conversations.messages import weigh
+from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.memory.records import Source
+from palimpsest.recall.tool import NAME
+
+from tests.unit.context.blocks.remembered import Picks
+from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.world import LetterCounter
+
+ALL = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
+POLICY = "Employees work from home three days a week."
+
+
+def remembering(**more: Any) -> BlocksWorld:
+    """A tenant with a policy, and a user of whom two things are known."""
+    world = BlocksWorld(**{"blocks": ALL, **more})
+    world.state_fact("remote", POLICY)
+    world.learn("Sarah works in Marketing", topic="department", importance=0.9)
+    world.learn("Sarah likes green tea", importance=0.6)
+    world.say("Hello")
+    return world
+
+
+def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
+    context = remembering().context()
+    assert context.memory.text == (
+        f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n- Sarah works in Marketing\n"
+        "- Sarah likes green tea\n</extractive_memory></memory>"
+    )
+    assert [item.id for item in context.memory.of("static")] == ["remote"]
+    assert (context.degraded, context.tools) == ((), ())
+
+
+def test_memory_is_in_the_system_prompt_only_if_so_configured() -> None:
+    beside = remembering().context()
+    assert [chat["role"] for chat in beside.fitted.messages] == ["user"]
+    within = remembering(insert_into_system_prompt=True).context()
+    assert within.fitted.messages[0] == {"role": "system", "content": within.memory.text}
+    assert within.fitted.tokens <= within.budget
+    weight = sum(weigh(chat, lambda text: LetterCounter().count(text, "letters")) for chat in within.fitted.messages)
+    assert within.fitted.tokens == 3 + weight
+
+
+def test_memory_stands_behind_the_sessions_own_system_message() -> None:
+    world = remembering(insert_into_system_prompt=True)
+    world.put({"role": "system", "content": "You are an HR assistant."})
+    context = world.context()
+    first = context.fitted.messages[0]["content"]
+    assert first == f"You are an HR assistant.\n\n{context.memory.text}"
+    assert [chat["role"] for chat in context.fitted.messages] == ["system", "user"]
+
+
+@pytest.mark.parametrize("strategy", ["summarize", "trim", "delete", "flush", "none"])
+def test_blocks_work_with_every_strategy(strategy: str) -> None:
+    context = remembering(strategy=strategy).context()
+    assert "Sarah works in Marketing" in context.memory.text
+    assert [chat["content"] for chat in context.fitted.messages] == ["Hello"]
+
+
+def test_what_the_newest_user_message_speaks_of_comes_first() -> None:
+    world = remembering()
+    world.learn("Sarah rides a bicycle", importance=0.8)
+    world.say("Do I like green tea?")
+    facts = [item.text for item in world.context().memory.of("extractive")]
+    assert facts == ["Sarah likes green tea", "Sarah works in Marketing", "Sarah rides a bicycle"]
+
+
+def test_what_the_window_still_holds_is_not_repeated() -> None:
+    world = remembering()
+    world.learn("Sarah said hello", source=Source(session="s", seqs=(1,)))
+    world.learn("Sarah said hello elsewhere", source=Source(session="other", seqs=(1,)))
+    here = world.context()
+    assert "said hello elsewhere" in here.memory.text
+    assert "said hello\n" not in here.memory.text
+    world.say("Another session begins.", session="two")
+    assert "said hello\n" in world.context(session="two").memory.text
+
+
+def test_a_superseded_fact_is_never_shown() -> None:
+    world = remembering()
+    world.time.advance(60)
+    world.learn("Sarah works in Sales", topic="department", importance=0.9)
+    context = world.context()
+    assert "Sales" in context.memory.text
+    assert "Marketing" not in context.memory.text
+
+
+def test_a_static_fact_of_another_agent_is_not_shown() -> None:
+    world = remembering()
+    world.state_fact("it", "Laptops are replaced every three years.", agent="it")
+    assert "Laptops" not in world.context().memory.text
+
+
+def test_past_interactions_that_resemble_the_given_message_are_found(tmp_path: Path) -> None:
+    world = remembering(folder=tmp_path)
+    world.talk([("Where can I park my bicycle?", "Behind building 7, near the gate.")], session="old")
+    world.index_all("old", "s")
+    context = world.context("Where was the place to park a bicycle?")
+    assert context.memory.of("vector")[0].text == "Where can I park my bicycle?"
+    assert "- user, 2026-01-01: Where can I park my bicycle?" in context.memory.text
+    assert context.degraded == ()
+    assert world.context().memory.of("vector") == ()  # nothing to compare
+
+
+def test_past_interactions_of_the_window_itself_are_not_repeated(tmp_path: Path) -> None:
+    world = remembering(folder=tmp_path)
+    world.say("Where can I park my bicycle?")
+    world.index_all("s")
+    assert world.context("Where was the place to park a bicycle?").memory.of("vector") == ()
+
+
+def test_a_past_interaction_that_says_an_earlier_value_is_left_out(tmp_path: Path) -> None:
+    world = remembering(folder=tmp_path)
+    world.put({"role": "user", "content": "My manager is Ms Brown."}, session="old")
+    world.learn("The manager is Ms Brown", topic="manager", source=Source(session="old", seqs=(1,)))
+    world.time.advance(60)
+    world.put({"role": "user", "content": "My manager is Mr Green."}, session="newer")
+    world.learn("The manager is Mr Green", topic="manager", source=Source(session="newer", seqs=(1,)))
+    world.index_all("old", "newer")
+    context = world.context("Who is my manager?")
+    assert "Brown" not in context.memory.text
+    assert "- user, 2026-01-01: My manager is Mr Green." in context.memory.text
+
+
+def test_past_interactions_of_a_deleted_session_are_not_found(tmp_path: Path) -> None:
+    world = remembering(folder=tmp_path)
+    world.say("Where can I park my bicycle?", session="old")
+    world.index_all("old", "s")
+    world.manage.delete(world.session("old"))
+    assert world.context("Where can I park my bicycle?").memory.of("vector") == ()
+
+
+@pytest.mark.parametrize("failing", ["static", "extractive", "vector", "all"])
+def test_the_window_alone_answers_whatever_fails(tmp_path: Path, failing: str) -> None:
+    world = remembering(folder=tmp_path)
+    every = failing == "all"
+    if every or failing == "static":
+        world.watched_facts.failing = {"version": Unavailable("down")}
+    if every or failing == "extractive":
+        world.watched_memories.failing = {"user": Unavailable("down")}
+    if every or failing == "vector":
+        world.embedder.failure = ModelUnavailable("down")
+    context = world.context("And now?")
+    assert set(context.degraded) == ({"static", "extractive", "vector"} if every else {failing})
+    assert set(context.failures) == set(context.degraded)
+    assert [chat["content"] for chat in context.fitted.messages] == ["Hello", "And now?"]
+    assert ("Marketing" in context.memory.text) == (failing in ("static", "vector"))
+
+
+def test_a_place_without_search_still_gives_the_tables_and_says_so() -> None:
+    world = remembering()
+    assert world.context("And now?").degraded == ("vector",)
+    assert world.context().degraded == ()
+
+
+def test_a_model_picks_facts_for_a_given_message_only() -> None:
+    picks = Picks("2")
+    block = {"type": "extractive", "retrieval_prompt": "What matters?"}
+    world = remembering(blocks=[block], chat=picks)
+    assert len(world.context().memory.of("extractive")) == 2
+    assert picks.asked == []
+    assert [item.text for item in world.context("Tea?").memory.of("extractive")] == ["Sarah works in Marketing"]
+    picks.answer = ModelUnavailable("down")
+    degraded = world.context("Tea?")
+    assert degraded.degraded == ("retrieval_model",)
+    assert len(degraded.memory.of("extractive")) == 2
+
+
+def test_the_tool_to_search_memory_is_there_if_so_configured() -> None:
+    (tool,) = remembering(auto_recall=True).context().tools
+    assert (tool["type"], tool["function"]["name"]) == ("function", NAME)
+
+
+def test_without_blocks_long_term_memory_costs_nothing() -> None:
+    world = remembering(blocks=[])
+    world.watched_sessions.calls.clear()
+    context = world.context("And now?")
+    assert context.memory.text == ""
+    assert world.watched_sessions.calls == {"open": 1, "messages": 1}
+    assert world.watched_memories.calls == world.watched_facts.calls == {}
+
+
+def test_an_unchanged_user_and_tenant_cost_one_small_read_each() -> None:
+    world = remembering()
+    world.context()
+    world.time.advance(60)
+    world.context()
+    for watched in (world.watched_sessions, world.watched_memories, world.watched_facts):
+        watched.calls.clear()
+    assert "Marketing" in world.context().memory.text
+    assert world.watched_sessions.calls == {"open": 1, "messages": 1}
+    assert (world.watched_memories.calls, world.watched_facts.calls) == ({"user": 1}, {"version": 1})
+
+
+def test_a_small_budget_keeps_the_newest_message_and_the_block_of_most_priority() -> None:
+    world = remembering(max_tokens=140)
+    world.say("q" * 340)  # 89 tokens
+    context = world.context()
+    assert context.fitted.messages[-1]["content"] == "q" * 340
+    assert context.memory.tokens + context.fitted.tokens <= 140
+    assert context.memory.of("extractive") == ()
+    assert [item.id for item in context.memory.of("static")] == ["remote"]
+
+
+def test_without_short_term_memory_a_context_holds_the_newest_turn_alone() -> None:
+    world = BlocksWorld(strategy="none")
+    world.put({"role": "assistant", "content": "one"}, {"role": "assistant", "content": "two"})
+    assert world.shown() == ["two"]
+    world.talk([("three", "four"), ("five", "six")])
+    assert world.shown() == ["five", "six"]
+    assert world.shown(session="s", max_tokens=100) == ["five", "six"]

@@ -1,0 +1,97 @@
+"""Any order of appends, deliveries, crashes, withdrawals and deletions: no flush drops what is not stored."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from types import SimpleNamespace
+from typing import Any
+
+from hypothesis.stateful import initialize, invariant, precondition, rule
+from palimpsest.conversations.append import Appended
+from palimpsest.conversations.messages import Draft, text_of
+from palimpsest.errors import ModelUnavailable
+from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.removal.session import Remove
+
+from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.conversations.test_state_machine import BUDGET, Conversation, Killed
+
+SMALL = 160  # tokens: a few messages are a full window
+FLUSH = {"strategy": "flush", "keep_recent_turns": 1, "max_tokens": SMALL}
+assert SMALL < BUDGET
+
+
+def everything(chunk: Chunk) -> list[Finding]:
+    """Each message's whole text as a fact."""
+    texts = [(message.seq, text_of(message.chat)) for message in chunk.messages]
+    return [Finding("fact", text, (seq,), text, importance=0.8) for seq, text in texts]
+
+
+class Flushing(BlocksWorld):
+    """The world of blocks, as the machine of conversations knows a world."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.extractor.room = 150
+        self.extractor.finds = everything
+        self.removal = Remove(self.sessions, self.jobs, self.clock)
+        self.app = SimpleNamespace(context=self.read_context, history=self.history, manage=self.manage)
+        self.history = self.numbers  # type: ignore[assignment]
+        self.sweep = self.sweep_all  # type: ignore[assignment]
+        self.append_messages = self.append
+        self.append = self.append_one  # type: ignore[assignment]
+
+    def append_one(self, text: str, *, role: str, key: str, session: str = "s", user: str = "sarah") -> Appended:
+        draft = Draft({"role": role, "content": text})
+        return self.append_messages(self.session(session), [draft], user=user, key=key)
+
+    def numbers(self) -> list[int]:
+        page, _ = self.app.history.messages(self.session(), limit=10_000)
+        return [message.seq for message in page]
+
+    def handle(self, job: Job) -> None:
+        if job.kind in ("delete", "withdraw"):
+            self.removal(JobNotice(job.tenant, job.id, job.kind))
+        else:
+            super().handle(job)
+
+
+class FlushedConversation(Conversation):
+    @initialize()
+    def begin(self) -> None:
+        super().begin({})
+
+    def world_of(self, memory: dict[str, Any]) -> Any:
+        return Flushing(faults=self.maybe_die, **FLUSH)
+
+    @precondition(lambda self: hasattr(self, "world"))
+    @rule()
+    def the_model_goes_down_or_comes_back(self) -> None:
+        extractor = self.world.extractor
+        extractor.failure = None if extractor.failure else ModelUnavailable("down")
+
+    @precondition(lambda self: self.world.outbox)
+    @rule()
+    def deliver_everything(self) -> None:
+        for job in list(self.world.outbox):
+            with suppress(Killed):
+                self.world.handle_to_the_end(job)
+
+    def teardown(self) -> None:
+        if hasattr(self, "world"):
+            self.world.extractor.failure = None
+        super().teardown()
+
+    @invariant()
+    def what_left_the_window_is_stored(self) -> None:
+        if not hasattr(self, "world") or not self.stored():
+            return
+        head = self.world.head()
+        gone = range(head.base + 1, head.window_start)
+        progress = self.world.memories.progress(self.world.session().owner.user("sarah"), "s")
+        assert not gone or progress.through >= gone[-1]
+
+
+TestFlushedConversation = FlushedConversation.TestCase

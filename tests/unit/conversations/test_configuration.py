@@ -1,0 +1,186 @@
+from fractions import Fraction
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from palimpsest.conversations.configuration import (
+    Delete,
+    ExtractiveBlock,
+    Flush,
+    NoWindow,
+    Summarize,
+    Trim,
+    VectorBlock,
+    merged,
+    parsed,
+    stored,
+)
+from pydantic import ValidationError
+
+
+def test_nothing_said_means_summarize_with_its_defaults() -> None:
+    config = parsed({})
+    assert isinstance(config, Summarize)
+    assert (config.max_tokens, config.trigger, config.keep_recent_turns) == (100_000, 80_000, 5)
+    assert (config.summary_as, config.summary_message_count, config.summary_tokens) == ("user", 2, 4_000)
+
+
+@pytest.mark.parametrize(
+    ("config", "kind"),
+    [
+        ({"strategy": "trim"}, Trim),
+        ({"strategy": "delete"}, Delete),
+        ({"strategy": "flush"}, Flush),
+        ({"strategy": "none"}, NoWindow),
+    ],
+)
+def test_each_strategy_has_its_own_fields(config: dict[str, Any], kind: type) -> None:
+    assert isinstance(parsed(config), kind)
+
+
+@pytest.mark.parametrize(
+    "config",
+    [
+        {"strategy": "summarise"},
+        {"strategy": "flush", "blocks": []},
+        {"strategy": "flush", "blocks": [{"type": "static"}]},
+        {"strategy": "flush", "max_stm_token_ratio": 0},
+        {"strategy": "flush", "keep_recent_turns": 0},
+        {"strategy": None},
+        {"max_token": 5_000},
+        {"blocks": [{"type": "graph"}]},
+        {"blocks": [{}]},
+        {"blocks": [{"type": "static", "k": 5}]},
+        {"blocks": [{"type": "static"}, {"type": "static"}]},
+        {"blocks": [{"type": "extractive", "max_tokens": 49}]},
+        {"blocks": [{"type": "vector", "k": 0}]},
+        {"blocks": [{"type": "vector", "min_score": 1.1}]},
+        {"strategy": "trim", "keep_recent_turns": 2},
+        {"max_tokens": -1},
+        {"max_tokens": 99},
+        {"max_tokens": "plenty"},
+        {"trigger_ratio": 0},
+        {"trigger_ratio": 1.01},
+        {"keep_recent_turns": 0},
+        {"strategy": "delete", "count": 0},
+        {"strategy": "trim", "max_memory_tokens": 0},
+        {"summary_as": "tool"},
+        {"model": "sarahs-own"},
+        {"model": "gpt-4", "reserve_tokens": 8_192},
+        {"model": "gpt-4", "reserve_tokens": "some"},
+    ],
+)
+def test_what_is_not_known_or_out_of_range_is_refused(config: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        parsed(config)
+
+
+def test_a_model_gives_the_budget_and_a_budget_wins_over_it() -> None:
+    assert parsed({"model": "gpt-4"}).max_tokens == 4_192
+    assert parsed({"model": "gpt-4", "reserve_tokens": 1_000}).max_tokens == 7_192
+    assert parsed({"model": "gpt-4", "max_tokens": 2_000}).max_tokens == 2_000
+    assert parsed({"model": "sarahs-own", "max_tokens": 2_000}).max_tokens == 2_000
+
+
+@given(st.integers(1, 100), st.integers(100, 200_000))
+def test_a_summary_is_due_exactly_when_its_ratio_of_the_budget_is_reached(percent: int, budget: int) -> None:
+    config = Summarize(max_tokens=budget, trigger_ratio=percent / 100)
+    exact = Fraction(percent, 100) * budget
+    assert exact <= config.trigger < exact + 1
+
+
+@pytest.mark.parametrize("strategy", ["trim", "delete"])
+def test_trim_and_delete_wait_until_the_budget_is_exceeded(strategy: str) -> None:
+    assert parsed({"strategy": strategy, "max_tokens": 1_000}).trigger == 1_001
+
+
+@pytest.mark.parametrize(
+    ("config", "tokens"),
+    [
+        ({"max_tokens": 100_000}, 4_000),
+        ({"max_tokens": 20_000}, 2_000),
+        ({"max_tokens": 3_000}, 500),
+        ({"max_tokens": 1_000}, 250),
+        ({"max_tokens": 1_000, "max_summary_tokens": 900}, 250),
+        ({"max_tokens": 100_000, "max_summary_tokens": 60}, 60),
+    ],
+)
+def test_a_summary_is_at_most_a_quarter_of_the_budget(config: dict[str, Any], tokens: int) -> None:
+    summary = parsed(config)
+    assert isinstance(summary, Summarize)
+    assert summary.summary_tokens == tokens
+
+
+def test_a_patch_is_laid_over_what_was_said() -> None:
+    config = merged({"max_tokens": 5_000, "keep_recent_turns": 2}, {"keep_recent_turns": 3})
+    assert isinstance(config, Summarize)
+    assert (config.max_tokens, config.keep_recent_turns) == (5_000, 3)
+
+
+def test_another_strategy_keeps_the_budget_and_forgets_the_rest() -> None:
+    config = merged({"max_tokens": 5_000, "keep_recent_turns": 2}, {"strategy": "trim"})
+    assert config == Trim(strategy="trim", max_tokens=5_000)
+
+
+def test_another_model_brings_its_own_budget() -> None:
+    base = stored(parsed({"model": "gpt-4"}))
+    assert merged(base, {"model": "gpt-4o"}).max_tokens == 124_000
+    assert merged(base, {"model": "gpt-4o", "max_tokens": 900}).max_tokens == 900
+
+
+def test_another_reserve_changes_a_budget_that_came_from_the_model_and_no_other() -> None:
+    derived = stored(parsed({"model": "gpt-4"}))
+    smaller = merged(derived, {"reserve_tokens": 1_000})
+    assert (derived["max_tokens"], smaller.max_tokens, smaller.trigger) == (4_192, 7_192, 5_754)
+    assert merged(stored(smaller), {"reserve_tokens": 2_000}).max_tokens == 6_192
+    assert merged(stored(smaller), {"keep_recent_turns": 3}).max_tokens == 7_192
+    assert merged(derived, {"reserve_tokens": 1_000, "max_tokens": 900}).max_tokens == 900
+    for said in ({"model": "gpt-4", "max_tokens": 2_000}, {"model": "sarahs-own", "max_tokens": 2_000}, {}):
+        config = parsed(said)
+        assert merged(stored(config), {"reserve_tokens": 1_000}).max_tokens == config.max_tokens
+    with pytest.raises(ValidationError):
+        merged(derived, {"reserve_tokens": 8_192})
+
+
+def test_only_a_strategy_with_a_window_keeps_one() -> None:
+    assert not parsed({"strategy": "none"}).keeps_window
+    assert parsed({}).keeps_window
+
+
+@pytest.mark.parametrize(
+    "config", [{}, {"model": "gpt-4"}, {"strategy": "delete", "count": 3}, {"summary_as": "system", "max_tokens": 900}]
+)
+def test_what_is_stored_is_read_back_as_the_same(config: dict[str, Any]) -> None:
+    assert parsed(stored(parsed(config))) == parsed(config)
+    assert set(stored(parsed(config))) <= {*config, "strategy", "max_tokens"}
+
+
+def test_blocks_are_of_every_strategy_and_their_fields_have_defaults() -> None:
+    told = [{"type": "static"}, {"type": "extractive", "retrieval_prompt": "What matters now?"}, {"type": "vector"}]
+    for strategy in ("summarize", "trim", "delete", "flush", "none"):
+        config = parsed({"strategy": strategy, "blocks": told, "insert_into_system_prompt": True, "auto_recall": True})
+        assert [block.type for block in config.blocks] == ["static", "extractive", "vector"]
+        extractive, vector = config.block(ExtractiveBlock), config.block(VectorBlock)
+        assert extractive is not None
+        assert vector is not None
+        assert (extractive.max_tokens, extractive.retrieval_prompt) == (2_000, "What matters now?")
+        assert (vector.k, vector.min_score) == (5, None)
+
+
+def test_without_a_word_there_are_no_blocks_except_where_the_window_is_flushed_into_them() -> None:
+    assert parsed({}).blocks == ()
+    flush = parsed({"strategy": "flush"})
+    assert isinstance(flush, Flush)
+    assert [block.type for block in flush.blocks] == ["static", "extractive", "vector"]
+    assert (flush.trigger, flush.keep_recent_turns, flush.parts) == (50_000, 5, ("extractive", "vector"))
+    assert parsed({"strategy": "flush", "max_tokens": 100, "max_stm_token_ratio": 0.55}).trigger == 55
+
+
+def test_blocks_survive_a_change_of_strategy_and_are_stored_as_they_were_said() -> None:
+    told = {"blocks": [{"type": "static"}, {"type": "vector", "k": 3}]}
+    changed = merged({"strategy": "trim", "max_memory_tokens": 9, **told}, {"strategy": "flush"})
+    kept = stored(changed)
+    assert kept == {"strategy": "flush", "max_tokens": 100_000, **told}
+    assert parsed(kept) == changed
+    assert "blocks" not in stored(parsed({"strategy": "flush"}))

@@ -1,0 +1,102 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from palimpsest.clock import FakeClock, SystemClock
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.scope import Scope
+
+from tests.contract.builders import Conversation, job, message
+
+SCOPE = Scope("acme").session("talk")
+
+
+class Crash(Exception):
+    """The process dies here."""
+
+
+class CrashAt:
+    """Lets everything pass until the named step."""
+
+    def __init__(self, step: str = "") -> None:
+        self.step = step
+        self.seen: list[str] = []
+
+    def __call__(self, step: str) -> None:
+        self.seen.append(step)
+        if step == self.step:
+            raise Crash(step)
+
+
+@pytest.fixture
+def faults() -> CrashAt:
+    return CrashAt()
+
+
+@pytest.fixture
+def talk(faults: CrashAt) -> Conversation:
+    talk = Conversation(InMemorySessions(faults=faults), SCOPE)
+    talk.begin()
+    faults.seen.clear()
+    return talk
+
+
+@pytest.mark.parametrize(("step", "kept"), [("before commit", []), ("after commit", [1])])
+def test_a_crash_comes_before_a_commit_or_after_it(
+    talk: Conversation, faults: CrashAt, step: str, kept: list[int]
+) -> None:
+    faults.step = step
+    with pytest.raises(Crash):
+        talk.append()
+    assert [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=9)] == kept
+
+
+def test_a_removal_may_crash_between_its_pages(talk: Conversation, faults: CrashAt) -> None:
+    batch = tuple(message(seq) for seq in range(1, 41))
+    talk.commit(replace(talk.known, version=2, seq=40), messages=batch)
+    faults.step = "after remove"
+    with pytest.raises(Crash):
+        talk.sessions.remove(SCOPE, first=1, last=40, whole=True)
+    assert [found.seq for found in talk.sessions.messages(SCOPE, first=1, last=40)] == list(range(26, 41))
+
+
+def test_every_write_is_announced(faults: CrashAt) -> None:
+    sessions = InMemorySessions(faults=faults)
+    jobs = InMemoryJobs(sessions.state)
+    talk, made = Conversation(sessions, SCOPE), job(SCOPE)
+    talk.begin()
+    talk.append(jobs=(made,))
+    jobs.start(made)
+    jobs.settle(made, due_at=None)
+    jobs.finish(replace(made, state="done"))
+    sessions.reschedule(SCOPE, base=0, due_at=None)
+    steps = ["commit", "commit", "start", "settle", "finish", "reschedule"]
+    assert faults.seen == [f"{when} {step}" for step in steps for when in ("before", "after")]
+
+
+def test_the_outbox_holds_each_job_once_in_order() -> None:
+    sessions = InMemorySessions()
+    talk = Conversation(sessions, SCOPE)
+    talk.begin()
+    first, second = job(SCOPE), job(SCOPE, id="job_2")
+    talk.append(jobs=(first,))
+    talk.append(jobs=(second,), finished=replace(first, state="done"))
+    assert sessions.outbox == [first, second]
+
+
+def test_time_moves_only_when_told() -> None:
+    clock = FakeClock(datetime(2026, 1, 1, tzinfo=UTC))
+    clock.sleep(0.5)
+    clock.advance(60)
+    assert clock.now() == datetime(2026, 1, 1, tzinfo=UTC) + timedelta(seconds=60.5)
+
+
+def test_the_systems_clock_tells_utc() -> None:
+    clock = SystemClock()
+    before = clock.now()
+    clock.sleep(0.001)
+    assert before < clock.now()
+    assert before.tzinfo is UTC

@@ -1,0 +1,212 @@
+# ruff: noqa: E501 - sentences in other scripts are wider than they look
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from palimpsest.conversations.messages import Message
+from palimpsest.extraction.checks import Owner, checked
+from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.extraction.patterns import CAPACITY, PatternExtractor
+from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.extraction.statements import statement_of
+from palimpsest.models.ports import Usage
+
+EXTRACTOR: Extractor = PatternExtractor()
+OWNER = Owner("acme", "sarah", "s")
+
+
+def chunk(*texts: str, role: str = "user") -> Chunk:
+    messages = tuple(
+        Message(seq, str(seq), 1, 9, "o200k_base", {"role": role, "content": text}, "2026-01-15T09:00:00.000Z")
+        for seq, text in enumerate(texts, 1)
+    )
+    return Chunk(1, len(messages), messages)
+
+
+def extraction(*texts: str, role: str = "user") -> Extraction:
+    return EXTRACTOR.extract(chunk(*texts, role=role), prompt="p")
+
+
+def found(text: str) -> list[Finding]:
+    return list(extraction(text).findings)
+
+
+def kinds(text: str) -> list[tuple[str, str | None]]:
+    return [(finding.type, finding.topic) for finding in found(text)]
+
+
+def test_it_says_that_no_model_found_it() -> None:
+    made = extraction("I live in Rome.")
+    assert (made.method, made.model, made.prompt_hash, made.usage) == ("pattern", None, None, Usage())
+    assert EXTRACTOR.capacity(prompt=None) == CAPACITY
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("My name is Sarah Miller.", "name"),
+        ("Hi, I'm Sarah from Marketing.", "name"),
+        ("Call me Sal.", "preferred_name"),
+        ("I live in Berlin.", "residence"),
+        ("I'm currently living in Berlin", "residence"),
+        ("I moved to Lyon.", "residence"),
+        ("I work at Acme.", "employer"),
+        ("I now work for Bolt", "employer"),
+        ("I work as a nurse.", "occupation"),
+        ("I'm a senior software engineer.", "occupation"),
+        ("My birthday is on May 3.", "birthday"),
+        ("I'm allergic to peanuts.", "allergy_peanuts"),
+        ("I like coffee a lot.", "preference_coffee"),
+        ("I hate coffee", "preference_coffee"),
+        ("I really prefer window seats!", "preference_window_seats"),
+        ("My favourite color is blue.", "favorite_color"),
+        ("Ich heiße Jonas.", "name"),
+        ("Ich wohne jetzt in Köln.", "residence"),
+        ("Ich arbeite als Lehrer.", "occupation"),
+        ("Ich arbeite bei Siemens.", "employer"),
+        ("Ich mag keinen Kaffee.", "preference_kaffee"),
+        ("Me llamo Ana.", "name"),
+        ("Vivo en Lima.", "residence"),
+        ("No me gusta el café.", "preference_café"),
+        ("Je m'appelle Luc.", "name"),
+        ("J'habite à Lyon.", "residence"),
+        ("Je travaille chez Renault.", "employer"),
+        ("J'aime le thé.", "preference_thé"),
+        ("我叫小明。", "name"),
+        ("我住在北京。", "residence"),
+        ("我在腾讯工作。", "employer"),
+        ("我喜欢咖啡。", "preference_咖啡"),
+        ("私の名前は田中です。", "name"),
+        ("東京に住んでいます。", "residence"),
+        ("コーヒーが好きです。", "preference_コーヒー"),
+    ],
+)
+def test_what_has_one_value_at_a_time_has_its_topic(text: str, topic: str) -> None:
+    assert kinds(text) == [("fact", topic)]
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("Always answer in German.", "rule_answer_in_german"),
+        ("Never answer in German!", "rule_answer_in_german"),
+        ("From now on, keep it short.", "rule_keep_short"),
+        ("Please reply in French.", "rule_in_french"),
+        ("Antworte immer auf Deutsch.", "rule_auf_deutsch"),
+        ("Siempre responde en español.", "rule_responde_en_español"),
+        ("Réponds en français.", "rule_en_français"),
+        ("以后用英文回答。", "rule_用英文回答"),
+        ("いつも敬語で話してください。", "rule_敬語で話してください"),
+    ],
+)
+def test_how_the_assistant_is_to_behave_is_an_instruction(text: str, topic: str) -> None:
+    assert kinds(text) == [("instruction", topic)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Remind me to call mum.", "Can you remind me to pay the rent?", "I still need to finish the report.",
+        "Erinnere mich an den Termin.", "Ich muss noch einkaufen.", "Tengo que pagar la renta.",
+        "Rappelle-moi de payer.", "提醒我明天开会。", "明日の会議を思い出させてください。",
+    ],
+)  # fmt: skip
+def test_what_is_still_to_be_done_is_a_task(text: str) -> None:
+    assert kinds(text) == [("task", None)]
+
+
+@pytest.mark.parametrize(
+    ("text", "date"),
+    [
+        ("I ran a marathon yesterday.", "2026-01-14"),
+        ("Last week I met Tom.", "week of 2026-01-05"),
+        ("I fly to Oslo next Friday.", "2026-01-16"),
+        ("Gestern war ich im Kino.", "2026-01-14"),
+        ("Ayer fui a mi dentista.", "2026-01-14"),
+        ("Hier, j'ai couru.", "2026-01-14"),
+        ("昨天我去了长城。", "2026-01-14"),
+        ("昨日、私は京都に行きました。", "2026-01-14"),
+    ],
+)
+def test_what_happened_at_a_time_is_an_event_with_its_date(text: str, date: str) -> None:
+    (finding,) = found(text)
+    what = chunk(text)
+    told = statement_of(finding, {1: what.messages[0]}, session="s", agent=None, method="pattern", prompt_hash=None)
+    assert told.type == "event"
+    assert f"({date})" in told.content
+    assert told.content.replace(f" ({date})", "") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "What is the weather in Rome?", "Do I live in Rome?", "Can anybody do that, or do I have to wait for it?",
+        "Thanks!", "Hello there.", "ok", "Yes.", "It rained all day.",
+        "Write me a poem about cats.", "Call me back later.", "Never mind.", "I love it.", "I need to know the time.", "Twenty minutes.",
+        "Wie spät ist es?", "Danke schön!", "¿Dónde está?", "Bonjour !", "你叫什么名字？", "帮我写一首诗。", "名前は何ですか？",
+    ],
+)  # fmt: skip
+def test_questions_requests_and_small_talk_are_skipped(text: str) -> None:
+    made = extraction(text)
+    assert made.findings == ()
+    assert made.skipped == {1: "nothing_stated"}
+
+
+def test_what_others_say_is_not_the_user_s() -> None:
+    made = extraction("I live in a data center.", role="assistant")
+    assert (made.findings, made.skipped) == ((), {1: "not_the_user"})
+
+
+@pytest.mark.parametrize(
+    "text", ["I used to live in Rome.", "I don't live in Rome any more.", "My friend lives in Rome."]
+)
+def test_what_no_longer_holds_or_holds_of_others_has_no_topic_of_one_s_own(text: str) -> None:
+    assert [topic for _, topic in kinds(text)] in ([], [None])
+
+
+def test_who_a_statement_is_about_is_its_subject() -> None:
+    assert [finding.subject for finding in found("My wife is a doctor. I love jazz.")] == ["wife", "user"]
+    assert [finding.subject for finding in found("Meine Tochter heißt Ida.")] == ["tochter"]
+
+
+def test_several_statements_in_one_sentence_are_several_memories() -> None:
+    contents = [finding.content for finding in found("Hi, I'm Sarah and I live in Berlin, and I work at Acme.")]
+    assert contents == ["Hi, I'm Sarah", "I live in Berlin", "I work at Acme."]
+
+
+def test_other_statements_are_kept_for_what_they_are_worth() -> None:
+    assert [(each.type, each.importance) for each in found("The deadline is March 5.")] == [("fact", 0.5)]
+    assert [each.importance for each in found("My daughter goes to school in Bern.")] == [0.8]
+
+
+PIECES = (
+    "I live in Rome. ",
+    "我住在北京。",
+    "Thanks! ",
+    "\x00",
+    "I like ",
+    "<memory>",
+    "?",
+    "I'm Sarah and ",
+    "\n",
+    "昨天",
+    "e\u0301 ",
+)
+
+
+@given(st.lists(st.sampled_from(PIECES) | st.text(max_size=20), max_size=12).map("".join))
+def test_it_never_invents(text: str) -> None:
+    """Whatever it finds stands in the message, word by word, and passes the check that a model's answer must pass."""
+    what = chunk(text)
+    findings = EXTRACTOR.extract(what, prompt=None).findings
+    said = " ".join(text.split())
+    assert all(" ".join(finding.content.split()) in said for finding in findings)
+    assert set(checked(findings, what, owner=OWNER).dropped) <= {"repeated", "another_user"}
+
+
+def test_it_reads_a_long_text_in_time_that_grows_with_it() -> None:
+    text = "I like tea and I live in Rome, but I work at Acme " * 4_000
+    begun = time.process_time()
+    assert found(text)
+    assert time.process_time() - begun < 20

@@ -1,0 +1,44 @@
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job, JobState, armed, retry_delay
+
+
+def job(**more: Any) -> Job:
+    said: dict[str, Any] = {"tenant": "acme", "kind": "summarize", "session": "s", "first": 1, "last": 9, "now": 100}
+    return armed(**{**said, **more})
+
+
+def test_arming_the_same_work_twice_makes_one_job() -> None:
+    assert job().id == job(now=200).id
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"tenant": "other"},
+        {"kind": "delete"},
+        {"session": "t"},
+        {"first": 2},
+        {"last": 10},
+        {"attempt": 1},
+        {"version": 1},
+        {"tenant": "acm", "session": "es"},
+    ],
+)
+def test_other_work_is_another_job(other: dict[str, Any]) -> None:
+    assert job(**other).id != job().id
+
+
+def test_a_new_job_is_pending_and_looked_at_when_it_must_be_stuck() -> None:
+    assert (job().state, job().due_at, job().has_ended) == ("pending", 100 + OVERDUE_SECONDS, False)
+
+
+def test_a_job_ends_once_done_or_failed() -> None:
+    states: tuple[JobState, ...] = ("pending", "running", "done", "failed")
+    assert [state for state in states if replace(job(), state=state).has_ended] == ["done", "failed"]
+
+
+def test_waiting_doubles_up_to_an_hour() -> None:
+    assert [retry_delay(attempts) for attempts in (0, 1, 2, 5, 6, 1_000)] == [60, 120, 240, 1_920, 3_600, 3_600]

@@ -1,0 +1,330 @@
+"""An erasure in steps: cut off anywhere, delivered twice, met by writers, and never more or less than what was."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from itertools import count, repeat
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from palimpsest.bootstrap import wire_sessions, wire_sweep
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.conversations.manage import Wanted
+from palimpsest.conversations.ports import Listed
+from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.errors import NotFound, Unavailable
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.epochs import unerased
+from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE, Erase
+from palimpsest.memory.statements import Statement
+
+from tests.unit.extraction.extraction_world import Extracts
+from tests.unit.world import TENANT, LetterCounter, World
+
+SARAH = TENANT.user("sarah")
+
+
+class Erasing(World):
+    """The service with long-term memory and the workers that erase and extract."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.memories = InMemoryMemories(self.sessions.state)
+        told: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "memories": self.memories}
+        told |= {"tenants": self.tenants, "clock": self.clock}
+        self.app = wire_sessions(**told, tokens=LetterCounter())
+        self.extraction = wire_extraction(**told, extractor=Extracts())
+        del told["tenants"]
+        self.swept, self.sweep = wire_sweep(**told, expiries=InMemoryExpiries(self.memories))
+        self.remembering = Remember(self.memories, self.tenants, self.clock)
+        self.erasing = Erase(self.memories, self.clock)
+
+    def handle(self, job: Job) -> None:
+        step = self.extraction.queue.step if job.kind == "extract" else self.swept.step
+        step(JobNotice(job.tenant, job.id, job.kind))
+
+    def remember(self, *facts: str) -> None:
+        self.remembering(SARAH, [Statement("fact", each) for each in facts])
+
+    def extract(self, session: str) -> None:
+        assert self.app.extract is not None
+        self.app.extract(self.session(session))
+
+    def erase(self) -> Job:
+        return self.now(self.erasing(SARAH))
+
+    def now(self, job_id: str) -> Job:
+        found = self.jobs.get(TENANT, job_id)
+        assert found is not None
+        return found
+
+    def contents(self) -> list[str]:
+        return sorted(record.content for record in self.memories.listed(SARAH, limit=1_000).records)
+
+    def said(self, session: str) -> list[str]:
+        """What a reader sees of the session."""
+        try:
+            page, _ = self.app.history.messages(self.session(session), limit=100)
+        except NotFound:
+            return []
+        return [str(message.chat["content"]) for message in page]
+
+    def stored(self, session: str) -> int:
+        """How many messages the store holds of it, seen or unseen."""
+        found = self.sessions.state.partitions.get((TENANT.tenant, session))
+        return len(found.messages.between(0, 10**9)) if found else 0
+
+    def left(self) -> int:
+        """Items of earlier epochs."""
+        known = self.memories.known[TENANT.tenant, "sarah"]
+        return sum(len(era.keys()) for epoch, era in known.eras.items() if epoch < known.user.epoch)
+
+
+@pytest.fixture
+def world() -> Erasing:
+    return Erasing()
+
+
+def filled(world: Erasing, sessions: int = 3) -> Erasing:
+    for number in range(sessions):
+        world.append("fact: said", "and more", session=f"s{number}")
+    world.remember("likes tea", "has a dog")
+    return world
+
+
+WRITES = ("commit", "remove", "wipe", "start", "finish", "put job")
+
+
+@pytest.mark.parametrize("moment", [f"{when} {write}" for write in WRITES for when in ("before", "after")])
+def test_a_crash_at_any_write_is_made_good_by_the_next_delivery(world: Erasing, moment: str) -> None:
+    filled(world)
+    job = world.erase()
+    slow(world, seconds=20)
+    crashes = crash_at(world, moment)
+    for _ in range(3):
+        try:
+            world.drain()
+        except Unavailable:
+            world.delivered -= 1  # its message comes again
+    assert crashes == [moment]
+    assert [world.stored(f"s{number}") for number in range(3)] == [0, 0, 0]
+    assert world.left() == 0
+    done = world.now(job.id)
+    assert (done.state, done.error) == ("done", None)
+    assert done.result["sessions"] <= 3
+
+
+def slow(world: Erasing, *, seconds: float) -> None:
+    """Every removal takes so long, so that the job takes several steps."""
+
+    def takes(step: str) -> None:
+        if step in ("after remove", "after wipe"):
+            world.time.advance(seconds)
+
+    world.sessions.state.faults = takes
+
+
+def crash_at(world: Erasing, moment: str) -> list[str]:
+    """The first write of that kind is cut off, once."""
+    crashes: list[str] = []
+    otherwise = world.sessions.state.faults
+
+    def crash(step: str) -> None:
+        otherwise(step)
+        if step == moment and not crashes:
+            crashes.append(step)
+            raise Unavailable("killed")
+
+    world.sessions.state.faults = crash
+    return crashes
+
+
+def test_steps_are_bounded_and_the_job_that_was_asked_for_tells_how_far_they_came(world: Erasing) -> None:
+    filled(world, sessions=SESSIONS_AT_ONCE + 2)
+    slow(world, seconds=3)
+    job = world.erase()
+    world.handle(job)
+    after_one = world.now(job.id)
+    assert (after_one.state, after_one.result) == ("running", {"sessions": SESSIONS_AT_ONCE})
+    world.drain()
+    assert len([each for each in world.outbox if each.kind == "erase"]) > 1
+    done = world.now(job.id)
+    assert (done.state, done.result["sessions"]) == ("done", SESSIONS_AT_ONCE + 2)
+    assert {world.now(each.id).state for each in world.outbox} == {"done"}
+
+
+def test_a_message_delivered_twice_changes_nothing(world: Erasing) -> None:
+    job = filled(world).erase()
+    world.drain()
+    result = world.now(job.id).result
+    world.append("new", session="s0")
+    world.remember("likes coffee")
+    for each in list(world.outbox):
+        world.handle(each)
+    assert (world.said("s0"), world.contents()) == (["new"], ["likes coffee"])
+    assert world.now(job.id).result == result
+
+
+def test_a_lost_or_failed_erasure_is_begun_again_by_the_sweep(world: Erasing) -> None:
+    lost = filled(world).erase()
+    world.delivered = len(world.outbox)
+    world.time.advance(OVERDUE_SECONDS + 1)
+    world.sweep()
+    (again,) = [each for each in world.outbox if each.kind == "erase" and each.id != lost.id]
+    world.swept.give_up(JobNotice(again.tenant, again.id, again.kind), error="unavailable")
+    world.time.advance(retry_delay(again.attempt) + 1)
+    world.sweep()
+    world.drain()
+    assert (world.now(lost.id).state, world.left(), world.stored("s1")) == ("done", 0, 0)
+
+
+def test_a_session_that_the_list_did_not_name_at_first_is_found_the_second_time(
+    world: Erasing, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = filled(world, sessions=2).erase()
+    listed = world.sessions.listed
+    answers = [Listed((), None)]
+
+    def lagging(*place: Any, **more: Any) -> Listed:
+        return answers.pop() if answers else listed(*place, **more)
+
+    monkeypatch.setattr(world.sessions, "listed", lagging)
+    world.drain()
+    assert (world.stored("s0"), world.stored("s1"), world.now(job.id).result["sessions"]) == (0, 0, 2)
+
+
+def test_a_session_that_begins_while_its_user_is_erased_is_of_the_new_life(world: Erasing) -> None:
+    """The epoch was read before the erasure, the transaction comes after it."""
+    erased: list[Job] = []
+
+    def meanwhile(step: str) -> None:
+        if step == "before commit" and not erased:
+            erased.append(world.erase())
+
+    world.sessions.state.faults = meanwhile
+    world.append("first", session="s0")
+    world.app.manage.create(world.session("s1"), user="sarah", agent=None, wanted=Wanted())
+    world.drain()
+    assert erased
+    assert world.said("s0") == ["first"]
+    assert world.app.manage.read(world.session("s1")).head.epoch == 1
+
+
+def test_an_append_that_meets_the_removal_of_its_session_begins_it_again(world: Erasing) -> None:
+    filled(world, sessions=1)
+    meets: list[str] = []
+
+    def meanwhile(step: str) -> None:
+        if step == "before commit" and not meets:
+            meets.append(step)
+            world.erase()
+            world.drain()
+
+    world.sessions.state.faults = meanwhile
+    world.append("after all", session="s0")
+    world.drain()
+    assert (world.said("s0"), world.stored("s0")) == (["after all"], 1)
+
+
+def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(world: Erasing) -> None:
+    filled(world, sessions=1)
+    sessions = unerased(world.sessions, world.memories)
+    before = sessions.open(world.session("s0"), settings=True)
+    assert before == world.sessions.open(world.session("s0"), settings=True)
+    world.erase()
+    head = sessions.open(world.session("s0")).head
+    assert head is not None
+    assert head.is_gone(0)
+    world.append("again", session="s0")
+    assert sessions.open(world.session("s0")) == world.sessions.open(world.session("s0"))
+
+
+SESSIONS = st.sampled_from(("s0", "s1"))
+
+
+class Lives(RuleBasedStateMachine):
+    """Of a user who is erased at any time, while messages of any job come early, late, twice, or are cut off."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.world = Erasing()
+        self.numbers = count()
+        self.said: dict[str, list[str]] = {"s0": [], "s1": []}
+        self.facts: set[str] = set()
+        self.life: set[str] = set()
+
+    def text(self) -> str:
+        """What nobody has said before."""
+        self.world.time.advance(1)
+        text = f"number {next(self.numbers)}"
+        self.life.add(text)
+        return text
+
+    @rule(session=SESSIONS)
+    def append(self, session: str) -> None:
+        text = f"fact: {self.text()}"
+        self.world.append(text, session=session)
+        self.said[session].append(text)
+
+    @rule(session=SESSIONS)
+    def extract(self, session: str) -> None:
+        if self.said[session]:
+            self.world.extract(session)
+
+    @rule()
+    def remember(self) -> None:
+        text = self.text()
+        self.world.remember(text)
+        self.facts.add(text)
+
+    @rule(session=SESSIONS, keep_memories=st.booleans())
+    def delete(self, session: str, *, keep_memories: bool) -> None:
+        if self.said[session]:
+            self.world.app.manage.delete(self.world.session(session), keep_memories=keep_memories)
+            self.said[session] = []
+
+    @rule()
+    def erase(self) -> None:
+        self.world.erase()
+        self.said, self.facts, self.life = {"s0": [], "s1": []}, set(), set()
+
+    @precondition(lambda self: self.world.outbox)
+    @rule(data=st.data(), writes=st.none() | st.integers(0, 5))
+    def deliver(self, data: st.DataObject, writes: int | None) -> None:
+        """Any job's message, once more; with a number of writes, cut off after so many."""
+        job = data.draw(st.sampled_from(self.world.outbox))
+        left = iter(range(writes)) if writes is not None else repeat(0)
+
+        def crash(step: str) -> None:
+            if step.startswith("before") and next(left, None) is None:
+                raise Unavailable("killed")
+
+        self.world.sessions.state.faults = crash
+        with suppress(Unavailable):
+            self.world.handle(job)
+        self.world.sessions.state.faults = lambda step: None
+
+    @invariant()
+    def what_is_seen_is_of_this_life(self) -> None:
+        assert {name: self.world.said(name) for name in self.said} == self.said
+        assert self.facts <= set(self.world.contents()) <= self.life
+
+    def teardown(self) -> None:
+        self.world.drain()
+        for job in list(self.world.outbox):
+            self.world.handle(job)
+        self.world.drain()
+        self.what_is_seen_is_of_this_life()
+        stored = {name: self.world.stored(name) for name in self.said}
+        assert stored == {name: len(texts) for name, texts in self.said.items()}
+        assert self.world.left() == 0
+
+
+TestLives = Lives.TestCase
+TestLives.settings = settings(deadline=None, max_examples=40, stateful_step_count=25)

@@ -1,0 +1,238 @@
+"""A forgetting in steps: what is left goes to the next, what fails or gets stuck begins again, an erasure ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+from palimpsest.bootstrap import wire_sweep
+from palimpsest.clock import FakeClock
+from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.errors import Unavailable
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user, retry_delay
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.manage import ManageMemories, Where
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.forget import Forget
+from palimpsest.memory.statements import Statement
+from palimpsest.scope import Scope
+
+SARAH = Scope("acme").user("sarah")
+FACTS = Where(types=frozenset({"fact"}))
+
+
+class World:
+    """The service over stores in memory. `at_write` is told of each write and may raise there."""
+
+    def __init__(self) -> None:
+        self.at_write: Callable[[str], None] = lambda step: None
+        self.clock = FakeClock()
+        self.sessions = InMemorySessions(faults=self.write)
+        self.jobs = InMemoryJobs(self.sessions.state)
+        self.memories = InMemoryMemories(self.sessions.state)
+        self.remembering = Remember(self.memories, InMemoryTenants(), self.clock)
+        self.managing = ManageMemories(self.memories, InMemoryTenants(), self.clock)
+        self.forgetting = Forget(self.memories, self.jobs, self.clock)
+        self.work, self.sweep = wire_sweep(
+            sessions=self.sessions,
+            jobs=self.jobs,
+            memories=self.memories,
+            expiries=InMemoryExpiries(self.memories),
+            clock=self.clock,
+        )
+        self.delivered = 0
+
+    def write(self, step: str) -> None:
+        self.at_write(step)
+
+    def remember(self, count: int) -> None:
+        for start in range(0, count, 30):
+            told = [Statement("fact", f"no {number}") for number in range(start, min(count, start + 30))]
+            self.remembering(SARAH, told)
+            self.clock.advance(0.001)
+
+    def forget(self) -> Job:
+        self.forgetting(SARAH, FACTS)
+        return self.sessions.outbox[-1]
+
+    def deliver(self, job: Job) -> None:
+        self.work.step(JobNotice(job.tenant, job.id, job.kind))
+
+    def drain(self) -> None:
+        while self.delivered < len(self.sessions.outbox):
+            self.delivered += 1
+            self.deliver(self.sessions.outbox[self.delivered - 1])
+
+    def left(self) -> int:
+        return self.managing.counts(SARAH)["fact"]
+
+    def state(self, job: Job) -> Job:
+        found = self.jobs.get(SARAH.owner, job.id)
+        assert found is not None
+        return found
+
+    def takes(self, seconds: float) -> None:
+        """Every commit takes so long."""
+        self.at_write = lambda step: self.clock.advance(seconds) if step == "after commit memories" else None
+
+
+@pytest.fixture
+def world() -> World:
+    return World()
+
+
+def test_a_long_forgetting_goes_on_step_by_step_and_ends_the_job_that_was_asked_for(world: World) -> None:
+    world.remember(100)
+    world.takes(60)
+    job = world.forget()
+    world.deliver(job)
+    assert 0 < world.left() < 100
+    assert world.state(job).state == "running"
+    world.drain()
+    assert world.left() == 0
+    assert len(world.sessions.outbox) > 2
+    assert {world.state(each).state for each in world.sessions.outbox} == {"done"}
+    assert world.state(job).result == {"forgotten": 100}
+
+
+def test_a_topic_with_more_versions_than_a_transaction_holds_is_forgotten_whole(world: World) -> None:
+    for number in range(60):
+        world.remembering(SARAH, [Statement("fact", f"works at {number}", topic="employer")])
+        world.clock.advance(1)
+    job = world.forget()
+    world.drain()
+    assert (world.left(), world.memories.versions(SARAH, "employer")) == (0, ())
+    assert world.state(job).result == {"forgotten": 1}
+
+
+def test_many_topics_are_forgotten_though_they_are_too_many_for_one_transaction(world: World) -> None:
+    for version in range(4):
+        told = [Statement("fact", f"{topic} is {version}", topic=f"topic {topic}") for topic in range(20)]
+        world.remembering(SARAH, told)
+        world.clock.advance(1)
+    world.forget()
+    world.drain()
+    assert world.left() == 0
+
+
+@pytest.mark.parametrize("step", ["before commit memories", "after commit memories", "before finish", "after finish"])
+def test_a_crash_anywhere_is_made_good_by_the_next_delivery(world: World, step: str) -> None:
+    world.remember(40)
+    job = world.forget()
+
+    def crash(at: str) -> None:
+        if at == step:
+            world.at_write = lambda _: None
+            raise Unavailable("crash")
+
+    world.at_write = crash
+    with pytest.raises(Unavailable):
+        world.deliver(job)
+    world.deliver(job)
+    assert world.left() == 0
+    assert world.state(job).state == "done"
+
+
+def test_a_message_delivered_twice_changes_nothing(world: World) -> None:
+    world.remember(5)
+    job = world.forget()
+    world.drain()
+    world.clock.advance(1)
+    world.remember(5)
+    world.deliver(job)
+    assert world.left() == 5
+    assert world.state(job).result == {"forgotten": 5}
+
+
+def test_a_step_that_is_handed_over_twice_is_one_step(world: World) -> None:
+    world.remember(100)
+    world.takes(60)
+    job = world.forget()
+    world.deliver(job)
+    world.deliver(job)
+    assert len(world.sessions.outbox) == 2
+    world.drain()
+    assert world.left() == 0
+
+
+def test_a_failed_forgetting_is_begun_again_by_the_sweep(world: World) -> None:
+    world.remember(5)
+    job = world.forget()
+    world.work.give_up(JobNotice(job.tenant, job.id, job.kind), error="unavailable")
+    assert (world.state(job).state, world.state(job).error) == ("failed", "unavailable")
+    world.sweep()
+    assert len(world.sessions.outbox) == 1
+    world.clock.advance(retry_delay(0))
+    world.sweep()
+    world.sweep()
+    again = world.sessions.outbox[-1]
+    assert (len(world.sessions.outbox), again.attempt, again.parent) == (2, 1, None)
+    world.drain()
+    assert (world.left(), world.state(again).state, world.state(job).state) == (0, "done", "failed")
+
+
+def test_a_stuck_forgetting_is_begun_again_and_ends_what_was_asked_for(world: World) -> None:
+    world.remember(5)
+    job = world.forget()
+    world.delivered += 1  # its message is lost
+    world.clock.advance(OVERDUE_SECONDS)
+    world.sweep()
+    world.drain()
+    assert (world.left(), world.state(job).state, world.state(job).result) == (0, "done", {"forgotten": 5})
+
+
+def test_a_stuck_step_is_begun_again_under_the_job_that_was_asked_for(world: World) -> None:
+    world.remember(100)
+    world.takes(60)
+    job = world.forget()
+    world.deliver(job)
+    world.delivered = 2  # the step's message is lost
+    world.takes(0)
+    world.clock.advance(OVERDUE_SECONDS)
+    world.sweep()
+    world.drain()
+    assert (world.left(), world.state(job).state, world.state(job).result) == (0, "done", {"forgotten": 100})
+    assert world.state(world.sessions.outbox[1]).error == "stuck"
+
+
+def test_a_redriven_message_of_a_failed_forgetting_begins_it_again(world: World) -> None:
+    world.remember(5)
+    job = world.forget()
+    world.work.give_up(JobNotice(job.tenant, job.id, job.kind), error="unavailable")
+    world.drain()
+    assert world.left() == 0
+
+
+def test_a_forgetting_of_a_user_who_was_erased_does_nothing(world: World) -> None:
+    world.remember(5)
+    job = world.forget()
+    erasure = on_user(SARAH, kind="erase", epoch=0, told={}, now=job.created_at)
+    world.memories.erase(SARAH, epoch=0, job=replace(erasure, kind="forget", told=job.told))
+    world.remember(3)
+    world.deliver(job)
+    assert world.left() == 3
+    assert (world.state(job).state, world.state(job).error) == ("done", "erased")
+
+
+def test_what_is_corrected_meanwhile_is_judged_as_it_is_now(world: World) -> None:
+    (one,) = world.remembering(SARAH, [Statement("fact", "works at A", topic="employer")])
+    world.clock.advance(1)
+    corrected = False
+
+    def correct(step: str) -> None:
+        nonlocal corrected
+        if step == "before commit memories" and not corrected:
+            corrected = True
+            world.clock.advance(1)
+            world.remembering(SARAH, [Statement("fact", "works at B", topic="employer")])
+
+    job = world.forget()
+    world.at_write = correct
+    world.deliver(job)
+    assert world.left() == 1
+    assert world.managing.read(SARAH, one.record.id).superseded_by is not None

@@ -1,0 +1,110 @@
+"""What a user corrects, however often, in whatever words and order it arrives: what holds now is told, and nothing else
+as if it held.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from itertools import permutations
+from pathlib import Path
+
+import pytest
+from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.records import Record
+from palimpsest.recall.one_retriever import Mode, SearchMemories
+from palimpsest.recall.recall import Recall
+from palimpsest.recall.request import RecallRequest
+from palimpsest.recall.tool import SearchTool
+
+from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.extraction.extraction_world import SARAH
+from tests.unit.world import LetterCounter
+
+CORRECTED = ("I work at Acme.", "I work at Bolt now.")
+CORRECTED_TWICE = (*CORRECTED, "Actually, I work at Core.")
+REWORDED = (*CORRECTED, "I'm working for Bolt these days.")
+RETURNED = (*CORRECTED, "I work at Acme.")
+QUESTIONS = ("Where do I work?", "work at Acme", "Who is my employer?")
+FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+class Told:
+    """A service to which these things were said, one a day, each in a session of its own, in the order of `arrival`."""
+
+    def __init__(self, folder: Path, said: tuple[str, ...], arrival: tuple[int, ...] | None = None) -> None:
+        blocks = [{"type": "extractive"}, {"type": "vector"}]
+        self.world = BlocksWorld(folder=folder, blocks=blocks)
+        self.world.extract = replace(self.world.extract, extractor=PatternExtractor())
+        for day in arrival or range(len(said)):
+            session = f"day{day}"
+            self.world.say(said[day], session=session, timestamp=(FIRST_DAY + timedelta(days=day)).isoformat())
+            self.world.handle(self.world.ask(session))
+            self.world.index_all(session)
+        stores = (self.world.memories, self.world.sessions, self.world.index, self.world.embedder)
+        self.recall = Recall(*stores, LetterCounter(), self.world.clock)
+        self.search = SearchMemories(*stores, self.world.clock)
+        self.versions = ManageMemories(self.world.memories, self.world.tenants, self.world.clock)
+
+    def current(self) -> Record:
+        pointer = self.world.memories.pointers(SARAH, ["employer"])["employer"]
+        (record,) = self.world.memories.records(SARAH, [pointer.record or ""])
+        return record
+
+    def searched(self, question: str, mode: Mode) -> list[str]:
+        return [one.content for one in self.search(SARAH, question, mode=mode, k=20) if one.record is not None]
+
+    def recalled(self, question: str) -> list[str]:
+        """What is told as holding now: records, and messages that nothing has outdated."""
+        found = self.recall(SARAH, RecallRequest(question, k=20)).memories
+        return [one.content for one in found if one.outdated_by is None]
+
+    def tool_lines(self, question: str) -> list[str]:
+        content = str(SearchTool(self.recall)(SARAH, {"query": question})["content"])
+        return [line for line in content.splitlines()[1:] if "outdated" not in line]
+
+    def remembered(self, message: str | None) -> str:
+        self.world.say("Hello again!", session="later")
+        return self.world.context(message, session="later").memory.text
+
+
+@pytest.fixture(
+    params=[
+        pytest.param((said, arrival), id=f"{name} {''.join(map(str, arrival))}")
+        for name, said in {
+            "corrected": CORRECTED, "twice": CORRECTED_TWICE, "reworded": REWORDED, "returned": RETURNED,
+        }.items()
+        for arrival in permutations(range(len(said)))
+    ]
+)  # fmt: skip
+def told(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Told, tuple[str, ...]]:
+    said, arrival = request.param
+    return Told(tmp_path, said, arrival), said
+
+
+def test_only_what_was_said_last_is_current_in_every_channel(told: tuple[Told, tuple[str, ...]]) -> None:
+    service, said = told
+    newest, older = said[-1], set(said) - {said[-1]}
+    assert service.current().content == newest
+    for question in QUESTIONS:
+        assert set(service.searched(question, "keyword")) <= {newest}
+        assert service.searched(question, "vector") == [newest]
+        recalled = service.recalled(question)
+        assert recalled
+        assert not older & set(recalled)
+        assert not [line for line in service.tool_lines(question) for one in older if one in line]
+    for message in (None, *QUESTIONS):
+        memory = service.remembered(message)
+        assert newest in memory.replace("&#x27;", "'")
+        assert not [one for one in older if one in memory]
+
+
+def test_what_was_said_before_stays_readable_in_the_history(told: tuple[Told, tuple[str, ...]]) -> None:
+    service, said = told
+    history = service.versions.history(SARAH, service.current().id)
+    assert [version.record.content for version in history] == list(reversed(said))
+    assert [version.is_current for version in history] == [True] + [False] * (len(said) - 1)
+    assert [service.versions.read(SARAH, version.record.id).record.content for version in history] == [
+        version.record.content for version in history
+    ]

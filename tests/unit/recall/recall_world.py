@@ -1,0 +1,157 @@
+"""A user's memory with its search index, within one process; what changes waits until a test has it indexed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from palimpsest.clock import FakeClock, milliseconds, stamp
+from palimpsest.conversations.lifecycle import deleted
+from palimpsest.conversations.messages import Draft, Message, numbered
+from palimpsest.conversations.session import Commit, Head, Settings
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.owners import InMemoryOwners
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.records import Record, Source
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.statements import Statement
+from palimpsest.models.ports import JsonModel, Reranker
+from palimpsest.recall.one_retriever import SearchMemories
+from palimpsest.recall.recall import Recall
+from palimpsest.recall.request import Recalled, RecallFilter, RecallRequest
+from palimpsest.scope import Scope, UserScope
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Owner, SearchIndex
+from palimpsest.search.rebuild import Reindex
+
+from tests.doubles.failing_index import FailingIndex
+from tests.doubles.meanings import Meanings
+
+TENANT = Scope("acme")
+SARAH = TENANT.user("sarah")
+DAVID = TENANT.user("david")
+DAY = 24 * 3600
+
+
+class Words:
+    """One token a word."""
+
+    def encoding_for(self, model: str | None) -> str:
+        return "words"
+
+    def count(self, text: str, encoding: str) -> int:
+        return len(text.split())
+
+
+class RecallWorld:
+    """`index` is the embedded one in `folder` unless another is given; `pending` is what nobody has indexed yet."""
+
+    def __init__(self, folder: Path, *, index: SearchIndex | None = None, embedder: Meanings | None = None) -> None:
+        self.time = FakeClock()
+        self.embedder = embedder or Meanings()
+        self.index = FailingIndex(index or EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space))
+        self.index.prepare()
+        self.sessions = InMemorySessions()
+        self.memories = InMemoryMemories(self.sessions.state)
+        self.tenants = InMemoryTenants()
+        self.remember = Remember(self.memories, self.tenants, self.time)
+        self.manage = ManageMemories(self.memories, self.tenants, self.time)
+        self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.time)
+        self.search = SearchMemories(self.memories, self.sessions, self.index, self.embedder, self.time)
+        self.owners = InMemoryOwners(self.sessions, self.memories)
+        self.reindex = Reindex(self.owners, self.memories, self.sessions, self.index, self.embed)
+        self.pending: list[Changed] = []
+
+    @property
+    def now(self) -> int:
+        return milliseconds(self.time.now())
+
+    def say(
+        self,
+        *texts: str,
+        session: str = "talk",
+        user: str = "sarah",
+        role: str | Sequence[str] = "user",
+        metadata: dict[str, Any] | None = None,
+        agent: str | None = None,
+        chats: Sequence[dict[str, Any]] = (),
+    ) -> tuple[Message, ...]:
+        """Append these texts to a session; `role` is one for all, or one for each."""
+        roles = [role] * len(texts) if isinstance(role, str) else role
+        said = [*chats, *({"role": who, "content": text} for who, text in zip(roles, texts, strict=True))]
+        scope = TENANT.session(session)
+        head = self.sessions.open(scope).head
+        before = head if head is not None and head.status != "deleted" else None
+        last = 0 if head is None else head.seq
+        messages = numbered(
+            [Draft(chat, metadata=metadata or {}) for chat in said], [1] * len(said), session=session, seq=last,
+            turn=0 if before is None else before.turn, before="", encoding="words", now=stamp(self.time.now()),
+        )  # fmt: skip
+        base = Head(user=user, agent=agent, base=last, window_start=last + 1) if before is None else before
+        after = replace(
+            base, seq=messages[-1].seq, version=(0 if head is None else head.version) + 1,
+            updated_at=milliseconds(self.time.now()), turn=messages[-1].turn,
+        )  # fmt: skip
+        settings = Settings(user=user, agent=agent, created_at=stamp(self.time.now()), base=base.base)
+        commit = Commit(before=head, after=after, messages=messages, settings=settings if before is None else None)
+        self.sessions.commit(scope, commit)
+        self.pending += [MessageChanged(TENANT.tenant, session, message.seq) for message in messages]
+        return messages
+
+    def change_head(self, session: str = "talk", **changes: Any) -> None:
+        scope = TENANT.session(session)
+        head = self.sessions.open(scope).head
+        assert head is not None
+        self.sessions.commit(scope, Commit(before=head, after=replace(head, version=head.version + 1, **changes)))
+
+    def bury(self, session: str = "talk") -> None:
+        """The session as its deletion leaves it at once: a tombstone; its messages are still there."""
+        scope = TENANT.session(session)
+        head = self.sessions.open(scope).head
+        assert head is not None
+        self.sessions.commit(scope, Commit(before=head, after=deleted(head, now=self.time.now())))
+
+    def keep(self, content: str, *, scope: UserScope = SARAH, said: Sequence[Message] = (), **more: Any) -> Record:
+        """A fact, as the table has it; `said` are the messages that it rests on, of session `talk`."""
+        source = Source()
+        if said:
+            ids, seqs = tuple(message.id for message in said), tuple(message.seq for message in said)
+            source = Source("talk", ids, seqs, more.pop("quote", None))
+        fields: dict[str, Any] = {"type": "fact", "source": source} | more
+        (made,) = self.remember(scope, [Statement(content=content, **fields)])
+        changed = (made.record, made.displaced) if made.displaced else (made.record,)
+        self.pending += [RecordChanged(scope.tenant, scope.user, record.id) for record in changed]
+        return made.record
+
+    def index_all(self) -> tuple[Changed, ...]:
+        """Have everything indexed that waits; what must be tried again."""
+        waiting, self.pending = self.pending, []
+        return self.embed(waiting)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        scope: UserScope = SARAH,
+        model: JsonModel | None = None,
+        reranker: Reranker | None = None,
+        where: RecallFilter | None = None,
+        **more: Any,
+    ) -> Recalled:
+        use = Recall(
+            self.memories, self.sessions, self.index, self.embedder, Words(), self.time, model=model, reranker=reranker
+        )
+        return use(scope, RecallRequest(query, filter=where or RecallFilter(), **more))
+
+    def found(self, query: str, **more: Any) -> list[str]:
+        """The contents that a recall gives, best first."""
+        return [one.content for one in self.recall(query, **more).memories]
+
+    def indexed(self, scope: UserScope = SARAH) -> int:
+        return self.index.of(Owner(scope.tenant, scope.user)).count()

@@ -1,0 +1,72 @@
+"""Recalled text that comes back as input: an agent's memory does not remember itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+import pytest
+from palimpsest.conversations.messages import Chat, text_of
+from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.recall.one_retriever import SearchMemories
+from palimpsest.recall.recall import Recall
+from palimpsest.recall.tool import SearchTool
+
+from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.extraction.extraction_world import SARAH
+from tests.unit.world import LetterCounter
+
+KNOWN = ("Sarah lives in Rome", "Sarah was in Rome in 2019")
+ASKED = "Where should I eat tonight?"
+CALL = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": '{"query": "dinner"}'}}
+
+FedBack = Callable[[str, str], Sequence[Chat]]
+"""The messages in which an agent sends back what it was given: the tool's text, and the memory of a context."""
+
+
+def user(content: str) -> Chat:
+    return {"role": "user", "content": content}
+
+
+WAYS: dict[str, FedBack] = {
+    "a tool's message": lambda tool, _: [
+        {"role": "assistant", "content": "", "tool_calls": [CALL]},
+        {"role": "tool", "tool_call_id": "c1", "content": tool},
+    ],
+    "before the question": lambda tool, _: [user(f"{tool}\n\n{ASKED}")],
+    "behind a heading": lambda tool, _: [user(f"What you know: {tool}\n\n{ASKED}")],
+    "as a quotation": lambda tool, _: [user("> " + tool.replace("\n", "\n> ") + f"\n\n{ASKED}")],
+    "by the assistant": lambda tool, _: [{"role": "assistant", "content": tool}],
+    "memory before the question": lambda _, memory: [user(f"{memory}\n{ASKED}")],
+    "memory cut off": lambda _, memory: [user(f"{ASKED}\n{memory[:-30]}")],
+    "memory in a part": lambda _, memory: [{"role": "user", "content": [{"type": "text", "text": memory}]}],
+    "memory as system message": lambda _, memory: [{"role": "system", "content": memory}],
+}
+
+
+def lines_on_rome(chunk: Chunk) -> list[Finding]:
+    """Every line that speaks of Rome, as an extractor that believes everything would find it."""
+    said = [(message.seq, line) for message in chunk.messages for line in text_of(message.chat).splitlines()]
+    return [Finding("fact", line, (seq,), line, importance=0.9) for seq, line in said if "Rome" in line]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str, tmp_path: Path) -> None:
+    world = BlocksWorld(folder=tmp_path, blocks=[{"type": "extractive"}])
+    world.extractor.finds = lines_on_rome
+    for content in KNOWN:
+        world.learn(content, importance=0.9)
+    world.say(ASKED)
+    world.index_all("s")
+    stores = (world.memories, world.sessions, world.index, world.embedder)
+    recall = Recall(*stores, LetterCounter(), world.clock)
+    tool = str(SearchTool(recall)(SARAH, {"query": "Rome"})["content"])
+    memory = world.context().memory.text
+    assert tool.count("Rome") == memory.count("Rome") == 2
+    world.put(*WAYS[way](tool, memory), session="next")
+    world.put(user("I like it in Rome"), session="next")
+    world.handle(world.ask("next"))
+    assert world.contents() == sorted([*KNOWN, "I like it in Rome"])
+    world.index_all("next")
+    found = SearchMemories(*stores, world.clock)(SARAH, "Rome", mode="keyword", k=20)
+    assert sorted(one.content for one in found) == sorted([*KNOWN, "I like it in Rome", "I like it in Rome"])

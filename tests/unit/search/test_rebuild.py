@@ -1,0 +1,237 @@
+"""The index is built anew beside the one that is read, resumes after a kill, and takes its place at the end."""
+
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.jobs.ports import MessageChanged, RecordChanged
+from palimpsest.memory.manage import Where
+from palimpsest.recall.recall import Recall
+from palimpsest.recall.request import RecallRequest
+from palimpsest.scope import Scope
+from palimpsest.search import rebuild as reindex
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Owner
+from palimpsest.search.rebuild import Reindex, Reindexing
+
+from tests.doubles.failing_index import FailingIndex
+from tests.doubles.meanings import Meanings
+from tests.unit.recall.recall_world import DAVID, SARAH, RecallWorld, Words
+
+MOST_STEPS = 200
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> RecallWorld:
+    world = RecallWorld(tmp_path)
+    for number in range(7):
+        world.say(*(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}")
+    world.say("hello from david", session="davids", user="david")
+    for number in range(9):
+        world.keep(f"fact number {number}", topic="counter" if number > 5 else None)
+    world.keep("fact of david", scope=DAVID)
+    world.index_all()
+    return world
+
+
+@pytest.fixture(autouse=True)
+def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reindex, "PAGE", 4)
+    monkeypatch.setattr(reindex, "LOOKED_AT", 2)
+
+
+def run(use: Reindex, state: Reindexing, *, steps: int = MOST_STEPS) -> Reindexing:
+    """Step after step, each from what was kept of the one before."""
+    for _ in range(steps):
+        if state.is_done:
+            return state
+        state = Reindexing.of_json(use(state).as_json())
+    return state
+
+
+def everything(index: FailingIndex | EmbeddedIndex, owner: str = "sarah") -> set[str]:
+    part = index.of(Owner("acme", owner))
+    return {hit.key for text in ("message", "fact", "hello") for hit in part.by_words(text, k=100)}
+
+
+def test_a_rebuilt_index_holds_what_the_old_one_held(world: RecallWorld) -> None:
+    before, others = everything(world.index), everything(world.index, "david")
+    (old,) = world.index.indexes()
+    done = run(world.reindex, Reindexing())
+    assert done.is_done
+    assert everything(world.index) == before
+    assert everything(world.index, "david") == others
+    assert len(before) == 28 + 7  # seven facts hold, two were displaced
+    assert world.index.indexes() != (old,)
+    assert done.indexed == 29 + 10
+
+
+def test_until_the_end_the_old_index_is_read(world: RecallWorld) -> None:
+    state = world.reindex(Reindexing())
+    (read, built) = world.index.indexes()
+    while state.phase != "switch":
+        assert world.index.indexes() == (read, built)
+        assert everything(world.index)
+        state = world.reindex(state)
+    world.reindex(state)
+    assert world.index.indexes() == (built,)
+
+
+def test_every_step_may_be_cut_off_and_done_again(world: RecallWorld) -> None:
+    before = everything(world.index)
+    state = Reindexing()
+    while not state.is_done:
+        world.reindex(state)  # killed before its state was kept
+        state = Reindexing.of_json(world.reindex(state).as_json())
+    assert everything(world.index) == before
+    assert len(world.index.indexes()) == 1
+
+
+def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(world: RecallWorld) -> None:
+    facts = [record for record in world.memories.listed(SARAH, limit=50).records if record.topic_key is None]
+    state = Reindexing()
+    step = 0
+    while not state.is_done:
+        state = world.reindex(state)
+        world.time.advance(1)
+        world.keep(f"fact that came in step {step}")
+        world.say(f"message in step {step}", session=f"new{step % 3}")
+        if step < len(facts):
+            world.manage.delete(SARAH, facts[step].id)
+            world.pending.append(RecordChanged("acme", "sarah", facts[step].id))
+        world.index_all()
+        step += 1
+    expected = _expected(world)
+    assert everything(world.index) == expected
+    assert len(expected) > 30
+
+
+def _expected(world: RecallWorld) -> set[str]:
+    """What a fresh index of the same tables holds."""
+    records, _ = world.manage.listed(SARAH, where=Where(), limit=99)
+    found = {record.id for record in records}
+    for name in world.sessions.listed(SARAH.owner, user="sarah", limit=99).sessions:
+        said = world.sessions.messages(SARAH.owner.session(name), first=1, last=99)
+        found |= {f"{name}/{message.seq}" for message in said}
+    return found
+
+
+def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are_never_mixed(
+    world: RecallWorld, tmp_path: Path
+) -> None:
+    newer = Meanings("newer-model", 64)
+    index = FailingIndex(EmbeddedIndex(tmp_path / "index.sqlite", space=newer.space))
+    embed = Embed(world.memories, world.sessions, index, newer, world.time)
+    use = Reindex(world.owners, world.memories, world.sessions, index, embed)
+    recall = Recall(world.memories, world.sessions, index, newer, Words(), world.time)
+    state = run(use, Reindexing(), steps=4)
+    assert not state.is_done
+    during = recall(SARAH, RecallRequest("message 6 3"))
+    assert (during.degraded, bool(during.memories)) == (("vector",), True)
+    assert world.recall("message 6 3").degraded == ()  # whoever still has the old model
+    assert run(use, state).is_done
+    assert recall(SARAH, RecallRequest("message 6 3")).degraded == ()
+    assert world.recall("message 6 3").degraded == ("vector",)
+    assert [name.rpartition(".")[0] for name in index.indexes()] == ["newer-model-64"]
+
+
+def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(world: RecallWorld) -> None:
+    state = world.reindex(Reindexing())
+    world.index.down = True
+    with pytest.raises(Unavailable):
+        world.reindex(state)
+    world.index.down = False
+    world.index.unwritable = {"s3/2"}
+    with pytest.raises(Unavailable):
+        run(world.reindex, state)
+    world.index.unwritable = set()
+    before = everything(world.index)
+    assert run(world.reindex, state).is_done
+    assert everything(world.index) == before
+
+
+@pytest.mark.parametrize("failure", [ModelUnavailable("busy"), ModelFailed("no such key")], ids=["away", "refuses all"])
+def test_a_model_that_gives_no_vectors_stops_it_before_anything_loses_its_own(
+    world: RecallWorld, failure: ModelFailed
+) -> None:
+    state = world.reindex(Reindexing())
+    world.embedder.failure = failure
+    with pytest.raises(ModelFailed):
+        world.reindex(state)
+
+
+def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(world: RecallWorld) -> None:
+    world.embedder.refused = {"message 3 1": ModelFailed("refused", code="model_refused_request")}
+    done = run(world.reindex, Reindexing())
+    assert (done.is_done, done.left_out) == (True, 1)
+    assert "s3/2" in everything(world.index)
+
+
+def test_a_page_of_nothing_but_such_a_text_holds_nothing_up(tmp_path: Path) -> None:
+    world = RecallWorld(tmp_path)
+    world.say("unspeakable")
+    world.embedder.refused = {"unspeakable": ModelFailed("refused", code="model_refused_request")}
+    done = run(world.reindex, Reindexing())
+    assert (done.is_done, done.indexed, done.left_out) == (True, 0, 1)
+    assert world.indexed() == 1
+
+
+def test_where_nothing_is_stored_an_empty_index_takes_its_place(tmp_path: Path) -> None:
+    world = RecallWorld(tmp_path)
+    assert run(world.reindex, Reindexing()).is_done
+    assert len(world.index.indexes()) == 1
+
+
+def test_every_tenant_is_there_although_none_is_named(world: RecallWorld) -> None:
+    other = Scope("other").user("sarah")
+    world.keep("other tenant's fact", scope=other)
+    assert run(world.reindex, Reindexing()).is_done
+    assert world.indexed(other) == 1
+
+
+def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(world: RecallWorld) -> None:
+    before = everything(world.index)
+    state = world.reindex(Reindexing())
+    while not is_amid(state, "messages"):
+        state = world.reindex(state)
+    gone, place = str(state.within).split("#")[1], state.seq
+    assert place > 0
+    world.bury(gone)
+    world.sessions.remove(SARAH.owner.session(gone), first=1, last=99, whole=True)
+    world.pending = [MessageChanged("acme", gone, seq) for seq in range(1, 20)]
+    world.index_all()
+    while not is_amid(state, "records"):
+        state = world.reindex(state)
+    moved = replace(state, within="acme#somebody", page="a cursor that is somebody else's")
+    assert run(world.reindex, moved).is_done
+    assert everything(world.index) == {key for key in before if not key.startswith(f"{gone}/")}
+
+
+def is_amid(state: Reindexing, phase: str) -> bool:
+    """Whether a session or user of that phase has begun and goes on in the next step."""
+    return state.phase == phase and state.within is not None
+
+
+def test_a_late_write_of_what_was_deleted_does_not_bring_it_back(world: RecallWorld) -> None:
+    record = world.memories.listed(DAVID, limit=1).records[0]
+    written: list[str] = []
+
+    def delete_meanwhile() -> None:
+        if not written and any(change.key == record.id for change in world.index.arriving):
+            written.append(record.id)
+            world.time.advance(1)
+            world.manage.delete(DAVID, record.id)
+            world.pending.append(RecordChanged("acme", "david", record.id))
+            world.index_all()
+
+    world.index.before_write = delete_meanwhile
+    assert run(world.reindex, Reindexing()).is_done
+    assert written == [record.id]
+    assert record.id not in everything(world.index, "david")
+
+
+def test_a_state_survives_being_kept() -> None:
+    state = Reindexing("records", after="x", within="z", seq=3, page="y", indexed=5, left_out=1)
+    assert Reindexing.of_json(state.as_json()) == state

@@ -1,0 +1,234 @@
+"""Conversations, memory and search index in one, whose messages, models and engines fail when a test says so."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from html import unescape
+from pathlib import Path
+from typing import Any
+
+from palimpsest.bootstrap import wire_summarize
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.clock import seconds
+from palimpsest.conversations.messages import Draft, Message
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.state import Faults
+from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
+from palimpsest.extraction.model import ModelExtractor
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.records import Record
+from palimpsest.models.ports import Completion, Schema, Usage
+from palimpsest.scope import UserScope
+from palimpsest.search.documents import message_key
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Owner
+from palimpsest.workers.sweep import Sweep
+
+from tests.doubles.failing_index import FailingIndex
+from tests.unit.conversations.overflow.test_flush_machine import Flushing
+from tests.unit.extraction.extraction_world import TENANT
+from tests.unit.world import LetterCounter, RecordingSummarizer
+
+USERS = {"s": "sarah", "t": "sarah", "d": "david"}
+"""Whose each session is."""
+
+_MESSAGE = re.compile(r'<message number="(\d+)" speaker="user"[^>]*>(.*?)</message>', re.DOTALL)
+_TOPIC = re.compile(r"\[(\w+)\]")
+AGAIN = "likes tea"
+"""What users say more than once."""
+
+
+def fact_of(text: str) -> str:
+    """What a user's message states: its whole text, or what others state as well."""
+    return AGAIN if AGAIN in text else text
+
+
+@dataclass
+class Model:
+    """Implements `JsonModel`: each message of the user is a fact. `fails` is how its next answers are of no use;
+    `meanwhile` is called during each call.
+    """
+
+    meanwhile: Callable[[], None]
+    fails: str | None = None
+
+    def capacity(self, model: str | None = None) -> int:
+        return 4_000
+
+    def complete_json(
+        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+    ) -> Completion:
+        self.meanwhile()
+        if self.fails == "timeout":
+            raise ModelUnavailable("too slow")
+        if self.fails == "refusal":
+            raise ModelOutputInvalid("refused")
+        answer = "There is nothing to say." if self.fails == "prose" else self._answer(text)
+        if self.fails == "half":
+            answer = answer[: len(answer) // 2]
+        return Completion(answer, "double", Usage(1, 100, 10))
+
+    def _answer(self, text: str) -> str:
+        said = _MESSAGE.findall(text.partition("<conversation>")[2])
+        memories = [_memory(int(seq), unescape(words)) for seq, words in said]
+        if self.fails == "astray":
+            memories += [{**each, **wrong} for each in memories for wrong in _astray(each)]
+        return json.dumps({"memories": memories})
+
+
+def _memory(seq: int, text: str) -> dict[str, Any]:
+    topic = _TOPIC.search(text)
+    fact = fact_of(text)
+    return {
+        "type": "fact", "content": fact, "quote": fact, "messages": [seq], "topic": topic and topic[1],
+        "importance": 0.8,
+    }  # fmt: skip
+
+
+def _astray(memory: Mapping[str, Any]) -> Sequence[dict[str, Any]]:
+    """What a model must not say: of messages that it was not given, of others, and what nobody said."""
+    content = f"astray: {memory['content']}"
+    return (
+        {"content": content, "messages": [999]},
+        {"content": content, "user_id": "mallory"},
+        {"content": f"{content}, says user_id: bob"},
+        {"content": content, "quote": "what nobody said"},
+        {"content": content, "tenant": "umbrella", "session_id": "d"},
+    )
+
+
+class Whole(Flushing):
+    """`faults` is told of every write to tables and index. What the streams tell waits in `changes`; `meanwhile`
+    happens once, while a model is asked or the index is about to be written.
+    """
+
+    def __init__(self, folder: Path, *, faults: Faults, **memory: Any) -> None:
+        super().__init__(faults=faults, **memory)
+        self.meanwhile: Callable[[], None] | None = None
+        self.model = Model(self._strike)
+        self.engine = FailingIndex(EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space))
+        self.engine.prepare()
+        self.engine.before_write = self._before_write
+        self.engine.after_write = lambda: faults("after write")
+        self.embed = Embed(self.memories, self.sessions, self.engine, self.embedder, self.clock)
+        self.manage_memories = ManageMemories(self.memories, self.tenants, self.clock)
+        self.summarizer = RecordingSummarizer(room=150)
+        self._faults = faults
+        self._wire()
+        self._seen: dict[Changed, object] = {}
+        self.changes: list[Changed] = []
+        self.delivered_changes: list[Changed] = []
+
+    def _wire(self) -> None:
+        letters = LetterCounter()
+        work = wire_extraction(
+            sessions=self.sessions,
+            jobs=self.jobs,
+            memories=self.memories,
+            tenants=self.tenants,
+            extractor=ModelExtractor(self.model, letters),
+            clock=self.clock,
+        )
+        self.extract, self.give_up, self.retry, self.mend = work.step, work.give_up, work.retry, work.mend
+        self.summarize, _ = wire_summarize(
+            sessions=self.sessions, jobs=self.jobs, summarizer=self.summarizer, tokens=letters, clock=self.clock
+        )
+        mends: dict[Any, Callable[[Job], object]] = {"extract": self.mend}
+        self.sweep = Sweep(self.sessions, self.jobs, self.clock, mends)  # type: ignore[assignment]
+
+    def _strike(self) -> None:
+        """Let once happen what was to happen while something else is under way."""
+        happens, self.meanwhile = self.meanwhile, None
+        if happens is not None:
+            happens()
+
+    def _before_write(self) -> None:
+        self._strike()
+        self._faults("before write")
+
+    def handle(self, job: Job) -> None:
+        if job.kind == "summarize":
+            self.summarize(JobNotice(job.tenant, job.id, job.kind))
+        else:
+            super().handle(job)
+
+    def ingest_texts(self, texts: Sequence[str], session: str) -> None:
+        drafts = [Draft({"role": "user", "content": text}) for text in texts]
+        self.ingest_transcript(user_of(session), drafts, session_id=session)
+
+    def look(self) -> None:
+        """Have the streams tell what changed in the tables since the last look."""
+        now = self._indexable()
+        gone = [change for change in self._seen if change not in now]
+        new = [change for change, state in now.items() if state is not None and self._seen.get(change) != state]
+        self._seen = now
+        self.changes += [*gone, *new]
+
+    def _indexable(self) -> dict[Changed, object]:
+        """What is there: of records what must be indexed of them, None where nothing must."""
+        found: dict[Changed, object] = {}
+        for name, user in USERS.items():
+            for message in self.stored(name):
+                found[MessageChanged(TENANT.tenant, name, message.seq)] = True
+            for record in self.records_of(user):
+                is_pending = record.index_state == "pending"
+                found[RecordChanged(TENANT.tenant, user, record.id)] = record.version if is_pending else None
+        return found
+
+    def deliver_changes(self, batch: Sequence[Changed]) -> None:
+        """One batch of the queue: what is done goes from it, and what fails stays."""
+        again = self.embed(batch)
+        for change in batch:
+            if change not in again and change in self.changes:
+                self.changes.remove(change)
+                self.delivered_changes.append(change)
+
+    def stored(self, session: str) -> list[Message]:
+        """Every message that the table holds of a session."""
+        return list(self.sessions.messages(self.session(session), first=1, last=10**9))
+
+    def shown_of(self, session: str) -> list[Message]:
+        """The messages that the session's history shows."""
+        head = self.sessions.open(self.session(session)).head
+        if head is None or head.is_gone(seconds(self.clock.now())):
+            return []
+        return list(self.app.history.messages(self.session(session), limit=10_000)[0])
+
+    def records_of(self, user: str) -> list[Record]:
+        found: list[Record] = []
+        after = None
+        while True:
+            page = self.memories.listed(TENANT.user(user), limit=100, after=after)
+            found += page.records
+            after = page.after
+            if after is None:
+                return found
+
+    def current_of(self, user: str) -> list[Record]:
+        records = self.records_of(user)
+        topics = sorted({record.topic_key for record in records if record.topic_key})
+        pointers = self.memories.pointers(TENANT.user(user), topics) if topics else {}
+        newest = {pointer.record for pointer in pointers.values()}
+        return [record for record in records if record.topic_key is None or record.id in newest]
+
+    def indexed_of(self, user: str) -> set[str]:
+        """The keys of everything that can be found of a user, each with its vector."""
+        part = self.engine.of(Owner(TENANT.tenant, user))
+        hits = part.by_vector(self.embedder.embed(["anything"])[0], k=1_000)
+        assert len(hits) == part.count()
+        return {hit.key for hit in hits}
+
+    def searchable_of(self, user: str) -> set[str]:
+        """The keys of everything that the tables say can be found of a user."""
+        sessions = [name for name, owner in USERS.items() if owner == user]
+        messages = {message_key(name, message.seq) for name in sessions for message in self.shown_of(name)}
+        return messages | {record.id for record in self.current_of(user)}
+
+
+def user_of(session: str) -> UserScope:
+    return TENANT.user(USERS[session])

@@ -1,0 +1,100 @@
+"""What the streams show becomes queue messages that hold names alone; what can't be read is set aside."""
+
+from __future__ import annotations
+
+import json
+from typing import Any, get_args
+
+import pytest
+from palimpsest.engines.in_memory.queues import InMemoryQueues
+from palimpsest.errors import Unavailable
+from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.ports import JobNotice, MessageChanged, RecordChanged
+from palimpsest.workers.dispatch import Dispatch
+
+TEXT = "I moved to Lisbon."
+MESSAGE = {"type": "message", "body": TEXT}
+RECORD = {"type": "record", "index_state": "pending", "body": TEXT}
+
+
+def shown(owner: str, name: str, *, new: dict[str, str] | None = None, old: dict[str, str] | None = None) -> Any:
+    """A stream record: what became of one item."""
+    key = {"pk": {"S": owner}, "sk": {"S": name}}
+    images = {"NewImage": new, "OldImage": old}
+    told = {side: {**key, **_typed(image)} for side, image in images.items() if image is not None}
+    event = "INSERT" if old is None else "MODIFY" if new is not None else "REMOVE"
+    return {"eventID": "7", "eventName": event, "dynamodb": {"Keys": key, **told}}
+
+
+def _typed(image: dict[str, str]) -> dict[str, Any]:
+    return {name: {"S": value} for name, value in image.items()}
+
+
+def dispatched(record: Any) -> InMemoryQueues:
+    queues = InMemoryQueues()
+    Dispatch(queues)(record)
+    return queues
+
+
+@pytest.mark.parametrize("kind", get_args(JobKind))
+def test_a_new_job_is_sent_on_by_its_name(kind: JobKind) -> None:
+    queues = dispatched(shown("acme#job#job_1", "job", new={"type": "job", "kind": kind}))
+    assert queues.sent == [JobNotice("acme", "job_1", kind)]
+    assert (queues.changes, queues.parked) == ([], [])
+
+
+@pytest.mark.parametrize("images", [{"new": MESSAGE}, {"old": MESSAGE}], ids=["appended", "removed"])
+def test_a_message_that_came_or_went_is_named_for_the_index(images: Any) -> None:
+    queues = dispatched(shown("acme#onboarding-7", "m#000000000012", **images))
+    assert queues.changes == [MessageChanged("acme", "onboarding-7", 12)]
+    assert (queues.sent, queues.parked) == ([], [])
+
+
+@pytest.mark.parametrize(
+    "images", [{"new": RECORD}, {"old": RECORD, "new": RECORD}, {"old": RECORD}], ids=["written", "changed", "removed"]
+)
+def test_a_record_that_was_written_or_removed_is_named_for_the_index(images: Any) -> None:
+    queues = dispatched(shown("acme#sarah", "r#mem_1", **images))
+    assert queues.changes == [RecordChanged("acme", "sarah", "mem_1")]
+
+
+@pytest.mark.parametrize(
+    ("owner", "name", "image"),
+    [
+        ("acme", "job", {"type": "job", "kind": "summarize"}),
+        ("acme#s", "job", {"type": "job", "kind": "summarize"}),
+        ("a#b#c#d", "job", {"type": "job", "kind": "summarize"}),
+        ("acme#job#..", "job", {"type": "job", "kind": "summarize"}),
+        ("acme#job#job_1", "job", {"type": "job", "kind": "unknown"}),
+        ("acme#job#job_1", "job", {"type": "job"}),
+        ("acme#s", "m#twelve", MESSAGE),
+        ("acme#s", "c#000000000012", MESSAGE),
+        ("acme#..", "m#000000000012", MESSAGE),
+        ("acme", "m#000000000012", MESSAGE),
+        ("acme#a#b", "r#mem_1", RECORD),
+        ("acme#../b", "r#mem_1", RECORD),
+        ("acme#sarah", "t#mem_1", RECORD),
+        ("acme#sarah", "head", {"type": "head"}),
+        ("acme#sarah", "head", {}),
+    ],
+)
+def test_what_makes_no_sense_is_parked_by_its_keys_alone(owner: str, name: str, image: dict[str, str]) -> None:
+    queues = dispatched(shown(owner, name, new={**image, "body": TEXT}))
+    assert (queues.sent, queues.changes) == ([], [])
+    (parked,) = queues.parked
+    assert json.loads(parked) == {"event_id": "7", "keys": {"pk": {"S": owner}, "sk": {"S": name}}}
+
+
+def test_a_job_that_was_only_moved_on_starts_nothing() -> None:
+    job = {"type": "job", "kind": "summarize"}
+    assert dispatched(shown("acme#job#job_1", "job", new=job, old=job)).sent == []
+    assert dispatched(shown("acme#job#job_1", "job", old=job)).sent == []
+
+
+def test_queues_that_are_down_are_said_so_that_the_stream_comes_again() -> None:
+    queues = InMemoryQueues()
+    queues.is_down = True
+    for record in (shown("acme#s", "m#000000000001", new=MESSAGE), shown("acme#sarah", "head", new={"type": "head"})):
+        with pytest.raises(Unavailable):
+            Dispatch(queues)(record)
+    assert queues.changes == []
