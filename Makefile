@@ -37,7 +37,7 @@ logs: $(DONE)/infra ## Follow the functions' logs
 	@$(PYTHON) -m infra.local logs
 
 demo: setup ## Watch a window overflow and be unfolded, another be flushed, and a new conversation recall it
-	@$(PYTHON) -m benchmarks.demo
+	@$(PYTHON) -m examples.demo
 
 ## Check it
 setup: $(DONE)/infra $(DONE)/dev $(DONE)/ranks ## Set up everything that development needs

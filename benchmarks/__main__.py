@@ -13,25 +13,18 @@ from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
 
-from benchmarks import (
-    beside,
-    cold,
-    cost,
-    costs,
-    growth,
-    indexing,
-    local_stack,
-    race,
-    report,
-    retrieval,
-    retrieval_growth,
-    sizes,
-)
+from benchmarks import report
+from benchmarks.beside import tables as beside
 from benchmarks.conversation import QUICK_SIZES, SIZES
-from benchmarks.dataset import OURS as OUR_SET
-from benchmarks.dataset import Dataset, UnusableDataset, load
-from benchmarks.race import Course
+from benchmarks.cost import operations as cost
+from benchmarks.load import cold, growth, indexing, local_stack, race, sizes
+from benchmarks.load import figures as costs
+from benchmarks.load.race import Course
 from benchmarks.report import Table
+from benchmarks.retrieval import growth as retrieval_growth
+from benchmarks.retrieval import quality as retrieval
+from benchmarks.retrieval.labelled.dataset import OURS as OUR_SET
+from benchmarks.retrieval.labelled.dataset import Dataset, UnusableDataset, load
 from benchmarks.service import Place, place
 from infra import ministack, opensearch, paths
 

@@ -14,11 +14,11 @@ from palimpsest.models.caching_embedder import CachingEmbedder
 from palimpsest.models.ports import Embedder
 from palimpsest.search.rebuild import Reindexing
 
-from benchmarks.dataset import Dataset, load
-from benchmarks.retrieval import differs, modes
-from benchmarks.retrieval_growth import add_foreigners
-from benchmarks.retrieval_place import Place
-from benchmarks.retrieval_scores import scored
+from benchmarks.retrieval.growth import add_foreigners
+from benchmarks.retrieval.labelled.dataset import Dataset, load
+from benchmarks.retrieval.place import Place
+from benchmarks.retrieval.quality import differs, modes
+from benchmarks.retrieval.scores import scored
 from tests.contract.search_index.conftest import EMBEDDED, START_SECONDS, place_in
 from tests.contract.search_index.conftest import opensearch_endpoint as opensearch_endpoint  # noqa: PLC0414
 from tests.doubles.meanings import Meanings

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.demo_conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TURNS
+from examples.demo.conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TURNS
 from tests.e2e.stack import Client, Stack
 
 pytestmark = pytest.mark.e2e

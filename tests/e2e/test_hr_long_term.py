@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.demo_conversation import FLUSHED, KEPT_TURNS, POLICY, SYSTEM, TURNS
+from examples.demo.conversation import FLUSHED, KEPT_TURNS, POLICY, SYSTEM, TURNS
 from tests.e2e.stack import Client, Stack, eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.searches]

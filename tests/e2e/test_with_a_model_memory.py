@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.demo_conversation import FLUSHED, SYSTEM, TURNS
+from examples.demo.conversation import FLUSHED, SYSTEM, TURNS
 from tests.doubles.openai_api import OpenAIApi, Step
 from tests.e2e.stack import DEAD_LETTERS, Client, Stack, eventually
 

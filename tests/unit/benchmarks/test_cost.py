@@ -5,9 +5,9 @@ import json
 import pytest
 from palimpsest.models.catalogue import AWS_PRICES
 
-from benchmarks.cost import FUNCTION_OF, STAGES, memory_of
-from benchmarks.cost_models import Tokens, answer, tokens_of
-from benchmarks.cost_turns import matches
+from benchmarks.cost.models import Tokens, answer, tokens_of
+from benchmarks.cost.operations import FUNCTION_OF, STAGES, memory_of
+from benchmarks.cost.turns import matches
 from tests.doubles.openai_api import Request
 
 CONVERSATION = (

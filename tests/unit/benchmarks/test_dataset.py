@@ -2,7 +2,7 @@ import re
 
 import pytest
 
-from benchmarks.dataset import OURS, Conversation, Dataset, Question, load
+from benchmarks.retrieval.labelled.dataset import OURS, Conversation, Dataset, Question, load
 
 KINDS = ("single-hop", "multi-hop", "temporal", "preference", "assistant-said", "no-answer")
 FOREIGN = {"de", "zh", "ja", "ko", "ar", "fr", "es"}

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from benchmarks.dataset import UnusableDataset, load
+from benchmarks.retrieval.labelled.dataset import UnusableDataset, load
 
 Raw = dict[str, Any]
 ABSENT = object()

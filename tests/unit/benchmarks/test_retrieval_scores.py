@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from benchmarks.dataset_form import (
+from benchmarks.retrieval.labelled.form import (
     Conversation,
     Dataset,
     Evidence,
@@ -17,8 +17,8 @@ from benchmarks.dataset_form import (
     Session,
     Supersession,
 )
-from benchmarks.retrieval_place import Found
-from benchmarks.retrieval_scores import Ask, Scores, half_of, scored
+from benchmarks.retrieval.place import Found
+from benchmarks.retrieval.scores import Ask, Scores, half_of, scored
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 MESSAGES = tuple(

@@ -4,7 +4,7 @@ import sqlite3
 from collections.abc import Sequence
 from typing import Any
 
-from benchmarks.subjects.harness import Said, database_bytes, main
+from benchmarks.beside.subjects.harness import Said, database_bytes, main
 
 
 class Subject:

@@ -18,10 +18,10 @@ from typing import Any
 
 from palimpsest.models.catalogue import AS_OF, AWS_AS_OF, AWS_PRICES
 
-from benchmarks.cost_models import EVERY, SUMMARY_WORDS, RecordingApi, Tokens, tokens_of
-from benchmarks.dataset import load
-from benchmarks.environments import environment
+from benchmarks.beside.environments import environment
+from benchmarks.cost.models import EVERY, SUMMARY_WORDS, RecordingApi, Tokens, tokens_of
 from benchmarks.report import Cell, Table
+from benchmarks.retrieval.labelled.dataset import load
 from benchmarks.service import Place
 from infra import paths
 from infra.app import use_bundled_node
@@ -148,7 +148,7 @@ def _counted(
         }  # fmt: skip
         asked = {"turns": turns, "window": WINDOW, **_pollers(told)}
         done = subprocess.run(
-            [sys.executable, "-m", "benchmarks.cost_turns"], input=json.dumps(asked), env=told, cwd=paths.PROJECT,
+            [sys.executable, "-m", "benchmarks.cost.turns"], input=json.dumps(asked), env=told, cwd=paths.PROJECT,
             check=False, capture_output=True, text=True, timeout=SECONDS,
         )  # fmt: skip
         if done.returncode != 0:

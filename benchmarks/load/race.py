@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.environments import PEERS, Peer, asked, command, environment, home, python_of
+from benchmarks.beside.environments import PEERS, Peer, asked, command, environment, home, python_of
 from benchmarks.report import Cell, Table
 from benchmarks.service import Place
 from infra import paths

@@ -21,14 +21,14 @@ from palimpsest.models.ports import Space
 from palimpsest.search.documents import of_record
 from palimpsest.search.ports import Document, OwnedIndex, Owner, SearchIndex
 
-from benchmarks.dataset import Dataset
-from benchmarks.front_door import FrontDoor
 from benchmarks.measure import exponent
 from benchmarks.report import Cell, Table, shown
 from benchmarks.report import growth as written
-from benchmarks.retrieval import REFRESH_SECONDS, SAME, Engine, model, stored, tables_on
-from benchmarks.retrieval_place import TENANT, Place, batches
-from benchmarks.retrieval_scores import scored
+from benchmarks.retrieval.front_door import FrontDoor
+from benchmarks.retrieval.labelled.dataset import Dataset
+from benchmarks.retrieval.place import TENANT, Place, batches
+from benchmarks.retrieval.quality import REFRESH_SECONDS, SAME, Engine, model, stored, tables_on
+from benchmarks.retrieval.scores import scored
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000), (100, 1_000)
 FOREIGNERS = {"embedded": 100_000, "opensearch": 20_000}  # a server's graph of vectors takes minutes to grow larger

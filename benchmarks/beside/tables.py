@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from benchmarks.beside.environments import PEERS, Peer, asked, home, python_of
 from benchmarks.conversation import WINDOW, said
-from benchmarks.costs import Figures
-from benchmarks.environments import PEERS, Peer, asked, home, python_of
-from benchmarks.growth import LIBRARY
+from benchmarks.load.figures import Figures
+from benchmarks.load.growth import LIBRARY
 from benchmarks.measure import Cost, exponent
 from benchmarks.report import Cell, Table, growth, shown
 from benchmarks.service import Place

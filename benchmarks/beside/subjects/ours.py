@@ -6,8 +6,8 @@ import uuid
 from collections.abc import Sequence
 from functools import cache
 
+from benchmarks.beside.subjects.harness import Said, main
 from benchmarks.service import Function, body_of, event
-from benchmarks.subjects.harness import Said, main
 
 TRIES = 5
 

@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.beside.subjects.harness import Said, database_bytes, main
 from benchmarks.conversation import WINDOW, said
-from benchmarks.subjects.harness import Said, database_bytes, main
 
 
 class Subject:

@@ -17,7 +17,7 @@ from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.one_retriever import Mode
 
-from benchmarks.retrieval_place import MOST, TENANT, Found, Place
+from benchmarks.retrieval.place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event
 from tests.unit.api.gateway import LambdaContext
 

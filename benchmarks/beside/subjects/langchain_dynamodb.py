@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from benchmarks.beside.subjects.harness import Said, main
 from benchmarks.meter import item_bytes
-from benchmarks.subjects.harness import Said, main
 
 
 class Subject:

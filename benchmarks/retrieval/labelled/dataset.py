@@ -8,8 +8,8 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
-from benchmarks.dataset_faults import faults
-from benchmarks.dataset_form import (
+from benchmarks.retrieval.labelled.faults import faults
+from benchmarks.retrieval.labelled.form import (
     Conversation,
     Dataset,
     Evidence,
@@ -37,7 +37,7 @@ __all__ = [
     "load",
 ]
 
-OURS = Path(__file__).parent / "data" / "palimpsest-memory-1"
+OURS = Path(__file__).parent / "palimpsest-memory-1"
 MAX_FAULTS_SHOWN = 20
 
 

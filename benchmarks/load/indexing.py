@@ -14,10 +14,10 @@ from palimpsest.engines.opensearch.client import connected
 from palimpsest.models.ports import Embedder
 from palimpsest.search.ports import Owner, SearchIndex
 
-from benchmarks.dataset import Dataset
 from benchmarks.report import Cell, Table
-from benchmarks.retrieval import PATIENCE, REFRESH_SECONDS, model
-from benchmarks.retrieval_place import BATCH, TENANT, Place
+from benchmarks.retrieval.labelled.dataset import Dataset
+from benchmarks.retrieval.place import BATCH, TENANT, Place
+from benchmarks.retrieval.quality import PATIENCE, REFRESH_SECONDS, model
 from tests.engines import opensearch
 
 Make = Callable[[str, Embedder | None], SearchIndex]

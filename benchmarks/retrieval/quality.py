@@ -24,11 +24,11 @@ from palimpsest.models.caching_embedder import CachingEmbedder
 from palimpsest.models.ports import Embedder
 from palimpsest.search.ports import SearchIndex
 
-from benchmarks.dataset import Dataset
-from benchmarks.front_door import FrontDoor
 from benchmarks.report import Cell, Table
-from benchmarks.retrieval_place import Place
-from benchmarks.retrieval_scores import Ask, Scores, scored
+from benchmarks.retrieval.front_door import FrontDoor
+from benchmarks.retrieval.labelled.dataset import Dataset
+from benchmarks.retrieval.place import Place
+from benchmarks.retrieval.scores import Ask, Scores, scored
 from tests.contract.tables import memories_table, sessions_table
 from tests.engines import minilm, opensearch
 

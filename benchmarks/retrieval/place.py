@@ -30,7 +30,7 @@ from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 
-from benchmarks.dataset import Dataset, NewStatement, OldStatement, Session, Supersession
+from benchmarks.retrieval.labelled.dataset import Dataset, NewStatement, OldStatement, Session, Supersession
 
 TENANT = Scope("benchmark")
 BATCH = 100

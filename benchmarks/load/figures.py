@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from benchmarks.conversation import WINDOW, said
-from benchmarks.growth import FOLDED_AT, LIBRARY, Sized
+from benchmarks.load.growth import FOLDED_AT, LIBRARY, Sized
 from benchmarks.measure import Cost, exponent
 from benchmarks.report import Cell, Table, growth, shown
 

@@ -1,16 +1,16 @@
 """The demo: a conversation overflows its window, is summarised and unfolded again; then a user is remembered.
 
-`python -m benchmarks.demo` talks to the local stack through its front door, and starts it if it does not run.
+`python -m examples.demo` talks to the local stack through its front door, and starts it if it does not run.
 """
 
 import uuid
 from datetime import datetime
 from typing import Any
 
-from benchmarks.demo_conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TRIGGER_RATIO, TURNS, USER
-from benchmarks.demo_memory import MemoryDemo
-from benchmarks.demo_screen import Screen, Window, screen
-from benchmarks.demo_service import Service, find_service
+from examples.demo.conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TRIGGER_RATIO, TURNS, USER
+from examples.demo.memory import MemoryDemo
+from examples.demo.screen import Screen, Window, screen
+from examples.demo.service import Service, find_service
 from infra import deploy
 from infra.processes import CannotRun
 

@@ -1,6 +1,6 @@
 """Drives one subject in its own environment: growth, a share of the race, or what is stored. Standard library only.
 
-    python -m benchmarks.subjects.<subject> '{"task": "growth", "place": …}'
+    python -m benchmarks.beside.subjects.<subject> '{"task": "growth", "place": …}'
 
 answers with one JSON object on its last line.
 """

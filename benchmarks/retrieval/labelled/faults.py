@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 
-from benchmarks.dataset_form import Conversation, Dataset, Question, Session, Supersession
+from benchmarks.retrieval.labelled.form import Conversation, Dataset, Question, Session, Supersession
 
 MAX_EVIDENCE = 4
 ID = re.compile(r"(?!\.+$)[A-Za-z0-9._:@+|=-]{1,128}")  # what the API takes as an id

@@ -4,9 +4,9 @@ import time
 import uuid
 from typing import Any
 
-from benchmarks.demo_conversation import CORRECTIONS, FLUSHED, LATER_QUESTIONS, POLICY, SYSTEM, TURNS
-from benchmarks.demo_screen import Screen
-from benchmarks.demo_service import Service
+from examples.demo.conversation import CORRECTIONS, FLUSHED, LATER_QUESTIONS, POLICY, SYSTEM, TURNS
+from examples.demo.screen import Screen
+from examples.demo.service import Service
 
 WAIT_SECONDS = 20
 PATIENCE = 60  # seconds for what follows by the stream: a function may have to start

@@ -6,8 +6,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
 
-from benchmarks.dataset import Dataset, Question, Supersession
-from benchmarks.retrieval_place import Found
+from benchmarks.retrieval.labelled.dataset import Dataset, Question, Supersession
+from benchmarks.retrieval.place import Found
 
 KS = (5, 10, 20)
 STALE_WITHIN = 5

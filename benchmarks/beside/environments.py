@@ -82,7 +82,7 @@ def python_of(peer: Peer) -> Path:
 
 
 def command(python: Path | str, module: str, told: dict[str, Any]) -> list[str]:
-    return [str(python), "-m", f"benchmarks.subjects.{module}", json.dumps(told)]
+    return [str(python), "-m", f"benchmarks.beside.subjects.{module}", json.dumps(told)]
 
 
 def environment(place: Place) -> dict[str, str]:

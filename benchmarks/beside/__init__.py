@@ -1,0 +1,1 @@
+"""Other memory libraries, measured beside this one."""

@@ -1,0 +1,1 @@
+"""What calls cost as conversations grow, races, cold starts and sizes."""

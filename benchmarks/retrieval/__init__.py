@@ -1,0 +1,1 @@
+"""How well memories are recalled, and what a recall costs as a memory grows."""
