@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import json
 import threading
 from dataclasses import replace
 from typing import Any
@@ -11,6 +12,18 @@ from palimpsest.scope import SessionScope
 
 from tests.contract.builders import NOW, Conversation, compaction, job, key, message, settings
 from tests.contract.conftest import Store
+
+
+@pytest.mark.parametrize(
+    "text", ["word ", "äöü ", "記憶する", "😀", '"\\\n'], ids=["ascii", "2", "3", "4 bytes", "escapes"]
+)
+def test_fifty_large_messages_are_one_commit_in_any_script(store: Store, talk: Conversation, text: str) -> None:
+    talk.begin()
+    head = talk.append("first")
+    size = len(json.dumps(text, ensure_ascii=False).encode()) - 2
+    said = tuple(message(seq, text * (58_000 // size)) for seq in range(2, 52))
+    talk.commit(replace(head, version=head.version + 1, seq=51), messages=said)
+    assert tuple(talk.sessions.messages(talk.scope, first=2, last=51)) == said
 
 
 def test_a_commit_is_read_back_whole(store: Store, talk: Conversation, scope: SessionScope) -> None:

@@ -1,5 +1,6 @@
 """What is acknowledged is kept, once and in order; what is refused leaves nothing behind."""
 
+import json
 import time
 from concurrent.futures import ThreadPoolExecutor
 from http import HTTPStatus
@@ -67,6 +68,24 @@ def test_odd_characters_come_back_byte_for_byte(call: Client) -> None:
     assert call.append("s", ODD).status == 201
     assert call.history("s")[0]["content"] == ODD
     assert call("GET", "/v1/sessions/s/context").json["messages"][0]["content"] == ODD
+
+
+@pytest.mark.parametrize("text", ["word ", "記憶する", "😀"])
+def test_fifty_messages_of_58_kb_are_stored_and_come_back_whole(call: Client, text: str) -> None:
+    said = [f"{number} {text * (58_000 // len(text.encode()))}" for number in range(50)]
+    body = {"user_id": "sarah", "messages": [{"role": "user", "content": each} for each in said]}
+    answer = call("POST", "/v1/sessions/s/messages", raw=json.dumps(body, ensure_ascii=False).encode())
+    assert answer.status == 201, answer.text
+    assert [row["content"] for row in call.history("s")] == said
+
+
+@pytest.mark.parametrize("sent", [b"\xed\xa0\x80", b"\xc0\xaf", b"\xff", b"\xe2\x82"])
+@pytest.mark.parametrize("kind", ["application/json", "application/octet-stream"])
+def test_a_body_that_is_not_utf_8_is_refused_and_nothing_of_it_is_stored(call: Client, sent: bytes, kind: str) -> None:
+    raw = b'{"user_id": "sarah", "messages": [{"role": "user", "content": "a' + sent + b'"}]}'
+    answer = call("POST", "/v1/sessions/s/messages", raw=raw, headers={"Content-Type": kind})
+    assert (answer.status, answer.json["code"]) == (400, "invalid_unicode")
+    assert call("GET", "/v1/sessions/s").status == 404
 
 
 def test_a_message_larger_than_the_budget_never_leaves_an_empty_context(call: Client) -> None:

@@ -65,6 +65,35 @@ def test_half_a_surrogate_pair_is_named_wherever_it_stands(
     assert nothing_written(service)
 
 
+NOT_UTF_8 = {
+    "a raw surrogate": b"\xed\xa0\x80",
+    "an overlong form": b"\xc0\xaf",
+    "a byte alone": b"\xff",
+    "a character cut off": b"\xe2\x82",
+    "beyond Unicode": b"\xf4\x90\x80\x80",
+}
+
+
+@pytest.mark.parametrize("sent", NOT_UTF_8.values(), ids=NOT_UTF_8)
+@pytest.mark.parametrize("is_base64", [False, True])
+def test_bytes_that_are_not_utf_8_are_refused_although_the_gateway_replaced_them(
+    service: Service, call: Client, sent: bytes, *, is_base64: bool
+) -> None:
+    body = b'{"user_id": "u", "messages": [{"role": "user", "content": "a' + sent + b'"}]}'
+    arrives = base64.b64encode(body).decode() if is_base64 else body.decode(errors="replace")
+    answer = call("POST", PATH, raw=arrives, headers={"Content-Length": str(len(body))}, is_base64=is_base64)
+    assert (answer.status, answer.json["code"]) == (400, "invalid_unicode")
+    assert nothing_written(service)
+
+
+@pytest.mark.parametrize("has_length", [True, False])
+def test_the_replacement_character_itself_is_text(call: Client, *, has_length: bool) -> None:
+    raw = json.dumps({"user_id": "u", "messages": [{"role": "user", "content": "\ufffd"}]}, ensure_ascii=False)
+    headers = {"Content-Length": str(len(raw.encode()))} if has_length else {}
+    assert call("POST", PATH, raw=raw, headers=headers).status == 201
+    assert call("GET", PATH).json["messages"][0]["content"] == "\ufffd"
+
+
 def test_a_whole_surrogate_pair_is_a_character(call: Client) -> None:
     raw = json.dumps({"user_id": "u", "messages": [{"role": "user", "content": "😀"}]})
     assert "\\ud83d\\ude00" in raw

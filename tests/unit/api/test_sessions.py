@@ -62,6 +62,32 @@ def test_what_get_gives_can_be_put_back(call: Client) -> None:
     assert {name: again.json[name] for name in told} == told
 
 
+def test_put_with_a_user_begins_a_session_that_is_not_there(call: Client) -> None:
+    told = {"user_id": "sarah", "agent_id": "hr", "system": "Be kind.", "memory": {"max_tokens": 900}}
+    begun = call("PUT", "/v1/sessions/s", told)
+    assert begun.status == 201
+    assert {name: begun.json[name] for name in ("user_id", "agent_id", "system")} == {
+        name: told[name] for name in ("user_id", "agent_id", "system")
+    }
+    assert begun.json["memory"]["max_tokens"] == 900
+    assert call("GET", "/v1/sessions/s").json == begun.json
+    again = call("PUT", "/v1/sessions/s", {**told, "system": "Be brief."})
+    assert (again.status, again.json["system"]) == (200, "Be brief.")
+
+
+def test_put_without_a_user_begins_nothing(call: Client) -> None:
+    answer = call("PUT", "/v1/sessions/s", {"system": "Be kind."})
+    assert (answer.status, answer.json["code"]) == (404, "session_not_found")
+
+
+def test_put_begins_a_deleted_session_anew(call: Client) -> None:
+    create(call)
+    call.append("s", "hello")
+    call("DELETE", "/v1/sessions/s")
+    assert call("PUT", "/v1/sessions/s", {"user_id": "tom"}).status == 201
+    assert call("GET", "/v1/sessions/s/messages").json["messages"] == []
+
+
 def test_a_session_says_to_the_millisecond_when_it_was_made_and_last_changed(call: Client, service: Service) -> None:
     service.clock.advance(0.25)
     session = create(call).json

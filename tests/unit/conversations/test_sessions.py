@@ -171,7 +171,7 @@ def test_patch_merges_and_put_replaces() -> None:
     patched = world.app.manage.patch(world.session(), wanted=Wanted(memory={"max_tokens": 6000}, metadata={"a": None}))
     assert patched.settings.memory == {"strategy": "summarize", "max_tokens": 6000, "trigger_ratio": 0.5}
     assert patched.settings.metadata == {"b": 2}
-    replaced = world.app.manage.replace(world.session(), wanted=Wanted(memory={"max_tokens": 7000}))
+    replaced, _ = world.app.manage.replace(world.session(), wanted=Wanted(memory={"max_tokens": 7000}))
     assert replaced.settings.memory == {"strategy": "summarize", "max_tokens": 7000}
     assert replaced.settings.metadata == {}
 

@@ -17,6 +17,8 @@ from palimpsest.scope import checked_id
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
+REPLACEMENT = "\ufffd"
+"""What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 NAMED_BY = {
     "sessions": "session_id",
@@ -85,11 +87,13 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
         raw = base64.b64decode(body, validate=True) if is_encoded else body.encode()
         text = raw.decode() if is_encoded else body
     except UnicodeError as error:
-        raise BadRequest("The body is not Unicode text.", code="invalid_unicode") from error
+        raise BadRequest("The body is not UTF-8.", code="invalid_unicode") from error
     except binascii.Error as error:
         raise BadRequest("The body is not base64.", code="invalid_json") from error
     if len(raw) > MAX_BYTES:
         raise _too_large()
+    if not is_encoded and REPLACEMENT in text and headers.get("content-length", "").strip() not in ("", str(len(raw))):
+        raise BadRequest("The body is not UTF-8.", code="invalid_unicode")
     return text.strip() and text
 
 

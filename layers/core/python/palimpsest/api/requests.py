@@ -70,7 +70,9 @@ class Closed(BaseModel):
 class SessionSetup(Closed):
     """PUT: what is not said goes back to the tenant's defaults."""
 
-    user_id: Annotated[Id | None, Field(description="Whose session it is; it can't be changed, only confirmed")] = None
+    user_id: Annotated[
+        Id | None, Field(description="Whose session it is: begins the session if there is none, and can't change")
+    ] = None
     agent_id: Annotated[Id | None, Field(description="Whose agent's session it is")] = None
     system: Annotated[System | None, Field(description="System message: text, or a system or developer message")] = None
     memory: Annotated[MemoryFields | None, Field(description="Fields over the tenant's defaults")] = None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -23,7 +23,7 @@ from palimpsest.conversations.lifecycle import (
     touched,
 )
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
-from palimpsest.conversations.ports import LongTerm, Sessions
+from palimpsest.conversations.ports import LongTerm, Opened, Sessions
 from palimpsest.conversations.session import Commit, Head, Settings, Status
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
 from palimpsest.jobs.job import Job
@@ -76,17 +76,21 @@ class ManageSessions:
     def _create(self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
         now = self.clock.now()
         opened = self.sessions.open(scope, settings=True)
+        if opened.head is None or opened.head.is_gone(seconds(now)):
+            return self._begin(scope, opened.head, user=user, agent=agent, wanted=wanted, now=now), True
+        setup = self._setup(wanted, {**self.tenants.settings(scope.owner).memory})
+        return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
+
+    def _begin(
+        self, scope: SessionScope, before: Head | None, *, user: str, agent: str | None, wanted: Wanted, now: datetime
+    ) -> Session:
         defaults = self.tenants.settings(scope.owner)
-        setup = self._setup(wanted, {**defaults.memory})
-        before = opened.head
-        if before is not None and not before.is_gone(seconds(now)):
-            return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
         beginning = begun(
             before,
             scope=scope,
             user=user,
             agent=agent,
-            setup=setup,
+            setup=self._setup(wanted, {**defaults.memory}),
             retention_days=defaults.retention_days,
             epoch=self.long_term.epoch(scope.owner.user(user)) if self.long_term else 0,
             now=now,
@@ -100,7 +104,7 @@ class ManageSessions:
             jobs=beginning.jobs,
         )
         self.sessions.commit(scope, commit)
-        return Session(scope.session, after, beginning.settings), True
+        return Session(scope.session, after, beginning.settings)
 
     def _same(
         self, scope: SessionScope, head: Head, settings: Settings, *, user: str, agent: str | None, setup: Configuration
@@ -113,14 +117,26 @@ class ManageSessions:
 
     def replace(
         self, scope: SessionScope, *, user: str | None = None, agent: str | None = None, wanted: Wanted
-    ) -> Session:
-        """Configure the session anew, whole: what is not said goes back to the tenant's defaults."""
+    ) -> tuple[Session, bool]:
+        """The session with this configuration, and whether it is new. What is not given goes back to the tenant's
+        defaults. If there is no such session, one begins for `user`.
 
-        def setup(_: Settings) -> Configuration:
-            complete = replace(wanted, metadata=wanted.metadata or {})
-            return self._setup(complete, {**self.tenants.settings(scope.owner).memory})
+        Raises `NotFound` if there is none and no user is named, `Conflict` (`owner_mismatch`).
+        """
+        complete = replace(wanted, metadata=wanted.metadata or {})
 
-        return self._configure(scope, user, agent, setup)
+        def attempt() -> tuple[Session, bool]:
+            now = self.clock.now()
+            opened = self.sessions.open(scope, settings=True)
+            is_new = opened.head is None or opened.head.is_gone(seconds(now))
+            if is_new and user is None:
+                raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
+            if is_new and user is not None:
+                return self._begin(scope, opened.head, user=user, agent=agent, wanted=complete, now=now), True
+            setup = self._setup(complete, {**self.tenants.settings(scope.owner).memory})
+            return self._configured(scope, opened, lambda _: setup, user=user, agent=agent, now=now), False
+
+        return until_committed(attempt, clock=self.clock)
 
     def patch(
         self,
@@ -139,20 +155,28 @@ class ManageSessions:
             kept = {key: value for key, value in metadata.items() if value is not None}
             return self._setup(Wanted(system, wanted.memory, kept), {**settings.memory})
 
-        return self._configure(scope, user, agent, setup)
-
-    def _configure(self, scope: SessionScope, user: str | None, agent: str | None, setup: Any) -> Session:
         def attempt() -> Session:
-            now = self.clock.now()
             opened = self.sessions.open(scope, settings=True)
-            before, settings = live(opened, now=now)
-            check_owner(before, user=user, agent=agent)
-            head, settings = configured(before, settings, setup(settings))
-            after = touched(head, now=now)
-            self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
-            return Session(scope.session, after, settings)
+            return self._configured(scope, opened, setup, user=user, agent=agent, now=self.clock.now())
 
         return until_committed(attempt, clock=self.clock)
+
+    def _configured(
+        self,
+        scope: SessionScope,
+        opened: Opened,
+        setup: Callable[[Settings], Configuration],
+        *,
+        user: str | None,
+        agent: str | None,
+        now: datetime,
+    ) -> Session:
+        before, settings = live(opened, now=now)
+        check_owner(before, user=user, agent=agent)
+        head, settings = configured(before, settings, setup(settings))
+        after = touched(head, now=now)
+        self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
+        return Session(scope.session, after, settings)
 
     def _setup(self, wanted: Wanted, base: dict[str, Any]) -> Configuration:
         memory = merged(base, {**wanted.memory}) if wanted.memory else parsed(base)

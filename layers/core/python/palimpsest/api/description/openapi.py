@@ -34,7 +34,7 @@ ANSWERS: dict[str, dict[int, str]] = {
     "create_session": {201: "Session", 200: "Session"},
     "list_sessions": {200: "SessionPage"},
     "read_session": {200: "Session"},
-    "replace_session": {200: "Session"},
+    "replace_session": {200: "Session", 201: "Session"},
     "change_session": {200: "Session"},
     "delete_session": {200: "JobDone", 202: "JobPending"},
     "forget_sessions": {200: "WouldForget JobDone", 202: "JobPending"},

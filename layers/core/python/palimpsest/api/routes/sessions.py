@@ -53,16 +53,19 @@ def read_session(session_id: SessionId) -> Response[str]:
 @router.put(
     "/v1/sessions/<session_id>",
     summary="Configure a session anew",
-    description="Replace system message, memory configuration and metadata: what is not said goes back to its default.",
+    description=(
+        "Replace system message, memory configuration and metadata: what is not said goes back to its default. With "
+        "a `user_id` the session is begun if there is none."
+    ),
     operation_id="replace_session",
     tags=TAGS,
 )
 def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
     with naming("memory"):
-        session = call().use.manage.replace(
+        session, is_new = call().use.manage.replace(
             call().session(session_id), user=body.user_id, agent=body.agent_id, wanted=_wanted(body)
         )
-    return answered(answers.session(session))
+    return answered(answers.session(session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
 @router.patch(

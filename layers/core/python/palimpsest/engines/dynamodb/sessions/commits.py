@@ -144,7 +144,11 @@ def is_too_large(actions: Iterable[Action]) -> bool:
 def _bytes(action: Action) -> int:
     arguments = action.get("Put") or action.get("Update") or {}
     attributes: Attributes = {**arguments.get("Item", {}), **arguments.get("ExpressionAttributeValues", {})}
-    return sum(len(name) + len(str(next(iter(value.values()))).encode()) for name, value in attributes.items())
+    return sum(len(name) + _size(next(iter(value.values()))) for name, value in attributes.items())
+
+
+def _size(value: Any) -> int:
+    return len(value if isinstance(value, bytes) else str(value).encode())
 
 
 def _head_update(commit: Commit) -> Update:
