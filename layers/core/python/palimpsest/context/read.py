@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
+from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.block import Conversation
@@ -28,9 +28,6 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3
-
-First = TypeVar("First")
-Second = TypeVar("Second")
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +111,7 @@ class ReadContext:
         """
         for _ in range(SNAPSHOT_TRIES):
             asked = self._asked(scope, given=given, max_tokens=max_tokens, model=model, at=at)
-            context, epoch = _together(partial(self._read, asked), partial(self._epoch, asked))
+            context, epoch = parallel.both(partial(self._read, asked), partial(self._epoch, asked))
             if asked.head.epoch < epoch:
                 raise no_session()
             if context is not None:
@@ -146,7 +143,7 @@ class ReadContext:
             reading = self.blocks.begin(asked.conversation, given=given)
         summary = None
         if head.summary and config.keeps_window:
-            summary, (head, stored) = _together(
+            summary, (head, stored) = parallel.both(
                 lambda: self.sessions.compaction(asked.scope, head.summary), partial(self._window, asked)
             )
             if summary is None:
@@ -232,11 +229,3 @@ def _remembered(material: Material, reading: Reading, asked: _Asked) -> _Made:
     inserts = asked.config.insert_into_system_prompt
     fitted, memory = fit_with_memory(material, found, session=asked.scope.session, inserts=inserts)
     return _Made(fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures)
-
-
-def _together(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
-    """Both results, read in parallel."""
-    with ThreadPoolExecutor(max_workers=1) as aside:
-        other = aside.submit(first)
-        mine = second()
-        return other.result(), mine

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, parsed, stored
 from palimpsest.conversations.history import live
@@ -33,7 +33,6 @@ from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import Tenants
 
 PAGES_PER_LIST = 5
-READERS = 8
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 
@@ -236,8 +235,7 @@ class ManageSessions:
             except NotFound:
                 return None  # the index follows the table a moment later
 
-        with ThreadPoolExecutor(max_workers=READERS) as readers:
-            return [session for session in readers.map(opened, ids) if session is not None]
+        return [session for session in parallel.each(opened, ids) if session is not None]
 
     def end(self, scope: SessionScope) -> Session:
         """Mark the session ended; the next append opens it again. What is extracted by itself is extracted now."""

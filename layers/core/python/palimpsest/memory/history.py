@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
+from palimpsest import parallel
 from palimpsest.memory.manage import ManageMemories, Where
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Version, versions
 from palimpsest.scope import UserScope
 
-READERS = 8
 PAGES_PER_LIST = 5
 
 
@@ -46,8 +45,7 @@ class ShowMemories:
         def chain(topic: str) -> tuple[Version, ...]:
             return _chain(pointers.get(topic), self.memories.versions(scope, topic))
 
-        with ThreadPoolExecutor(max_workers=min(READERS, len(topics))) as readers:
-            chains = dict(zip(topics, readers.map(chain, topics), strict=True))
+        chains = dict(zip(topics, parallel.each(chain, topics), strict=True))
         return tuple(_place(record, chains) for record in records)
 
 

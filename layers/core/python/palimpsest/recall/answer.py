@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooSlow
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from time import monotonic
 from typing import Any
 
-from palimpsest import prompts
+from palimpsest import parallel, prompts
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
 from palimpsest.text.escaping import harmless
@@ -147,20 +146,17 @@ class Answer:
         if self.model is None:
             return Answered(quoted(passages), method="quoted")
         usage = Usage()
-        threads = ThreadPoolExecutor(1)
         deadline = monotonic() + self.seconds
         try:
             for instructions in _instructions():
-                call = threads.submit(self._ask, self.model, instructions, as_data(question, passages))
-                completion = call.result(timeout=max(0.0, deadline - monotonic()))
+                ask = partial(self._ask, self.model, instructions, as_data(question, passages))
+                completion = parallel.begin(ask, until=deadline).result()
                 usage += Usage(model_calls=1) if completion is None else completion.usage
                 found = completion and read(completion.text, passages)
                 if found:
                     return Answered(found, method="model", usage=usage)
-        except (ModelFailed, TooSlow):
+        except (ModelFailed, TimeoutError):
             usage += Usage(model_calls=1)
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
         return Answered(quoted(passages), method="quoted", failed=True, usage=usage)
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:

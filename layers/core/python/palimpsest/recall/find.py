@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
-from concurrent.futures import TimeoutError as TooSlow
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from time import monotonic
 
+from palimpsest import parallel
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.ports import Memories
@@ -30,8 +30,7 @@ FALLBACK_RECORDS = 500
 FALLBACK_MESSAGES = 50
 FALLBACK_SESSIONS = 5
 PAGE = 100
-THREADS = 8
-Hits = Future[tuple[Hit, ...]]
+Hits = parallel.Task[tuple[Hit, ...]]
 
 Found = dict[str, dict[Channel, float]]
 """Raw scores by retriever, of each key."""
@@ -62,24 +61,23 @@ class RecallSearch:
         deadline = monotonic() + SEARCH_SECONDS
         part = self.index.of(Owner(scope.tenant, scope.user))
         wheres = list(filters(query, request))
-        threads = ThreadPoolExecutor(THREADS)
-        try:
-            vector = threads.submit(self._embedded, query)
-            words = [threads.submit(part.by_words, query.searched, where=where, k=HITS) for where in wheres]
-            topics = threads.submit(self._by_topic, scope, query)
-            newest = threads.submit(self._newest, scope, query, request)
-            search = Search()
-            near = _nearest(threads, part, vector, wheres, deadline=deadline)
-            if not _take_in(search, "vector", near, deadline=deadline):
-                search.degraded.add("vector")
-            if not _take_in(search, "keyword", words, deadline=deadline):
-                search.degraded.add("search")
-                search.add("keyword", self._without_index(scope, query, request.filter))
-            search.add("topic_key", topics.result())
-            search.add("newest", newest.result())
-            return search
-        finally:
-            threads.shutdown(wait=False, cancel_futures=True)
+        vector = parallel.begin(partial(self._embedded, query), until=deadline)
+        words = [
+            parallel.begin(partial(part.by_words, query.searched, where=where, k=HITS), until=deadline)
+            for where in wheres
+        ]
+        topics = parallel.begin(partial(self._by_topic, scope, query))
+        newest = parallel.begin(partial(self._newest, scope, query, request))
+        search = Search()
+        near = _nearest(part, vector, wheres, deadline=deadline)
+        if not _take_in(search, "vector", near):
+            search.degraded.add("vector")
+        if not _take_in(search, "keyword", words):
+            search.degraded.add("search")
+            search.add("keyword", self._without_index(scope, query, request.filter))
+        search.add("topic_key", topics.result())
+        search.add("newest", newest.result())
+        return search
 
     def _embedded(self, query: Query) -> Vector | None:
         return None if self.embedder is None else self.embedder.embed([query.searched])[0]
@@ -171,31 +169,25 @@ def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
 
 
 def _nearest(
-    threads: ThreadPoolExecutor,
-    part: OwnedIndex,
-    embedded: Future[Vector | None],
-    wheres: Sequence[Filter],
-    *,
-    deadline: float,
+    part: OwnedIndex, embedded: parallel.Task[Vector | None], wheres: Sequence[Filter], *, deadline: float
 ) -> list[Hits] | None:
     """The searches by meaning, begun as soon as the question has its vector; None if it can't have one."""
     try:
-        vector = embedded.result(timeout=max(0.0, deadline - monotonic()))
-    except (ModelFailed, TooSlow):
+        vector = embedded.result()
+    except (ModelFailed, TimeoutError):
         return None
     if vector is None:
         return None
-    search: Callable[..., tuple[Hit, ...]] = part.by_vector
-    return [threads.submit(search, vector, where=where, k=HITS) for where in wheres]
+    return [parallel.begin(partial(part.by_vector, vector, where=where, k=HITS), until=deadline) for where in wheres]
 
 
-def _take_in(search: Search, channel: Channel, searches: Sequence[Hits] | None, *, deadline: float) -> bool:
+def _take_in(search: Search, channel: Channel, searches: Sequence[Hits] | None) -> bool:
     """Take in what the searches found; False, and nothing of it, if one could not look."""
     found: list[tuple[str, float]] = []
     try:
         for each in [] if searches is None else searches:
-            found += [(hit.key, hit.score) for hit in each.result(timeout=max(0.0, deadline - monotonic()))]
-    except (Unavailable, TooSlow):
+            found += [(hit.key, hit.score) for hit in each.result()]
+    except (Unavailable, TimeoutError):
         return False
     search.add(channel, found)
     return searches is not None

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
 from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.messages import Message
@@ -16,7 +17,7 @@ from palimpsest.extraction.chunk import said_at
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, Source, normalized
 from palimpsest.recall.ranking import Candidate
-from palimpsest.recall.reading import Asked, Read, at_once, pages
+from palimpsest.recall.reading import Asked, Read, pages
 from palimpsest.recall.request import Recollection
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search.documents import message_key, message_of, spoken_text
@@ -38,7 +39,7 @@ class MessageReading:
         for key in keys:
             session, seq = message_of(key) or ("", 0)
             by_session[session][seq] = key
-        return Read().join(at_once(lambda each: self._of_session(asked, *each), list(by_session.items())))
+        return Read().join(parallel.each(lambda each: self._of_session(asked, *each), list(by_session.items())))
 
     def _of_session(self, asked: Asked, session: str, keys: Mapping[int, str]) -> Read:
         scope = asked.scope.owner.session(session)
@@ -110,7 +111,7 @@ def with_outdated(memories: Memories, scope: UserScope, found: Sequence[Recollec
     if not current or all(one.record is not None for one in found):
         return list(found)
     current = current[:TOPICS_COMPARED]
-    chains = at_once(lambda record: memories.versions(scope, str(record.topic_key)), current)
+    chains = parallel.each(lambda record: memories.versions(scope, str(record.topic_key)), current)
     newer: dict[tuple[str | None, int], str] = {}
     for record, said in zip(current, chains, strict=True):
         newer |= dict.fromkeys(_places_of_earlier(record, said), record.id)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
@@ -16,7 +17,7 @@ from palimpsest.recall.messages import with_outdated
 from palimpsest.recall.question import Query, analysed
 from palimpsest.recall.ranking import Channel
 from palimpsest.recall.read import read_all
-from palimpsest.recall.reading import Asked, at_once
+from palimpsest.recall.reading import Asked
 from palimpsest.recall.request import DEFAULT_K, RecallFilter, RecallRequest, Recollection
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Filter, Hit, OwnedIndex, Owner, SearchIndex
@@ -55,10 +56,10 @@ class SearchMemories:
 
     def _hits(self, part: OwnedIndex, query: Query, wheres: Sequence[Filter], *, mode: Mode, k: int) -> list[Hit]:
         if mode == "keyword":
-            found = at_once(lambda where: part.by_words(query.searched, where=where, k=k + READ_BESIDE), wheres)
+            found = parallel.each(lambda where: part.by_words(query.searched, where=where, k=k + READ_BESIDE), wheres)
         else:
             vector = self._vector(query)
-            found = at_once(lambda where: part.by_vector(vector, where=where, k=k + READ_BESIDE), wheres)
+            found = parallel.each(lambda where: part.by_vector(vector, where=where, k=k + READ_BESIDE), wheres)
         return [hit for hits in found for hit in hits]
 
     def _vector(self, query: Query) -> Sequence[float]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeVar
@@ -14,11 +13,9 @@ from palimpsest.recall.ranking import Channel
 from palimpsest.recall.request import RecallRequest, Recollection
 from palimpsest.scope import UserScope
 
-THREADS = 8
 PAGE = 100  # keys that one read takes
 
 Given = TypeVar("Given")
-Made = TypeVar("Made")
 Scores = Mapping[Channel, float]
 
 
@@ -62,14 +59,6 @@ class Asked:
 
     def is_described(self, metadata: Mapping[str, Any]) -> bool:
         return all(metadata.get(name) == value for name, value in self.request.filter.metadata.items())
-
-
-def at_once(read: Callable[[Given], Made], every: Sequence[Given]) -> list[Made]:
-    """The results in order, read in parallel; the first error is raised."""
-    if len(every) < 2:  # noqa: PLR2004 - one needs no thread
-        return [read(each) for each in every]
-    with ThreadPoolExecutor(min(THREADS, len(every))) as threads:
-        return list(threads.map(read, every))
 
 
 def pages(keys: Sequence[Given]) -> Iterator[Sequence[Given]]:

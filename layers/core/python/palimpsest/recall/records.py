@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from palimpsest import parallel
 from palimpsest.clock import seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, as_of
 from palimpsest.recall.ranking import Candidate
-from palimpsest.recall.reading import Asked, Read, Scores, at_once, pages
+from palimpsest.recall.reading import Asked, Read, Scores, pages
 from palimpsest.recall.request import Recollection
 from palimpsest.scope import UserScope
 from palimpsest.text.words import coverage, terms
@@ -50,7 +51,7 @@ class RecordReading:
     def _held_then(self, asked: Asked, stored: Sequence[Record], pointers: Mapping[str, Pointer]) -> Iterator[Held]:
         """Of each topic the version of that moment, with the scores of the versions that were found."""
         yield from ((record, asked.found[record.id]) for record in stored if record.topic_key is None)
-        chains = at_once(lambda topic: self.memories.versions(asked.scope, topic), list(pointers))
+        chains = parallel.each(lambda topic: self.memories.versions(asked.scope, topic), list(pointers))
         for (topic, pointer), said in zip(pointers.items(), chains, strict=True):
             retracted = None if pointer.record else pointer.order[0]
             version = as_of(said, moment=asked.moment, known_at=asked.request.known_at, retracted=retracted)
@@ -73,7 +74,7 @@ class RecordReading:
     def _sessions_over(self, asked: Asked, records: Iterable[Record]) -> frozenset[str]:
         """The sessions of tasks that have ended or are gone."""
         names = sorted({r.source.session for r in records if r.type == "task" and r.source.session is not None})
-        heads = at_once(lambda name: self.sessions.open(asked.scope.owner.session(name)).head, names)
+        heads = parallel.each(lambda name: self.sessions.open(asked.scope.owner.session(name)).head, names)
         now = seconds(asked.now)
         return frozenset(
             name

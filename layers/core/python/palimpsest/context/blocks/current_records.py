@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.cache import Kept
 from palimpsest.context.recollection import Ranking
@@ -66,10 +66,6 @@ class CurrentRecords:
         """Without those that another record of their topic has displaced."""
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
-        if len(parts) > 1:
-            with ThreadPoolExecutor(max_workers=len(parts)) as readers:
-                read = list(readers.map(lambda part: self._memories.pointers(scope, part), parts))
-        else:
-            read = [self._memories.pointers(scope, part) for part in parts]
+        read = parallel.each(lambda part: self._memories.pointers(scope, part), parts)
         current = {pointer.record for pointers in read for pointer in pointers.values()}
         return tuple(record for record in records if record.topic_key is None or record.id in current)

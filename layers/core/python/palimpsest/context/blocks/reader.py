@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import partial
+from time import monotonic
 from typing import Any
 
+from palimpsest import parallel
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.static import StaticMemory
@@ -32,10 +33,9 @@ class Blocks:
         looks for what resembles it, and a model is asked.
         """
         wanted = [block.type for block in session.config.blocks if block.type != "vector" or given is not None]
-        aside = ThreadPoolExecutor(max_workers=max(1, len(wanted)))
-        futures = {block: aside.submit(self._read, block, session, given) for block in wanted}
-        aside.shutdown(wait=False)
-        return Reading(self, session, given, futures, until=time.monotonic() + patience)
+        until = monotonic() + patience
+        tasks = {block: parallel.begin(partial(self._read, block, session, given), until=until) for block in wanted}
+        return Reading(self, session, given, tasks)
 
     def _read(self, block: BlockType, session: Conversation, given: str | None) -> Any:
         memory = {"static": self.static, "extractive": self.extractive, "vector": self.vector}[block]
@@ -51,25 +51,21 @@ class Reading:
     blocks: Blocks
     session: Conversation
     given: str | None
-    futures: Mapping[BlockType, Future[Any]]
-    until: float
+    tasks: Mapping[BlockType, parallel.Task[Any]]
     failures: dict[str, str] = field(default_factory=dict)  # what failed, by its error's code or name
 
     def finished(self, message: str | None) -> tuple[Recollection, ...]:
         """What each block brings; `message` is the newest that the user said. Never raises."""
-        return tuple(self._finished(block, future, message) for block, future in self.futures.items())
+        return tuple(self._finished(block, task, message) for block, task in self.tasks.items())
 
-    def _finished(self, block: BlockType, future: Future[Any], message: str | None) -> Recollection:
-        def read() -> Any:
-            return future.result(timeout=max(0.0, self.until - time.monotonic()))
-
+    def _finished(self, block: BlockType, task: parallel.Task[Any], message: str | None) -> Recollection:
         extractive = self.blocks.extractive
         if block == "extractive" and extractive is not None:
             asks = self.given is not None
             return self._safely(
-                block, lambda: extractive.chosen(self.session, read(), self.given or message, asks=asks)
+                block, lambda: extractive.chosen(self.session, task.result(), self.given or message, asks=asks)
             )
-        return self._safely(block, read)
+        return self._safely(block, task.result)
 
     def _safely(self, block: BlockType, read: Callable[[], Recollection]) -> Recollection:
         try:

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-import threading
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from concurrent.futures import TimeoutError as TooSlow
-from typing import TypeVar
+from collections.abc import Sequence
+from functools import partial
+from time import monotonic
 
-from palimpsest import prompts
+from palimpsest import parallel, prompts
 from palimpsest.context.recollection import Item
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.ports import ChatModel
@@ -22,8 +20,6 @@ LONGEST_FACT = 300  # characters that a model needs to tell what it is about
 LONGEST_MESSAGE = 4_000
 _ANSWER = re.compile(r"[\s\d,;.\[\]]*")
 _NOTHING = "none"
-
-Answer = TypeVar("Answer")
 
 
 class Picking:
@@ -43,9 +39,11 @@ class Picking:
         read = items[:MOST_READ]
         instructions = f"{prompt}\n\n{prompts.load('retrieval_rules')}"
         text = f"{_numbered(read)}\n<message>{escaped(harmless(message)[:LONGEST_MESSAGE])}</message>"
-        completion = _within(
-            self._patience, lambda: chat.complete(instructions=instructions, text=text, max_tokens=MOST_ANSWERED)
-        )
+        ask = partial(chat.complete, instructions=instructions, text=text, max_tokens=MOST_ANSWERED)
+        try:
+            completion = parallel.begin(ask, until=monotonic() + self._patience).result()
+        except TimeoutError as late:
+            raise ModelUnavailable("The model took too long.") from late
         return tuple(read[number - 1] for number in _numbers(completion.text, most=len(read)))
 
 
@@ -62,20 +60,3 @@ def _numbers(answer: str, *, most: int) -> list[int]:
     if not _ANSWER.fullmatch(answer) or not numbers or not all(1 <= number <= most for number in numbers):
         raise ModelOutputInvalid("The model named no memories.")
     return list(dict.fromkeys(numbers))
-
-
-def _within(seconds: float, ask: Callable[[], Answer]) -> Answer:
-    """The answer, if it comes in time: the call itself goes on, and nobody waits for it. Raises `ModelFailed`."""
-    answer: Future[Answer] = Future()
-
-    def run() -> None:
-        try:
-            answer.set_result(ask())
-        except Exception as error:  # noqa: BLE001 - whoever waits must hear of it, here in another thread
-            answer.set_exception(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        return answer.result(timeout=seconds)
-    except TooSlow as late:
-        raise ModelUnavailable("The model took too long.") from late

@@ -1,0 +1,67 @@
+"""The one way to do things side by side: on threads, each in the caller's context, each with its own deadline."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from time import monotonic
+from typing import Generic, TypeVar
+
+THREADS = 8  # of one call of `each`
+
+First = TypeVar("First")
+Second = TypeVar("Second")
+Given = TypeVar("Given")
+Made = TypeVar("Made")
+
+
+class Task(Generic[Made]):
+    """Work that is under way on a thread of its own; it sees the context variables of whoever began it."""
+
+    def __init__(self, work: Callable[[], Made], *, until: float | None) -> None:
+        self._future: Future[Made] = Future()
+        self._until = until
+        run = copy_context().run
+        threading.Thread(target=run, args=(self._run, work), daemon=True).start()  # no process waits for it to end
+
+    def _run(self, work: Callable[[], Made]) -> None:
+        try:
+            self._future.set_result(work())
+        except BaseException as error:  # noqa: BLE001 - it is raised where the result is asked for
+            self._future.set_exception(error)
+
+    def result(self) -> Made:
+        """Wait for the result and return it, or raise the error that the work ended with.
+
+        Raises `TimeoutError` once the deadline has passed. The work itself is not stopped: it goes on by itself, and
+        what it returns or raises then is dropped.
+        """
+        return self._future.result(timeout=None if self._until is None else max(0.0, self._until - monotonic()))
+
+
+def begin(work: Callable[[], Made], *, until: float | None = None) -> Task[Made]:
+    """Start the work and return at once. Its result is due by `until` on `time.monotonic()`; None sets no limit."""
+    return Task(work, until=until)
+
+
+def both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[First, Second]:
+    """Do both at the same time and return both results. Raises the error of either; that of `second` comes first, and
+    nobody waits for `first` then.
+    """
+    task = begin(first)
+    mine = second()
+    return task.result(), mine
+
+
+def each(work: Callable[[Given], Made], given: Sequence[Given]) -> list[Made]:
+    """Do the work for everything given, 8 at a time, and return the results in the same order.
+
+    Waits until all have ended; then the first error, in the order of what was given, is raised.
+    """
+    if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
+        return [work(one) for one in given]
+    with ThreadPoolExecutor(min(THREADS, len(given))) as threads:
+        tasks = [threads.submit(copy_context().run, work, one) for one in given]
+    return [task.result() for task in tasks]
