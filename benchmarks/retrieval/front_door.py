@@ -15,7 +15,7 @@ from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.models.tiktoken_counter import TiktokenCounter
-from palimpsest.recall.one_retriever import Mode
+from palimpsest.recall.search import Mode
 
 from benchmarks.retrieval.place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event

@@ -22,10 +22,10 @@ from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import Embedder
 from palimpsest.models.tiktoken_counter import TiktokenCounter
-from palimpsest.recall.one_retriever import Mode, SearchMemories
 from palimpsest.recall.ranking import DEFAULT, Weights
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import Recalled, RecallRequest, Recollection
+from palimpsest.recall.request import FoundMemory, Recalled, RecallRequest
+from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
@@ -149,7 +149,7 @@ class Place:
         """The labelled set's own names of stored messages; "" for what is none of its."""
         return tuple(self._named.get((session, seq), "") for seq in seqs)
 
-    def _found(self, one: Recollection) -> Found:
+    def _found(self, one: FoundMemory) -> Found:
         messages = self.names(one.source.session, one.source.seqs)
         return Found(messages, one.record is not None, one.outdated_by is not None)
 

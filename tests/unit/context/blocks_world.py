@@ -7,11 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.reader import Blocks
-from palimpsest.context.blocks.similar_messages import FindResembling
+from palimpsest.context.blocks.reader import BlockReader, stores
 from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.storing import stores
-from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
 from palimpsest.context.read import Context, ReadContext
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.history import History
@@ -30,7 +28,7 @@ from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChan
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel
-from palimpsest.recall.one_retriever import SearchMemories
+from palimpsest.recall.search import SearchMemories
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
 from palimpsest.tenants.static_facts import ManageStaticFacts
@@ -57,10 +55,10 @@ class BlocksWorld(ExtractionWorld):
         self.watched_facts: Any = Watched(self.facts)
         self.watched_sessions: Any = Watched(self.sessions)
         self.embedder = Meanings()
-        self.blocks = Blocks(
+        self.blocks = BlockReader(
             static=StaticMemory(self.watched_facts),
             extractive=ExtractiveMemory(self.watched_memories, self.clock, chat=chat),
-            vector=None if folder is None else VectorMemory(self._resembling(folder)),
+            vector=None if folder is None else VectorMemory(self._similar_messages(folder)),
         )
         self.read_context = ReadContext(self.watched_sessions, LetterCounter(), self.clock, self.blocks)
         self.history = History(self.sessions, self.clock)
@@ -71,11 +69,11 @@ class BlocksWorld(ExtractionWorld):
         mends = {"extract": self.mend}
         self.sweep_all = Sweep(self.sessions, self.jobs, self.clock, mends)  # type: ignore[arg-type]
 
-    def _resembling(self, folder: Path) -> FindResembling:
+    def _similar_messages(self, folder: Path) -> FindSimilarMessages:
         self.index = EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space)
         self.index.prepare()
         search = SearchMemories(self.memories, self.sessions, self.index, self.embedder, self.clock)
-        return FindResembling(search)
+        return FindSimilarMessages(search)
 
     @property
     def outbox(self) -> list[Job]:

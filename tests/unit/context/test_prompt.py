@@ -8,8 +8,8 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
-from palimpsest.context.recollection import Item, Recollection
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.memory.records import Source
 from palimpsest.text.escaping import harmless
@@ -23,11 +23,11 @@ def fact(name: str, text: str = "Sarah works in Marketing.", **more: object) -> 
     return Item(id=name, kind="fact", text=text, **more)  # type: ignore[arg-type]
 
 
-def found(block: BlockType, *items: Item, **more: int) -> Recollection:
-    return Recollection(block, items, **more)  # type: ignore[arg-type]
+def found(block: BlockType, *items: Item, **more: int) -> BlockContent:
+    return BlockContent(block, items, **more)  # type: ignore[arg-type]
 
 
-def prompt(*recollections: Recollection, room: int = 1_000, held: str = "") -> MemoryPrompt:
+def prompt(*recollections: BlockContent, room: int = 1_000, held: str = "") -> MemoryPrompt:
     return shared_out(recollections, room=room, count=quarter, cost=quarter, is_held=lambda item: item.id == held)
 
 
@@ -129,7 +129,7 @@ def test_what_does_not_fit_makes_way_for_what_does() -> None:
 def test_a_block_takes_no_more_than_its_own_tokens_and_items() -> None:
     items = [fact(f"f{number}", "x" * 78) for number in range(9)]
     assert len(prompt(found("extractive", *items, max_tokens=60)).of("extractive")) == 2
-    made = prompt(found("vector", *items, most=4))
+    made = prompt(found("vector", *items, max_items=4))
     assert len(made.of("vector")) == 4
     assert {each.why for each in made.left_out} == {"over_limit"}
 
@@ -161,7 +161,7 @@ def test_the_memory_never_takes_more_than_its_room(
     for number, (block, text) in enumerate(pieces):
         by_block.setdefault(block, []).append(fact(f"f{number}", text * 3))
     made = shared_out(
-        [Recollection(block, tuple(items)) for block, items in by_block.items()],
+        [BlockContent(block, tuple(items)) for block, items in by_block.items()],
         room=room,
         count=count,  # type: ignore[arg-type]
         cost=lambda text: count(text) + 5,  # type: ignore[operator]

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
+from palimpsest.context.blocks.block import BlockContent, Item, ItemKind
 from palimpsest.context.prompt import MemoryPrompt, inserted
-from palimpsest.context.recollection import Item, ItemKind, Recollection
 from palimpsest.context.room import MEMORY_SHARE, Material, fit_with_memory
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.messages import weigh
@@ -47,7 +47,7 @@ def items(draw: st.DrawFn, seqs: list[int]) -> Item:
 @dataclass(frozen=True)
 class Remembering:
     case: Case
-    found: list[Recollection]
+    found: list[BlockContent]
     inserts: bool
 
     def made(self) -> tuple[Fitted, MemoryPrompt]:
@@ -74,7 +74,7 @@ def rememberings(draw: st.DrawFn) -> Remembering:
     case = draw(cases(max_size=8))
     seqs = [each.seq for each in case.window]
     blocks: list[BlockType] = draw(st.lists(st.sampled_from(("static", "extractive", "vector")), unique=True))
-    found = [Recollection(block, tuple(draw(st.lists(items(seqs), max_size=5)))) for block in blocks]
+    found = [BlockContent(block, tuple(draw(st.lists(items(seqs), max_size=5)))) for block in blocks]
     return Remembering(case, found, draw(st.booleans()))
 
 
@@ -135,7 +135,7 @@ def material(*chats: object, budget: int) -> Material:
     )
 
 
-FACTS = Recollection("extractive", tuple(Item(id=f"f{n}", kind="fact", text="x" * 70) for n in range(50)))
+FACTS = BlockContent("extractive", tuple(Item(id=f"f{n}", kind="fact", text="x" * 70) for n in range(50)))
 
 
 def test_older_turns_give_way_to_memory_and_memory_takes_half_of_the_budget_at_most() -> None:
@@ -162,7 +162,7 @@ def test_what_an_older_turn_said_is_remembered_once_the_turn_has_no_room() -> No
         Item(id=f"f{seq}", kind="fact", text=f"fact {seq}", source=Source(session=SESSION, seqs=(seq,)))
         for seq in range(1, 21)
     )
-    found = [Recollection("extractive", items)]
+    found = [BlockContent("extractive", items)]
     fitted, memory = fit_with_memory(material(*turns, budget=400), found, session=SESSION, inserts=False)
     remembered = {item.source.seqs[0] for item in memory.of("extractive")}
     assert remembered

@@ -22,9 +22,9 @@ from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
-from palimpsest.recall.one_retriever import SearchMemories
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.request import Recalled, RecallFilter, RecallRequest
+from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import Owner, SearchIndex

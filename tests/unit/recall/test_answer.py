@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.ports import Usage
-from palimpsest.recall.answer import Answer, Passage
+from palimpsest.recall.answer import AnswerQuestion, Passage
 
 from tests.doubles.answers import ScriptedAnswers, cited
 from tests.unit.recall.recall_world import RecallWorld
@@ -15,7 +15,7 @@ PASSAGES = (Passage("mem_a", "Dana is the manager", said_at=0), Passage("mem_b",
 
 
 def test_a_cited_answer_is_given_with_the_ids_of_the_memories() -> None:
-    answer = Answer(ScriptedAnswers([cited("Dana.", "m1")]))("Who?", PASSAGES)
+    answer = AnswerQuestion(ScriptedAnswers([cited("Dana.", "m1")]))("Who?", PASSAGES)
     assert (answer.grounded.answer, answer.grounded.citations) == ("Dana.", ("mem_a",))
     assert (answer.method, answer.failed) == ("model", False)
     assert answer.usage == Usage(model_calls=1, tokens_in=10, tokens_out=5)
@@ -24,7 +24,7 @@ def test_a_cited_answer_is_given_with_the_ids_of_the_memories() -> None:
 @pytest.mark.parametrize("first", ["Dana, of course.", cited("Dana."), cited("Dana.", "m7"), ModelOutputInvalid("no")])
 def test_a_bad_answer_is_repaired_once(first: str | Exception) -> None:
     model = ScriptedAnswers([first, cited("Dana.", "m1")])
-    answer = Answer(model)("Who?", PASSAGES)
+    answer = AnswerQuestion(model)("Who?", PASSAGES)
     assert answer.grounded.answer == "Dana."
     assert answer.usage.model_calls == len(model.asked) == 2
     assert model.told[1].startswith(model.told[0])
@@ -40,7 +40,7 @@ def test_a_bad_answer_is_repaired_once(first: str | Exception) -> None:
     ],
 )
 def test_where_the_model_fails_the_memories_speak_for_themselves(script: list[str | Exception]) -> None:
-    answer = Answer(ScriptedAnswers(script))("Who?", PASSAGES)
+    answer = AnswerQuestion(ScriptedAnswers(script))("Who?", PASSAGES)
     assert answer.grounded.citations == ("mem_a", "mem_b")
     assert "Dana is the manager" in answer.grounded.answer
     assert (answer.method, answer.failed) == ("quoted", True)
@@ -49,26 +49,26 @@ def test_where_the_model_fails_the_memories_speak_for_themselves(script: list[st
 
 def test_a_slow_model_is_not_waited_for() -> None:
     begun = time.monotonic()
-    answer = Answer(ScriptedAnswers([1.0]), seconds=0.1)("Who?", PASSAGES)
+    answer = AnswerQuestion(ScriptedAnswers([1.0]), seconds=0.1)("Who?", PASSAGES)
     assert time.monotonic() - begun < 0.9
     assert (answer.method, answer.failed) == ("quoted", True)
 
 
 def test_the_repair_does_not_begin_the_wait_anew() -> None:
     begun = time.monotonic()
-    answer = Answer(ScriptedAnswers([0.15, 1.0]), seconds=0.3)("Who?", PASSAGES)
+    answer = AnswerQuestion(ScriptedAnswers([0.15, 1.0]), seconds=0.3)("Who?", PASSAGES)
     assert time.monotonic() - begun < 0.9
     assert answer.failed
 
 
 def test_a_model_that_finds_no_answer_in_the_memories_says_nothing() -> None:
-    answer = Answer(ScriptedAnswers([cited("")]))("Who?", PASSAGES)
+    answer = AnswerQuestion(ScriptedAnswers([cited("")]))("Who?", PASSAGES)
     assert (answer.grounded.answer, answer.grounded.citations, answer.method) == ("", (), "model")
 
 
 def test_without_memories_no_model_is_asked() -> None:
     model = ScriptedAnswers([cited("Dana.", "m1")])
-    assert Answer(model)("Who?", ()).grounded.answer == ""
+    assert AnswerQuestion(model)("Who?", ()).grounded.answer == ""
     assert model.asked == []
 
 

@@ -3,20 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.recall.ranking import (
-    DAY,
-    DEFAULT,
-    Candidate,
-    Ranked,
-    Weights,
-    is_answered,
-    preselected,
-    ranked,
-    within_budget,
-)
+from palimpsest.recall.ranking import DAY, Candidate, Ranked, is_answered, preselected, ranked, within_budget
 from palimpsest.text.periods import Period
 
 NOW = 1_800_000_000_000
@@ -51,13 +40,6 @@ def test_second_evidence_that_says_nearly_the_same_is_kept_beside_the_first() ->
     assert order(other, second, first) == ["a1", "a2", "b"]
 
 
-def test_reciprocal_ranks_look_at_places_only() -> None:
-    one, other = candidate("one", keyword=100.0, vector=0.4), candidate("other", keyword=1.0, vector=0.5)
-    weights = Weights(fusion="reciprocal_rank")
-    tied = ranked([one, other], now=NOW, weights=weights)
-    assert tied[0].score == pytest.approx(tied[1].score)
-
-
 def test_without_vectors_words_alone_decide() -> None:
     assert order(candidate("much", keyword=5.0), candidate("little", keyword=1.0)) == ["much", "little"]
     (best, _) = ranked([candidate("much", keyword=5.0), candidate("little", keyword=1.0)], now=NOW)
@@ -73,7 +55,7 @@ def test_what_is_not_indexed_yet_is_judged_by_its_words() -> None:
 
 def test_what_is_indexed_gains_nothing_by_being_new() -> None:
     once = candidate("once", keyword=2.0, vector=0.2)
-    again = replace(once, key="again", found={**once.found, "newest": 1.0})
+    again = replace(once, key="again", scores={**once.scores, "newest": 1.0})
     one, other = ranked([once, again, candidate("x", keyword=5.0, vector=0.9)], now=NOW)[1:]
     assert one.score == other.score
 
@@ -166,7 +148,7 @@ candidates = st.lists(
     st.builds(
         Candidate,
         key=st.text("abcdef", min_size=1, max_size=4),
-        found=st.dictionaries(
+        scores=st.dictionaries(
             st.sampled_from(["keyword", "vector", "topic_key", "newest"]), st.floats(0, 1), min_size=1
         ),
         said_at=st.integers(0, NOW),
@@ -182,10 +164,9 @@ candidates = st.lists(
 )
 
 
-@given(candidates, st.sampled_from(["minmax", "reciprocal_rank"]))
-def test_any_candidates_are_all_ranked_by_scores_between_nought_and_one(every: list[Candidate], fusion: Any) -> None:
-    weights = replace(DEFAULT, fusion=fusion)
-    placed = ranked(every, now=NOW, weights=weights, period=Period(0, NOW))
+@given(candidates)
+def test_any_candidates_are_all_ranked_by_scores_between_nought_and_one(every: list[Candidate]) -> None:
+    placed = ranked(every, now=NOW, period=Period(0, NOW))
     assert sorted(one.candidate.key for one in placed) == sorted(one.key for one in every)
     assert all(0 <= one.score <= 1 for one in placed)
-    assert placed == ranked(list(reversed(every)), now=NOW, weights=weights, period=Period(0, NOW))
+    assert placed == ranked(list(reversed(every)), now=NOW, period=Period(0, NOW))

@@ -12,7 +12,7 @@ from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable, Unproc
 from palimpsest.recall import find as recall_search
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.request import RecallFilter, RecallRequest
-from palimpsest.recall.sessions import FindSessions
+from palimpsest.recall.search import FindSessions
 from palimpsest.search.ports import Owner
 
 from tests.unit.recall.recall_world import DAVID, DAY, SARAH, TENANT, RecallWorld, Words

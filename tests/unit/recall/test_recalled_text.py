@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from palimpsest.conversations.messages import Chat, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.recall.one_retriever import SearchMemories
 from palimpsest.recall.recall import Recall
+from palimpsest.recall.search import SearchMemories
 from palimpsest.recall.tool import SearchTool
 
 from tests.unit.context.blocks_world import BlocksWorld

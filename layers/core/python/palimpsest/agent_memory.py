@@ -16,13 +16,11 @@ from palimpsest.api.requests import AppendRequest, ContextRequest
 from palimpsest.bootstrap.in_process import LanguageModel, in_process
 from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
-from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks.block import Conversation, Item
 from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.similar_messages import FindResembling
 from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
 from palimpsest.context.read import Context
-from palimpsest.context.recollection import Item
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import check_owner
@@ -101,9 +99,9 @@ class AgentMemory:
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
         self.extractive = ExtractiveMemory(
-            stores.memories, memories.clock, chat=memories.models.picker, update=self._learn, delete=self._forget
+            stores.memories, memories.clock, chat=memories.models.selector, update=self._learn, delete=self._forget
         )
-        self.vector = VectorMemory(self._resembling, update=self.update, delete=self._withdraw)
+        self.vector = VectorMemory(self._similar_messages, update=self.update, delete=self._withdraw)
 
     def append(self, session: str | Conversation, *messages: Said, key: str | None = None) -> Appended:
         """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts of the user's.
@@ -235,8 +233,8 @@ class AgentMemory:
             self._sessions.history.withdraw(scope, first=first[0].seq)
             self._work()
 
-    def _resembling(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
-        return FindResembling(self._memories.search)(owner, text, k=k)
+    def _similar_messages(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        return FindSimilarMessages(self._memories.search)(owner, text, k=k)
 
     def _scope(self, session: str | Conversation) -> SessionScope:
         if isinstance(session, str):

@@ -77,7 +77,7 @@ class Picks:
         self.asked.append((instructions, text))
         if isinstance(self.answer, Exception):
             raise self.answer
-        return Completion(self.answer, "picker", Usage(model_calls=1))
+        return Completion(self.answer, "selector", Usage(model_calls=1))
 
     def capacity(self, model: str | None = None) -> int:
         return 8_000

@@ -6,11 +6,9 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks import current_records
-from palimpsest.context.blocks.block import Conversation
-from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory
-from palimpsest.context.blocks.selection import Picking
-from palimpsest.context.recollection import Recollection
+from palimpsest.context.blocks import extractive
+from palimpsest.context.blocks.block import BlockContent, Conversation
+from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory, ModelSelection
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.memory.manage import ManageMemories
@@ -25,7 +23,7 @@ def block(world: Remembered, **more: Any) -> ExtractiveMemory:
     return ExtractiveMemory(world.memories, world.clock, **more)
 
 
-def texts(found: Recollection) -> list[str]:
+def texts(found: BlockContent) -> list[str]:
     return [item.text for item in found.items]
 
 
@@ -101,7 +99,7 @@ def test_an_unchanged_user_costs_one_small_read() -> None:
     world.learn("Likes tea", topic="drinks")
     memory = block(world)
     memory.get(conversation())
-    world.clock.advance(current_records.LAG / timedelta(seconds=1))
+    world.clock.advance(extractive.LAG / timedelta(seconds=1))
     memory.get(conversation())  # read once more: a list may be late
     world.memories.calls.clear()
     for message in (None, "What do I drink?", "And what else?"):
@@ -125,9 +123,9 @@ world_of_nobody = SARAH.__class__("acme", "nobody")
 
 
 def test_of_very_many_records_the_newest_and_the_very_first_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(current_records, "NEWEST", 5)
-    monkeypatch.setattr(current_records, "OLDEST", 2)
-    monkeypatch.setattr(current_records, "POINTERS", 3)
+    monkeypatch.setattr(extractive, "NEWEST", 5)
+    monkeypatch.setattr(extractive, "OLDEST", 2)
+    monkeypatch.setattr(extractive, "POINTERS", 3)
     world = Remembered()
     for number in range(12):
         world.learn(f"Number {number}", topic=f"number {number}")
@@ -225,7 +223,7 @@ def test_where_there_is_no_model_rules_choose_and_say_so() -> None:
 def test_a_model_is_waited_for_a_moment_only() -> None:
     slow = SlowPicks()
     memory = block(learned("A"), chat=slow)
-    memory._picking = Picking(slow, patience=0.05)
+    memory._selection = ModelSelection(slow, patience=0.05)
     try:
         assert memory.get(conversation(**PICKED), "Hello").degraded == (DEGRADED,)
     finally:

@@ -7,15 +7,14 @@ from typing import Any
 
 import pytest
 from palimpsest import AgentMemory
-from palimpsest.context.blocks.block import Conversation, Memory
+from palimpsest.context.blocks.block import BlockContent, Conversation, MemoryBlock
 from palimpsest.context.read import Context
-from palimpsest.context.recollection import Recollection
 from palimpsest.errors import Conflict, NotFound, ReadOnlyBlock
 
 from tests.doubles.meanings import Meanings
 from tests.unit.talked import POLICY, texts
 
-BLOCKS: dict[str, Callable[[AgentMemory], Memory[Any]]] = {
+BLOCKS: dict[str, Callable[[AgentMemory], MemoryBlock[Any]]] = {
     "static": lambda memory: memory.static,
     "extractive": lambda memory: memory.extractive,
     "vector": lambda memory: memory.vector,
@@ -32,9 +31,9 @@ def here() -> AgentMemory:
     return memory
 
 
-def brought(found: Recollection | Context) -> list[str]:
+def brought(found: BlockContent | Context) -> list[str]:
     """Every text that a memory brings."""
-    if isinstance(found, Recollection):
+    if isinstance(found, BlockContent):
         return [item.text for item in found.items]
     shown = [item.text for block in ("static", "extractive", "vector") for item in found.memory.of(block)]
     return shown + texts(found)[: -1 if found.has_given else None]

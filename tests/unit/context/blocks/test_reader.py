@@ -6,9 +6,9 @@ import threading
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks.cache import Kept
+from palimpsest.context.blocks.cache import Cache
 from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.reader import Blocks
+from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory
 from palimpsest.errors import ModelUnavailable, Unavailable
@@ -27,8 +27,8 @@ def world() -> Remembered:
     return made
 
 
-def blocks(made: Remembered, resembles: Any = None) -> Blocks:
-    return Blocks(
+def blocks(made: Remembered, resembles: Any = None) -> BlockReader:
+    return BlockReader(
         static=StaticMemory(made.facts),
         extractive=ExtractiveMemory(made.memories, made.clock),
         vector=VectorMemory(resembles or Resembles()),
@@ -37,7 +37,7 @@ def blocks(made: Remembered, resembles: Any = None) -> Blocks:
 
 def test_each_block_that_is_configured_brings_what_it_has() -> None:
     reading = blocks(world()).begin(conversation(**ALL), given="Hello")
-    found = {each.block: [item.text for item in each.items] for each in reading.finished("ignored")}
+    found = {each.block: [item.text for item in each.items] for each in reading.results("ignored")}
     assert found == {"static": ["A policy"], "extractive": ["Likes tea"], "vector": ["said"] * 3}
     assert reading.failures == {}
 
@@ -45,14 +45,14 @@ def test_each_block_that_is_configured_brings_what_it_has() -> None:
 def test_only_what_is_configured_is_read() -> None:
     made = world()
     reading = blocks(made).begin(conversation(blocks=[{"type": "static"}]), given="Hello")
-    assert [each.block for each in reading.finished(None)] == ["static"]
+    assert [each.block for each in reading.results(None)] == ["static"]
     assert made.memories.calls == {}
 
 
 def test_without_a_message_only_tables_are_asked() -> None:
     resembles = Resembles()
     reading = blocks(world(), resembles).begin(conversation(**ALL), given=None)
-    assert [each.block for each in reading.finished("the newest of the user")] == ["static", "extractive"]
+    assert [each.block for each in reading.results("the newest of the user")] == ["static", "extractive"]
     assert resembles.asked == []
 
 
@@ -71,7 +71,7 @@ def test_a_block_that_fails_is_named_and_the_others_answer(failing: str, error: 
     made.memories.failing = {"user": error} if failing == "extractive" else {}
     resembles.failure = error if failing == "vector" else None
     reading = blocks(made, resembles).begin(conversation(**ALL), given="Hello")
-    found = reading.finished(None)
+    found = reading.results(None)
     assert [name for each in found for name in each.degraded] == [failing]
     assert [each.block for each in found if each.items] == [name for name in blocks_of(ALL) if name != failing]
     assert reading.failures == {failing: code}
@@ -82,8 +82,8 @@ def blocks_of(memory: dict[str, Any]) -> list[str]:
 
 
 def test_a_block_that_is_not_there_counts_as_one_that_failed() -> None:
-    reading = Blocks().begin(conversation(**ALL), given="Hello")
-    assert [each.degraded for each in reading.finished(None)] == [("static",), ("extractive",), ("vector",)]
+    reading = BlockReader().begin(conversation(**ALL), given="Hello")
+    assert [each.degraded for each in reading.results(None)] == [("static",), ("extractive",), ("vector",)]
 
 
 def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> None:
@@ -95,7 +95,7 @@ def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> No
 
     try:
         reading = blocks(world(), never).begin(conversation(**ALL), given="Hello", patience=1.0)
-        found = reading.finished(None)
+        found = reading.results(None)
         assert [name for each in found for name in each.degraded] == ["vector"]
         assert reading.failures == {"vector": "TimeoutError"}
     finally:
@@ -127,15 +127,15 @@ def test_the_blocks_are_read_at_the_same_time() -> None:
     made = world()
     made.facts, made.memories = Meets(made.facts), Meets(made.memories)
     reading = blocks(made, meets).begin(conversation(**ALL), given="Hello")
-    assert [each.degraded for each in reading.finished(None)] == [(), (), ()]
+    assert [each.degraded for each in reading.results(None)] == [(), (), ()]
 
 
 def test_what_was_asked_for_last_is_kept_within_the_room() -> None:
-    kept: Kept[str, int] = Kept(most=3)
-    kept.put("a", 1)
-    kept.put("b", 2, weight=2)
-    assert kept.get("a") == 1
-    kept.put("c", 3)
-    assert (kept.get("b"), kept.get("a"), kept.get("c")) == (None, 1, 3)
-    kept.put("a", 9, weight=4)
-    assert kept.get("a") is None
+    cache: Cache[str, int] = Cache(most=3)
+    cache.put("a", 1)
+    cache.put("b", 2, weight=2)
+    assert cache.get("a") == 1
+    cache.put("c", 3)
+    assert (cache.get("b"), cache.get("a"), cache.get("c")) == (None, 1, 3)
+    cache.put("a", 9, weight=4)
+    assert cache.get("a") is None

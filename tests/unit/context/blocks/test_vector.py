@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
+from palimpsest.context.blocks.block import Item
 from palimpsest.context.blocks.vector import VectorMemory
-from palimpsest.context.recollection import Item
 from palimpsest.errors import ReadOnlyBlock, Unavailable
 from palimpsest.scope import UserScope
 
@@ -36,7 +36,7 @@ def test_what_resembles_the_message_is_found_for_its_user() -> None:
     resembles = Resembles()
     found = VectorMemory(resembles).get(conversation(**with_block(k=2)), "Where did I park?")
     assert [item.id for item in found.items] == ["m0.9", "m0.5", "m0.1"]
-    assert found.most == 2
+    assert found.max_items == 2
     ((owner, text, k),) = resembles.asked
     assert (owner, text) == (SARAH, "Where did I park?")
     assert k > 2  # the window's own messages are among the nearest, and are not repeated

@@ -7,9 +7,9 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from palimpsest.clock import stamp
+from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.read import Context
-from palimpsest.context.recollection import Item
 from palimpsest.conversations.append import Appended
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.manage import Session

@@ -30,9 +30,8 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.memory.removal.erase import Erase
     from palimpsest.memory.removal.forget import Forget
     from palimpsest.memory.removal.sessions import ForgetSessions
-    from palimpsest.recall.one_retriever import SearchMemories
     from palimpsest.recall.recall import Recall
-    from palimpsest.recall.sessions import FindSessions
+    from palimpsest.recall.search import FindSessions, SearchMemories
     from palimpsest.recall.tool import SearchTool
     from palimpsest.tenants.static_facts import ManageStaticFacts
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from palimpsest.api.answers import instant, moment, source
 from palimpsest.memory.records import RecordType, Version
-from palimpsest.recall.request import Recalled, Recollection
+from palimpsest.recall.request import FoundMemory, Recalled
 from palimpsest.tenants.ports import StaticFact
 
 Json = dict[str, Any]
@@ -45,7 +45,7 @@ def user(user_id: str, counts: Mapping[RecordType, int]) -> Json:
     return {"user_id": user_id, "memories": {**counts, "total": sum(counts.values())}}
 
 
-def recollection(found: Recollection) -> Json:
+def found_memory(found: FoundMemory) -> Json:
     """A memory or a message that was found, and what speaks for it; a message has no subject and no importance."""
     record = found.record
     return {
@@ -72,7 +72,7 @@ def recalled(found: Recalled, *, asked: bool) -> Json:
         "answer": found.answer if asked else None,
         "citations": found.citations,
         "method": found.method,
-        "memories": list(map(recollection, found.memories)),
+        "memories": list(map(found_memory, found.memories)),
         "degraded": found.degraded,
         "usage": asdict(found.usage),
     }

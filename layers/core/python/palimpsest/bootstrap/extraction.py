@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from palimpsest.clock import Clock
-from palimpsest.context.blocks.storing import stores
+from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import GiveUp
 from palimpsest.conversations.ports import Sessions

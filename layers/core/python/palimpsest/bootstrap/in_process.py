@@ -139,7 +139,7 @@ def in_process(
         ),
         memories=wire_memories(
             stores,
-            models=Models(embedder=lambda: vectors, answerer=lambda: chat, picker=chat),
+            models=Models(embedder=lambda: vectors, answerer=lambda: chat, selector=chat),
             tokens=tokens,
             clock=clock,
         ),

@@ -21,13 +21,12 @@ from palimpsest.bootstrap.engines import (
     token_counter,
 )
 from palimpsest.clock import Clock
+from palimpsest.context.blocks.block import Item
 from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.reader import Blocks
-from palimpsest.context.blocks.similar_messages import FindResembling
+from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
 from palimpsest.context.read import ReadContext
-from palimpsest.context.recollection import Item
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.prune import Prune
@@ -46,9 +45,8 @@ from palimpsest.memory.removal.epochs import unerased
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
 from palimpsest.models.ports import ChatModel, Embedder, JsonModel, TokenCounter
-from palimpsest.recall.one_retriever import SearchMemories
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.sessions import FindSessions
+from palimpsest.recall.search import FindSessions, SearchMemories
 from palimpsest.recall.tool import SearchTool
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import SearchIndex
@@ -78,7 +76,7 @@ class Models:
 
     embedder: Callable[[], Embedder | None] = _none
     answerer: Callable[[], JsonModel | None] = _none
-    picker: ChatModel | None = None
+    selector: ChatModel | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +148,13 @@ def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock
     append = Append(sessions, tenants, tokens, clock, long_term)
     request = RequestExtraction(sessions, long_term, clock)
 
-    def resembling(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
-        return FindResembling(searching(stores, models, clock))(owner, text, k=k)
+    def similar_messages(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        return FindSimilarMessages(searching(stores, models, clock))(owner, text, k=k)
 
-    blocks = Blocks(
+    blocks = BlockReader(
         static=StaticMemory(stores.facts),
-        extractive=ExtractiveMemory(memories, clock, chat=models.picker),
-        vector=VectorMemory(resembling),
+        extractive=ExtractiveMemory(memories, clock, chat=models.selector),
+        vector=VectorMemory(similar_messages),
     )
     return MemoriesApp(
         stores=stores,
@@ -193,7 +191,7 @@ def memories_app() -> MemoriesApp:
     models = Models(
         embedder=lambda: _vectors(told) if embeds_here(told) or _has_key(told) else None,
         answerer=lambda: chat_model(told) if _has_key(told) else None,
-        picker=chat_model(told),
+        selector=chat_model(told),
     )
     return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
 

@@ -16,7 +16,7 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.clock import Clock, seconds
 from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.reader import Blocks
+from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
@@ -74,7 +74,7 @@ def wire_sessions(
     """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
     long_term = None if memories is None else LongTerm(memories, jobs)
     stored, sessions = sessions, sessions if memories is None else unerased(sessions, memories)
-    blocks = Blocks(
+    blocks = BlockReader(
         static=None if facts is None else StaticMemory(facts),
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
     )

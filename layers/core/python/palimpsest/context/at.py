@@ -1,4 +1,4 @@
-"""The window as it stood after an earlier message, from the records of what left it since."""
+"""Find out how a window was after an earlier message, from the compactions of what has left it since."""
 
 from __future__ import annotations
 
@@ -18,10 +18,9 @@ PAGE = 20
 
 
 def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int) -> Head:
-    """The head with its window as it stood after message `seq`, when the next one came; its messages are not counted
-    yet.
+    """Return the head with its window as it was after message `seq`; the window's messages are not counted yet.
 
-    Raises `NotFound` (`message_not_found`) for a message that is not there, or was withdrawn.
+    Raises `NotFound` (`message_not_found`) if there is no such message or it was withdrawn.
     """
     if not head.base < seq <= head.seq or is_withdrawn(seq, head):
         error = FieldError("at", "no message of this session has this sequence number")
@@ -40,7 +39,7 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
 
 
 def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: int) -> Iterator[Compaction]:
-    """Those through `last` at most that still stand, the newest first: a withdrawal may have opened what one folded."""
+    """The compactions through `last` that still hold, the newest first; a withdrawal undoes those it reaches into."""
     while last > head.base:
         page = sessions.compactions(scope, first=head.base + 1, last=last, newest_first=True, limit=PAGE)
         yield from (each for each in page if each.last < head.window_start and not is_withdrawn(each.last, head))
@@ -50,7 +49,7 @@ def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: i
 
 
 def counted(head: Head, read: Sequence[Message], *, last_user_seq: int) -> Head:
-    """The head with what was read of its window."""
+    """Return the head with the count and tokens of the messages that were read of its window."""
     shown = [message for message in read if message.role not in SYSTEM_ROLES]
     return replace(
         head,
@@ -61,7 +60,9 @@ def counted(head: Head, read: Sequence[Message], *, last_user_seq: int) -> Head:
 
 
 def read_back(stored: Iterator[Message], *, budget: int) -> tuple[tuple[Message, ...], int]:
-    """As `window.newest`, where nobody knows yet which message was the user's last: it is told beside what was read."""
+    """Return the newest messages within the budget, as `newest` does, and the sequence number of the user's last one (0
+    if there is none), which nobody knows yet.
+    """
     before: list[Message] = []
     for message in stored:
         before.append(message)

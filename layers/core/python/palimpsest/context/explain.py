@@ -1,4 +1,4 @@
-"""Say of a context why each part of it is there, and what was left out of it."""
+"""Explain a context: why each part is in it, and what was left out."""
 
 from __future__ import annotations
 
@@ -18,18 +18,20 @@ WHY_MEMORY: Mapping[BlockType, str] = {
 
 
 def trace(context: Context) -> Json:
-    """The parts in their order, each with what it weighs; what was cut within messages; what was left out, and why."""
+    """Return the trace as JSON: the parts in their order with their tokens, what was cut within messages, and what was
+    left out, each with its reason.
+    """
     return {
         "strategy": context.config.strategy,
         "window": {"from": context.head.window_start, "to": context.head.seq},
-        "parts": [*_said(context), *_remembered(context)],
+        "parts": [*_spoken_parts(context), *_memory_parts(context)],
         "cuts": [{"seq": cut.seq, "part": cut.part, "tokens": cut.tokens} for cut in context.fitted.cuts],
-        "left_out": [*_unsaid(context), *_forgotten(context)],
+        "left_out": [*_left_out_messages(context), *_left_out_items(context)],
         "failures": dict(context.failures),
     }
 
 
-def _said(context: Context) -> Iterator[Json]:
+def _spoken_parts(context: Context) -> Iterator[Json]:
     fitted, summary = context.fitted, context.summary
     if fitted.system_tokens:
         yield {"part": "system", "tokens": fitted.system_tokens, "why": "always kept"}
@@ -56,7 +58,7 @@ def _range(part: str, seqs: Sequence[int], why: str) -> Iterator[Json]:
         yield {"part": part, "from": seqs[0], "to": seqs[-1], "messages": len(seqs), "why": why}
 
 
-def _remembered(context: Context) -> Iterator[Json]:
+def _memory_parts(context: Context) -> Iterator[Json]:
     for block in PRIORITY:
         items = context.memory.of(block)
         if items:
@@ -64,8 +66,8 @@ def _remembered(context: Context) -> Iterator[Json]:
             yield {"part": f"{block}_memory", "items": shown, "why": WHY_MEMORY[block]}
 
 
-def _unsaid(context: Context) -> Iterator[Json]:
-    """What the window holds and the context does not."""
+def _left_out_messages(context: Context) -> Iterator[Json]:
+    """What is in the window and not in the context."""
     if context.summary is not None and not context.fitted.summary_tokens:
         yield {"part": "summary", "compaction": context.summary.last, "why": "no_room"}
     first, shown = context.head.window_start, context.fitted.seqs
@@ -75,6 +77,6 @@ def _unsaid(context: Context) -> Iterator[Json]:
         yield {"part": "messages", "from": first, "to": last, "why": why}
 
 
-def _forgotten(context: Context) -> Iterator[Json]:
+def _left_out_items(context: Context) -> Iterator[Json]:
     for item in context.memory.left_out:
         yield {"part": f"{item.block}_memory", "id": item.id, "why": item.why}

@@ -1,4 +1,4 @@
-"""How memory is written for a model: as data in tags that no stored text can close, within the room there is."""
+"""Write memory for a model: as data in tags that no stored text can close, within a number of tokens."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Literal
 
-from palimpsest.context.recollection import Item, Recollection
+from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.conversations.configuration import PRIORITY, BlockType
 from palimpsest.conversations.messages import Chat
 from palimpsest.text.cutting import Count, shortened
 from palimpsest.text.escaping import escaped, harmless
 
-LONGEST_LINE = 2_000  # characters of one item; more of a past message says no more
-LEAST_ROOM = 8  # tokens; no line that says something is shorter
+MAX_LINE = 2_000  # characters of one item
+MIN_ROOM = 8  # tokens; no useful line is shorter
 DATED = frozenset({"event", "message"})
-"""Kinds that are nothing without their time."""
+"""Kinds that are shown with their day."""
 
 
 Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
@@ -24,8 +24,8 @@ Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that does not stand in the prompt: the window holds what it came from, a block of more priority shows it,
-    there was no room, or the block shows no more items than it does.
+    """An item that is not in the prompt: the window shows the messages it came from (`in_window`), a block of higher
+    priority shows it (`shown_before`), there was no room, or its block may show no more items (`over_limit`).
     """
 
     block: BlockType
@@ -35,7 +35,7 @@ class LeftOut:
 
 @dataclass(frozen=True, slots=True)
 class MemoryPrompt:
-    """The memory of a context: its text ("" if there is none), what it weighs, and which items stand in it."""
+    """The memory of a context: its text ("" if there is none), its tokens, and the items in it by block."""
 
     text: str = ""
     tokens: int = 0
@@ -47,21 +47,22 @@ class MemoryPrompt:
 
 
 def shared_out(
-    recollections: Sequence[Recollection],
+    contents: Sequence[BlockContent],
     *,
     room: int,
     count: Count,
     cost: Callable[[str], int],
     is_held: Callable[[Item], bool],
 ) -> MemoryPrompt:
-    """Give the room (tokens) to the blocks by priority, and within each to the best items that fit and that the window
-    does not hold. `cost` is what the whole text takes of the room, `count` what a part of it weighs.
+    """Give the room (in tokens) to the blocks by priority, and within a block to the best items that fit and that the
+    window does not show (`is_held`). `cost` gives the tokens that the whole text takes of the room, `count` those of a
+    part.
     """
     lines: dict[BlockType, list[tuple[Item, str]]] = {}
     left_out: list[LeftOut] = []
     shown_before: set[str] = set()
     left = room - count(_within("memory", "\n"))
-    for found in sorted(recollections, key=lambda each: PRIORITY.index(each.block)):
+    for found in sorted(contents, key=lambda each: PRIORITY.index(each.block)):
         most = left if found.max_tokens is None else min(left, found.max_tokens)
         share = _Share(found, most, count)
         for item in found.items:
@@ -83,21 +84,21 @@ def shared_out(
 
 
 class _Share:
-    """What one block takes of the room."""
+    """The part of the room that one block takes."""
 
-    def __init__(self, found: Recollection, room: int, count: Count) -> None:
+    def __init__(self, found: BlockContent, room: int, count: Count) -> None:
         self.taken: list[tuple[Item, str]] = []
         self.left = room - count(_within(_tag(found.block), "\n"))
-        self._most = found.most
+        self._most = found.max_items
         self._count = count
 
     def refused(self, item: Item, *, is_held: bool, is_shown: bool) -> Why | None:
-        """Take the item, or say why not."""
+        """Take the item and return None, or return the reason why it is left out."""
         if is_held or is_shown:
             return "in_window" if is_held else "shown_before"
         if self._most is not None and len(self.taken) >= self._most:
             return "over_limit"
-        if self.left < LEAST_ROOM:
+        if self.left < MIN_ROOM:
             return "no_room"
         written = line(item)
         weight = self._count(written + "\n")
@@ -109,7 +110,7 @@ class _Share:
 
 
 def _shed(lines: dict[BlockType, list[tuple[Item, str]]]) -> LeftOut:
-    """Take out the last item of the block of the least priority."""
+    """Remove the last item of the block with the lowest priority."""
     block = max(lines, key=PRIORITY.index)
     item, _ = lines[block].pop()
     if not lines[block]:
@@ -131,8 +132,8 @@ def _within(tag: str, text: str) -> str:
 
 
 def line(item: Item) -> str:
-    """The item as one line of its own: nothing in it can end the line, close a tag or speak in a role."""
-    said = shortened(harmless(item.text), limit=LONGEST_LINE, count=len)[0]
+    """Write the item as one line: nothing in it can end the line, close a tag or look like a role."""
+    said = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     day = _day(item.said_at) if item.kind in DATED and item.said_at is not None else None
     if item.kind == "message":
         return "- " + ", ".join(filter(None, (item.speaker, day))) + f": {escaped(said)}"
@@ -144,7 +145,7 @@ def _day(milliseconds: int) -> str:
 
 
 def inserted(system: Chat | None, memory: str) -> Chat:
-    """The system message with the memory behind what it says."""
+    """Return the system message with the memory appended to its text."""
     if system is None:
         return {"role": "system", "content": memory}
     content = system.get("content") or ""

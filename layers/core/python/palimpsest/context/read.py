@@ -1,4 +1,4 @@
-"""Give the context of a session: what its model shall see next, within the budget, waiting for no model."""
+"""Read the context of a session: what its model sees next, within the budget, without waiting for a model."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.block import Conversation
-from palimpsest.context.blocks.reader import Blocks, Reading
+from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
@@ -32,13 +32,12 @@ SNAPSHOT_TRIES = 3
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Chat messages ready to send, and what they weigh. `compaction` tells whether an overflow is pending or has
-    failed.
+    """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is pending or has failed.
 
-    `memory` is what the session's blocks brought; together with the messages it keeps within the budget. `degraded`
-    names what could not be asked, `failures` says why (a code, or an error's name). `summary` is the compaction whose
-    text stands before the window, `has_given` whether a message about to be sent was weighed. `tools` are what the
-    model may be given besides.
+    `memory` is what the session's blocks brought; together with the messages it keeps within the `budget` (tokens).
+    `degraded` names what could not be asked, `failures` says why (a code, or an error's name). `summary` is the
+    compaction whose text comes before the window; `has_given` is true if a message about to be sent was counted.
+    `tools` are definitions of tools for the model.
     """
 
     fitted: Fitted
@@ -60,8 +59,8 @@ class Context:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
-    """What a context is made for: `settings` and `head` are the session's, as it stands or stood."""
+class _Plan:
+    """What a context is read for: `settings` and `head` are the session's, now or as they were at message `at`."""
 
     scope: SessionScope
     head: Head
@@ -74,7 +73,7 @@ class _Asked:
 
     @property
     def system_tokens(self) -> int | None:
-        """What the system message weighs, if that was counted in this encoding."""
+        """The tokens of the system message, if they were counted in this encoding."""
         return self.head.system_tokens if self.head.encoding == self.encoding else None
 
     @property
@@ -84,12 +83,12 @@ class _Asked:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """`memories` knows whether the session's user was erased: it is asked beside the window, not before it."""
+    """`memories` knows whether the session's user was erased: it is read at the same time as the window."""
 
     sessions: Sessions
     tokens: TokenCounter
     clock: Clock
-    blocks: Blocks = field(default_factory=Blocks)
+    blocks: BlockReader = field(default_factory=BlockReader)
     memories: Memories | None = None
 
     def __call__(
@@ -101,29 +100,29 @@ class ReadContext:
         model: str | None = None,
         at: int | None = None,
     ) -> Context:
-        """The context within `max_tokens` (or the window of `model`, or the session's own budget).
+        """Return the context within `max_tokens` (or the window of `model`, or the session's own budget).
 
-        `given` is the message about to be sent: it is weighed, not stored, and what resembles it is looked for. Two
-        round trips; what the session's blocks bring is read in the second one. `at` gives the window alone, as it stood
-        after that message, when the next one came.
+        `given` is the message about to be sent: its tokens are counted, it is not stored, and similar messages are
+        searched. Takes two round trips; the session's blocks are read during the second one. `at` returns the window
+        alone, as it was after the message with that sequence number.
 
         Raises `NotFound`, `BudgetTooSmall`, `Unprocessable` (`unknown_model`), `Unavailable`.
         """
         for _ in range(SNAPSHOT_TRIES):
-            asked = self._asked(scope, given=given, max_tokens=max_tokens, model=model, at=at)
-            context, epoch = parallel.both(partial(self._read, asked), partial(self._epoch, asked))
-            if asked.head.epoch < epoch:
+            plan = self._plan(scope, given=given, max_tokens=max_tokens, model=model, at=at)
+            context, epoch = parallel.both(partial(self._read, plan), partial(self._epoch, plan))
+            if plan.head.epoch < epoch:
                 raise no_session()
             if context is not None:
                 return context
         raise Unavailable("The session is changing too fast to be read.", code="contention")
 
-    def _asked(
+    def _plan(
         self, scope: SessionScope, *, given: Chat | None, max_tokens: int | None, model: str | None, at: int | None
-    ) -> _Asked:
+    ) -> _Plan:
         head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
         config = parsed(dict(settings.memory))
-        return _Asked(
+        return _Plan(
             scope=scope,
             head=head if at is None else head_after(self.sessions, scope, head, seq=at),
             settings=settings,
@@ -134,73 +133,73 @@ class ReadContext:
             at=at,
         )
 
-    def _read(self, asked: _Asked) -> Context | None:
-        """None where the summary that the head names was withdrawn between the two round trips."""
-        head, config = asked.head, asked.config
+    def _read(self, plan: _Plan) -> Context | None:
+        """None if the summary that the head names was withdrawn between the two round trips."""
+        head, config = plan.head, plan.config
         reading = None
-        if config.blocks and asked.at is None:
-            given = None if asked.given is None else text_of(asked.given)
-            reading = self.blocks.begin(asked.conversation, given=given)
+        if config.blocks and plan.at is None:
+            given = None if plan.given is None else text_of(plan.given)
+            reading = self.blocks.begin(plan.conversation, given=given)
         summary = None
         if head.summary and config.keeps_window:
             summary, (head, stored) = parallel.both(
-                lambda: self.sessions.compaction(asked.scope, head.summary), partial(self._window, asked)
+                lambda: self.sessions.compaction(plan.scope, head.summary), partial(self._window, plan)
             )
             if summary is None:
                 return None
         else:
-            head, stored = self._window(asked)
-        count = partial(self._count, asked.encoding)
+            head, stored = self._window(plan)
+        count = partial(self._count, plan.encoding)
         material = Material(
-            system=asked.settings.system,
-            system_tokens=asked.system_tokens,
+            system=plan.settings.system,
+            system_tokens=plan.system_tokens,
             summary=summary.summary if summary else None,
             summary_as=config.summary_as if isinstance(config, Summarize) else "user",
-            messages=[weighed_in(message, encoding=asked.encoding, count=count) for message in stored],
-            given=asked.given,
-            budget=asked.budget,
+            messages=[weighed_in(message, encoding=plan.encoding, count=count) for message in stored],
+            given=plan.given,
+            budget=plan.budget,
             count=count,
         )
-        made = _Made(material.fitted()) if reading is None else _remembered(material, reading, asked)
+        made = _Fitted(material.fitted()) if reading is None else _with_memory(material, reading, plan)
         return Context(
             fitted=made.fitted,
             head=head,
             config=config,
-            budget=asked.budget,
+            budget=plan.budget,
             compaction=head.compaction,
             summary=summary,
-            has_given=asked.given is not None,
+            has_given=plan.given is not None,
             memory=made.memory,
             degraded=made.degraded,
             failures=made.failures,
             tools=_tools() if config.auto_recall else (),
         )
 
-    def _epoch(self, asked: _Asked) -> int:
-        """Of the session's user now: a session of an earlier one was erased."""
+    def _epoch(self, plan: _Plan) -> int:
+        """The user's epoch now: a session of an earlier one was erased."""
         if self.memories is None:
-            return asked.head.epoch
-        return self.memories.user(asked.scope.owner.user(asked.head.user)).epoch
+            return plan.head.epoch
+        return self.memories.user(plan.scope.owner.user(plan.head.user)).epoch
 
-    def _window(self, asked: _Asked) -> tuple[Head, tuple[Message, ...]]:
-        """The messages a context may hold, oldest first: no more of them than can fit, and the newest user message."""
-        head, keeps = asked.head, asked.config.keeps_window
-        first = head.window_start if keeps or asked.at is not None else max(head.window_start, head.last_user_seq)
-        if first > head.seq or (asked.given is not None and not keeps):
+    def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
+        """The messages a context may hold, oldest first: no more than can fit, and the user's newest message."""
+        head, keeps = plan.head, plan.config.keeps_window
+        first = head.window_start if keeps or plan.at is not None else max(head.window_start, head.last_user_seq)
+        if first > head.seq or (plan.given is not None and not keeps):
             return head, ()
         stored = (
             message
-            for message in self.sessions.messages(asked.scope, first=first, last=head.seq, newest_first=True)
+            for message in self.sessions.messages(plan.scope, first=first, last=head.seq, newest_first=True)
             if not is_withdrawn(message.seq, head)
         )
-        if asked.at is not None:
-            kept, last_user_seq = read_back(stored, budget=asked.budget)
-            head = counted(head, kept, last_user_seq=last_user_seq)
+        if plan.at is not None:
+            shown, last_user_seq = read_back(stored, budget=plan.budget)
+            head = counted(head, shown, last_user_seq=last_user_seq)
         else:
-            kept = newest(stored, budget=asked.budget, last_user_seq=head.last_user_seq)
-        if kept and first <= head.last_user_seq < kept[0].seq:
-            kept = (*self.sessions.messages_at(asked.scope, [head.last_user_seq]), *kept)
-        return head, kept if keeps else newest_turn(kept)
+            shown = newest(stored, budget=plan.budget, last_user_seq=head.last_user_seq)
+        if shown and first <= head.last_user_seq < shown[0].seq:
+            shown = (*self.sessions.messages_at(plan.scope, [head.last_user_seq]), *shown)
+        return head, shown if keeps else newest_turn(shown)
 
     def _count(self, encoding: str, text: str) -> int:
         return self.tokens.count(text, encoding)
@@ -213,8 +212,8 @@ def _tools() -> tuple[Mapping[str, Any], ...]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
-    """What came of the material, and of the blocks."""
+class _Fitted:
+    """The window, and what the blocks brought beside it."""
 
     fitted: Fitted
     memory: MemoryPrompt = field(default_factory=MemoryPrompt)
@@ -222,10 +221,10 @@ class _Made:
     failures: Mapping[str, str] = field(default_factory=dict)
 
 
-def _remembered(material: Material, reading: Reading, asked: _Asked) -> _Made:
-    """The context with what the blocks bring for the newest that the user said."""
+def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitted:
+    """The context with what the blocks bring for the user's newest message."""
     questions = (text_of(message.chat) for message in reversed(material.messages) if message.role == "user")
-    found = reading.finished(next(questions, None))
-    inserts = asked.config.insert_into_system_prompt
-    fitted, memory = fit_with_memory(material, found, session=asked.scope.session, inserts=inserts)
-    return _Made(fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures)
+    found = reading.results(next(questions, None))
+    inserts = plan.config.insert_into_system_prompt
+    fitted, memory = fit_with_memory(material, found, session=plan.scope.session, inserts=inserts)
+    return _Fitted(fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures)

@@ -1,4 +1,4 @@
-"""How memory and window share a context: the conversation's current chain comes first, older turns give way."""
+"""Share the budget of a context between memory and window: the current chain comes first, older turns give way."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, shared_out
-from palimpsest.context.recollection import Item, Recollection
 from palimpsest.conversations.messages import Chat, Message, weigh
 from palimpsest.conversations.window.fit import Fitted, fit
 from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.text.cutting import Count
 
-MEMORY_SHARE = 2  # memory takes at most this part of the budget
+MEMORY_SHARE = 2  # memory takes at most one part of this many of the budget
 
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a context is made of, as `fit` takes it."""
+    """What a context is made of; the parameters of `fit`. `budget` is in tokens."""
 
     system: Chat | None
     system_tokens: int | None
@@ -43,7 +43,7 @@ class Material:
         )
 
     def counted(self) -> Material:
-        """With the weight of the system message."""
+        """The same, with the tokens of the system message."""
         if self.system is None or self.system_tokens is None:
             return replace(self, system_tokens=weigh(shown(self.system), self.count) if self.system else 0)
         return self
@@ -53,16 +53,17 @@ class Material:
 
 
 def fit_with_memory(
-    material: Material, recollections: Sequence[Recollection], *, session: str, inserts: bool
+    material: Material, contents: Sequence[BlockContent], *, session: str, inserts: bool
 ) -> tuple[Fitted, MemoryPrompt]:
-    """A context and the memory beside it, or in its system message if it `inserts`: together within the budget.
+    """Return a context, and the memory beside it, which together keep within the budget. If `inserts` is true, the
+    memory is part of the context's system message.
 
-    What the context shows of the session is not repeated by the memory. Raises `BudgetTooSmall`.
+    The memory repeats nothing that the context shows of the session. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     tight = material.fitted(reserve=material.budget // MEMORY_SHARE)
     cost = partial(_cost_inserted, material) if inserts else material.count
-    share = partial(shared_out, recollections, count=material.count, cost=cost)
+    share = partial(shared_out, contents, count=material.count, cost=cost)
     memory = share(room=tight.reserved, is_held=_held(session, tight))
     fitted = _placed(material, memory, inserts=inserts)
     is_held = _held(session, fitted)
@@ -73,18 +74,18 @@ def fit_with_memory(
 
 
 def _held(session: str, fitted: Fitted) -> Callable[[Item], bool]:
-    """Whether a context shows what an item came from."""
+    """A test whether the context shows the messages that an item came from."""
     seqs = frozenset(fitted.seqs)
     return lambda item: item.is_held(session, seqs)
 
 
 def _cost_inserted(material: Material, text: str) -> int:
-    """What the memory adds to the system message, or the message that it makes itself."""
+    """The tokens that the memory adds to the system message, or that a system message of its own takes."""
     return weigh(shown(inserted(material.system, text)), material.count) - (material.system_tokens or 0)
 
 
 def _placed(material: Material, memory: MemoryPrompt, *, inserts: bool) -> Fitted:
-    """The context with the memory in its system message, or with its room kept free."""
+    """The context with the memory in its system message, or with as much room left free as the memory takes."""
     if not (inserts and memory.text):
         return material.fitted(reserve=memory.tokens)
     system = inserted(material.system, memory.text)

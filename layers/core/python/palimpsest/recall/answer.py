@@ -1,4 +1,4 @@
-"""An answer that rests on memories alone: how they are put to a model, and what of its answer is believed."""
+"""Answer a question from memories alone: how a model is asked, and which of its answers are accepted."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ SCHEMA: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A memory as it is told. `said_at` is in epoch milliseconds; `speaker` is None for a record."""
+    """A memory as a model reads it. `said_at` is in epoch milliseconds; `speaker` is the role of a message, None for a
+    record.
+    """
 
     id: str
     content: str
@@ -45,16 +47,18 @@ class Passage:
 
 @dataclass(frozen=True, slots=True)
 class Grounded:
-    """An answer with the ids of the memories that it rests on; "" and none where they hold no answer."""
+    """An answer with the ids of the memories that it rests on; "" without citations if they hold no answer."""
 
     answer: str
     citations: tuple[str, ...] = ()
 
 
 def as_data(question: str, passages: Sequence[Passage]) -> str:
-    """Question and memories for a prompt, as data that no text in them can leave. Memories are named m1, m2 and on."""
-    told = "\n".join(_element(number, passage) for number, passage in enumerate(passages, 1))
-    return f"<memories>\n{told}\n</memories>\n<question>{escape(question, quote=False)}</question>"
+    """Write question and memories for a prompt, in elements that no text in them can close. Their ids are m1, m2 and so
+    on.
+    """
+    elements = "\n".join(_element(number, passage) for number, passage in enumerate(passages, 1))
+    return f"<memories>\n{elements}\n</memories>\n<question>{escape(question, quote=False)}</question>"
 
 
 def _element(number: int, passage: Passage) -> str:
@@ -65,9 +69,9 @@ def _element(number: int, passage: Passage) -> str:
 
 
 def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
-    """A model's answer with those of its citations that name memories it was given; None if it can't be used.
+    """Read a model's answer, with those of its citations that name memories it was given; None if it can't be used.
 
-    An answer that cites none of them rests on nothing: it is not believed.
+    An answer that cites none of these memories rests on nothing and can't be used.
     """
     said = _object(text)
     answer, cited = said.get("answer"), said.get("citations")
@@ -82,7 +86,7 @@ def read(text: str, passages: Sequence[Passage]) -> Grounded | None:
 
 
 def _object(text: str) -> Mapping[str, Any]:
-    """The first JSON object in a text, whatever stands around it; empty if there is none."""
+    """The first JSON object in a text, whatever surrounds it; empty if there is none."""
     decoder = json.JSONDecoder()
     start = text.find("{")
     while start >= 0:
@@ -96,14 +100,14 @@ def _object(text: str) -> Mapping[str, Any]:
 
 
 def quoted(passages: Sequence[Passage]) -> Grounded:
-    """The memories' own words, the best first: an answer without a model. What is outdated is left out."""
+    """Answer without a model: the words of the best memories, one a line. Outdated memories are left out."""
     holding = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
     return Grounded("\n".join(_line(passage) for passage in holding), tuple(passage.id for passage in holding))
 
 
 def user_memory(passages: Sequence[Passage]) -> str:
-    """The plain rendering: one line a memory, so that none can look like another, or like the end of them, and nothing
-    in it that only a model would see.
+    """Render memories as plain text, one line each: no memory can end its line, and characters that people can't see
+    are removed.
     """
     lines = [f"- {_line(passage)}" for passage in passages] or [f"- {NOTHING}"]
     return "\n".join((USER_MEMORY, *lines))
@@ -117,14 +121,14 @@ def _line(passage: Passage) -> str:
     return f'{passage.speaker.capitalize()} said on {passage.day}{outdated}: "{content}"'
 
 
-MODEL_SECONDS = 20.0  # all calls together: a request waits no longer
+MODEL_SECONDS = 20.0  # for all calls together: a request waits no longer
 MAX_ANSWER_TOKENS = 500
 ANSWER_SCHEMA = Schema("grounded_answer", SCHEMA)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`method` is `model` or `quoted`; `failed` where a model was asked in vain."""
+    """`method` is `model` or `quoted`; `failed` is true if a model was asked and gave no usable answer in time."""
 
     grounded: Grounded
     method: str
@@ -133,14 +137,16 @@ class Answered:
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
-    """`model` None: the memories are quoted."""
+class AnswerQuestion:
+    """`model` None: the answer quotes the memories. `seconds` is what all calls of the model may take together."""
 
     model: JsonModel | None
     seconds: float = MODEL_SECONDS
 
     def __call__(self, question: str, passages: Sequence[Passage]) -> Answered:
-        """Never fails for the model's sake: what it can't answer in time, the memories' own words do."""
+        """Answer the question from these memories, the best first. A model that fails or takes too long raises nothing:
+        the answer quotes the memories then.
+        """
         if not passages:
             return Answered(Grounded(""), method="quoted" if self.model is None else "model")
         if self.model is None:
@@ -160,7 +166,7 @@ class Answer:
         return Answered(quoted(passages), method="quoted", failed=True, usage=usage)
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
-        """None for an answer that came and says nothing: that can be repaired."""
+        """The model's completion; None if an answer came that can't be used: a repair may help."""
         try:
             return model.complete_json(
                 instructions=instructions, text=text, schema=ANSWER_SCHEMA, max_tokens=MAX_ANSWER_TOKENS
@@ -170,6 +176,6 @@ class Answer:
 
 
 def _instructions() -> tuple[str, str]:
-    """Of the call, and of the one that repairs its answer."""
+    """Instructions of the first call, and of a second one that repairs its answer."""
     task = prompts.load("answer")
     return task, f"{task}\n\n{prompts.load('answer_repair')}"

@@ -1,4 +1,4 @@
-"""Where memories are looked for: the index by words and by meaning, topics by their keys, and what is newest."""
+"""Find candidates for a recall: in the index by words and by meaning, by the keys of topics, and among the newest."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.recall.question import Query
-from palimpsest.recall.ranking import Channel
+from palimpsest.recall.ranking import Retriever, words_of
 from palimpsest.recall.request import RecallFilter, RecallRequest
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, metadata_terms, spoken_text
@@ -23,7 +23,7 @@ from palimpsest.search.ports import DocumentKind, Filter, Hit, OwnedIndex, Owner
 from palimpsest.text.words import coverage, scores, terms
 
 HITS = 50  # of each search
-SEARCH_SECONDS = 4.0  # from the beginning, until the index has answered
+SEARCH_SECONDS = 4.0  # that all searches of the index may take together
 NEWEST_RECORDS = 25
 NEWEST_MESSAGES = 20
 FALLBACK_RECORDS = 500
@@ -32,32 +32,29 @@ FALLBACK_SESSIONS = 5
 PAGE = 100
 Hits = parallel.Task[tuple[Hit, ...]]
 
-Found = dict[str, dict[Channel, float]]
-"""Raw scores by retriever, of each key."""
-
 
 @dataclass(slots=True)
-class Search:
-    """What was found, and who could not look."""
+class Findings:
+    """The raw scores of every key that was found, by retriever, and in `degraded` what could not be searched."""
 
-    found: Found = field(default_factory=lambda: defaultdict(dict))
+    scores: dict[str, dict[Retriever, float]] = field(default_factory=lambda: defaultdict(dict))
     degraded: set[str] = field(default_factory=set)
 
-    def add(self, channel: Channel, hits: Sequence[tuple[str, float]]) -> None:
+    def add(self, retriever: Retriever, hits: Sequence[tuple[str, float]]) -> None:
         for key, score in hits:
-            self.found[key][channel] = max(score, self.found[key].get(channel, score))
+            self.scores[key][retriever] = max(score, self.scores[key].get(retriever, score))
 
 
 @dataclass(frozen=True, slots=True)
-class RecallSearch:
-    """Table reads raise `Unavailable`; where the index or the embedder fails, the rest goes on without it."""
+class FindCandidates:
+    """Raises `Unavailable` if a table can't be read. Where the index or the embedder fails, the others search alone."""
 
     memories: Memories
     sessions: Sessions
     index: SearchIndex
     embedder: Embedder | None
 
-    def __call__(self, scope: UserScope, query: Query, request: RecallRequest) -> Search:
+    def __call__(self, scope: UserScope, query: Query, request: RecallRequest) -> Findings:
         deadline = monotonic() + SEARCH_SECONDS
         part = self.index.of(Owner(scope.tenant, scope.user))
         wheres = list(filters(query, request))
@@ -68,22 +65,24 @@ class RecallSearch:
         ]
         topics = parallel.begin(partial(self._by_topic, scope, query))
         newest = parallel.begin(partial(self._newest, scope, query, request))
-        search = Search()
+        findings = Findings()
         near = _nearest(part, vector, wheres, deadline=deadline)
-        if not _take_in(search, "vector", near):
-            search.degraded.add("vector")
-        if not _take_in(search, "keyword", words):
-            search.degraded.add("search")
-            search.add("keyword", self._without_index(scope, query, request.filter))
-        search.add("topic_key", topics.result())
-        search.add("newest", newest.result())
-        return search
+        if not _add_hits(findings, "vector", near):
+            findings.degraded.add("vector")
+        if not _add_hits(findings, "keyword", words):
+            findings.degraded.add("search")
+            findings.add("keyword", self._without_index(scope, query, request.filter))
+        findings.add("topic_key", topics.result())
+        findings.add("newest", newest.result())
+        return findings
 
     def _embedded(self, query: Query) -> Vector | None:
         return None if self.embedder is None else self.embedder.embed([query.searched])[0]
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
-        """The current records of topics that the question may name, with the share of its words that name them."""
+        """The current records of topics that the question may name, each with the share of the words that name its
+        topic.
+        """
         if not query.topic_keys:
             return []
         pointers = self.memories.pointers(scope, query.topic_keys)
@@ -95,24 +94,24 @@ class RecallSearch:
         ]
 
     def _newest(self, scope: UserScope, query: Query, request: RecallRequest) -> list[tuple[str, float]]:
-        """What may not be indexed yet, and where it is asked what held then, what no longer is; with the share of the
-        question's words in them.
+        """What the index may not have yet, or, if the recall looks back, no longer has: each with the share of the
+        question's words that its text holds.
         """
         wanted = request.filter
         texts: dict[str, str] = {}
         if request.looks_back:
-            texts |= {record.id: _text(record) for record in self._records(scope, wanted.records)}
+            texts |= {record.id: words_of(record) for record in self._records(scope, wanted.records)}
         elif wanted.records:
             page = self.memories.listed(scope, limit=NEWEST_RECORDS).records
-            texts |= {record.id: _text(record) for record in page if record.index_state == "pending"}
+            texts |= {record.id: words_of(record) for record in page if record.index_state == "pending"}
         if wanted.has_messages:
             texts |= self._messages(scope, wanted, sessions=1, most=NEWEST_MESSAGES)
         covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in texts.items())
         return [(key, share) for key, share in covered if share > 0]
 
     def _without_index(self, scope: UserScope, query: Query, wanted: RecallFilter) -> list[tuple[str, float]]:
-        """The newest records and messages by their words, where the index can't answer."""
-        texts = {record.id: _text(record) for record in self._records(scope, wanted.records)}
+        """The newest records and messages, scored by their words, where the index can't answer."""
+        texts = {record.id: words_of(record) for record in self._records(scope, wanted.records)}
         if wanted.has_messages:
             texts |= self._messages(scope, wanted, sessions=FALLBACK_SESSIONS, most=FALLBACK_MESSAGES)
         rated = scores(query.terms, [terms(text) for text in texts.values()])
@@ -129,7 +128,9 @@ class RecallSearch:
                 return
 
     def _messages(self, scope: UserScope, wanted: RecallFilter, *, sessions: int, most: int) -> dict[str, str]:
-        """Texts of the newest messages of the sessions begun last, or of the one session that is asked for."""
+        """Texts of the newest messages, by key: at most `most`, of the sessions that began last or of the one in the
+        filter.
+        """
         names: Sequence[str] = (wanted.session,) if wanted.session is not None else ()
         names = names or self.sessions.listed(scope.owner, user=scope.user, limit=sessions).sessions
         texts: dict[str, str] = {}
@@ -146,7 +147,7 @@ class RecallSearch:
 
 
 def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
-    """A search among records, one among messages, and one among messages of the time that the question speaks of."""
+    """One filter for records, one for messages, and one for messages of the period that the question names, if any."""
     wanted = request.filter
     where = Filter(
         min_importance=wanted.min_importance,
@@ -171,7 +172,7 @@ def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
 def _nearest(
     part: OwnedIndex, embedded: parallel.Task[Vector | None], wheres: Sequence[Filter], *, deadline: float
 ) -> list[Hits] | None:
-    """The searches by meaning, begun as soon as the question has its vector; None if it can't have one."""
+    """Begin the searches by meaning as soon as the question has its vector; None if it gets none."""
     try:
         vector = embedded.result()
     except (ModelFailed, TimeoutError):
@@ -181,17 +182,13 @@ def _nearest(
     return [parallel.begin(partial(part.by_vector, vector, where=where, k=HITS), until=deadline) for where in wheres]
 
 
-def _take_in(search: Search, channel: Channel, searches: Sequence[Hits] | None) -> bool:
-    """Take in what the searches found; False, and nothing of it, if one could not look."""
+def _add_hits(findings: Findings, retriever: Retriever, searches: Sequence[Hits] | None) -> bool:
+    """Add what the searches found. If one of them failed or took too long, add nothing and return False."""
     found: list[tuple[str, float]] = []
     try:
         for each in [] if searches is None else searches:
             found += [(hit.key, hit.score) for hit in each.result()]
     except (Unavailable, TimeoutError):
         return False
-    search.add(channel, found)
+    findings.add(retriever, found)
     return searches is not None
-
-
-def _text(record: Record) -> str:
-    return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))

@@ -1,4 +1,4 @@
-"""What a question asks for: its words, the topics it may name, the time it speaks of, whether it asks of the past."""
+"""Analyse a question: its words, the topics it may name, the period it names, and whether it asks about the past."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ LEAST_NAME = 3
 _WORD = re.compile(r"\w[\w\u2019'-]*")
 _OWNED = re.compile(r"['\u2019]s?$")
 _THE_USER = re.compile(r"\b(?:the )?user(?:['\u2019]s)?\b", re.IGNORECASE)
-# Who asks so wants what held before as well.
+# A question with one of these words asks for earlier values too.
 _PAST = re.compile(
     r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at first|back then"
     r"|no longer|any ?more|in the past|history|changed?|switch(?:ed)?|replaced?"
@@ -29,8 +29,8 @@ _PAST = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`searched` is what words and meaning are searched by; `terms` are its words as texts are compared within the
-    process; `topic_keys` are keys that a topic of which it speaks may have, the most telling first.
+    """`searched` is the text that the index is searched with; `terms` are its words in the form in which texts are
+    compared; `topic_keys` are keys that a topic it names may have, the longest first.
     """
 
     text: str
@@ -42,10 +42,10 @@ class Query:
 
 
 def analysed(text: str, *, user: str, now: datetime) -> Query:
-    """Read a question about a user, in any language.
+    """Analyse a question about a user, in any language, of which the first 4,000 characters are read.
 
-    The user's own name says whose memory is asked, which is known: memories hardly ever hold it, and where they do it
-    misleads. It is recognised by the user's id.
+    The user's own name is taken out: it only says whose memories are searched, and would favour the few that contain
+    it. It is recognised by the user's id.
     """
     asked = " ".join(text[:MAX_QUESTION].split())
     searched = _without(asked, user)
@@ -60,21 +60,21 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
 
 
 def _without(text: str, user: str) -> str:
-    """The text without the user's name, unless nothing else is in it."""
+    """The text without the user's name; the whole text if there is nothing else in it."""
     names = {name for name in (*re.split(r"[^a-z]+", user.casefold()), user.casefold()) if len(name) >= LEAST_NAME}
 
-    def kept(match: re.Match[str]) -> str:
+    def without_name(match: re.Match[str]) -> str:
         bare = re.sub(r"[\W_]", "", folded(_OWNED.sub("", match[0])))
         return "" if match[0][0].isupper() and bare in names else match[0]
 
-    left = " ".join(_WORD.sub(kept, _THE_USER.sub("", text)).split())
+    left = " ".join(_WORD.sub(without_name, _THE_USER.sub("", text)).split())
     return left if words(left) else text
 
 
-MAX_KEYS = 90  # that are looked up: one read takes a hundred
+MAX_KEYS = 90  # one read takes a hundred
 LONGEST = 3  # words of a key
 
-# What people say for topics that nearly every user has; beginnings of words in scripts without blanks count anywhere.
+# Words that stand for topics that nearly every user has; in scripts without blanks they count inside a run too.
 _SAID_FOR = {
     "residence": "live lives living lived reside home address city town move moved wohne wohnt lebt vive vivo habite"
     " 住 살고 사는 يسكن",
@@ -94,8 +94,8 @@ _SPELLING = {"favourite": "favorite", "colour": "color"}
 
 
 def topic_keys(text: str) -> tuple[str, ...]:
-    """Keys of one to three neighbouring words, the longest first, each also without its plural; then those of topics
-    that the words are said for.
+    """Return keys of one to three neighbouring words, the longest first, each also in its singular; then the keys of
+    common topics that one of the words stands for ("live" for `residence`).
     """
     every = words(text)
     said = [_SPELLING.get(word, word) for word in every if word not in FUNCTION_WORDS]

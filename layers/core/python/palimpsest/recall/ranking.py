@@ -1,4 +1,4 @@
-"""Which of the memories that were found answer best: scores of several retrievers made one, and what is left out."""
+"""Rank memories: join the scores of several retrievers into one, weigh importance and age, and cut what is too weak."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from dataclasses import dataclass, field, replace
 from math import log2
 from typing import Literal
 
+from palimpsest.memory.records import Record
 from palimpsest.text.periods import Period
 
-Channel = Literal["keyword", "vector", "topic_key", "newest"]
-Fusion = Literal["minmax", "reciprocal_rank"]
+Retriever = Literal["keyword", "vector", "topic_key", "newest"]
+Scores = Mapping[Retriever, float]
+"""The raw score that each retriever gave."""
 
 DAY = 24 * 3600 * 1000  # milliseconds
-RANK_OFFSET = 60  # of reciprocal rank fusion (Cormack, Clarke, Büttcher 2009)
 
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """Something that was found, with what speaks for it. Times are epoch milliseconds.
+    """Something that was found, with everything that its rank depends on. Times are epoch milliseconds.
 
-    `found` holds the raw score of each retriever: BM25, cosine, and for `topic_key` and `newest` the share of the
-    question's words that match. `coverage` is the share of these words in its text. `neighbours` are the keys of what
-    was said right before and after it. `outdated_by` names the current record of a topic of which this, a message, says
-    an earlier value.
+    `scores` holds the raw score of each retriever: BM25, cosine, and for `topic_key` and `newest` the share (0..1) of
+    the question's words that match. `coverage` is the share of these words that its text holds. `neighbours` are the
+    keys of the messages right before and after it. `outdated_by` is the key of the current record of a topic of which
+    this, a message, says an earlier value.
     """
 
     key: str
-    found: Mapping[Channel, float]
+    scores: Scores
     said_at: int
     coverage: float = 0.0
     importance: float = 0.5
@@ -47,7 +48,6 @@ class Weights:
     the share of the question's words that it has; all of them are enough, and so is a topic that the question names.
     """
 
-    fusion: Fusion = "minmax"
     vector: float = 0.5
     topic_key: float = 0.3
     neighbour: float = 0.2
@@ -66,8 +66,8 @@ DEFAULT = Weights()
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A candidate in its place. `score` is in 0..1 and compares within one answer; `strength` compares between answers:
-    how surely it has to do with the question at all. `parts` is what the score was made of.
+    """A candidate in its place. `score` (0..1) compares candidates of one recall; `strength` compares between recalls:
+    how likely it has to do with the question at all. `parts` are the terms and factors of the score.
     """
 
     candidate: Candidate
@@ -84,9 +84,9 @@ def ranked(
     shows_outdated: bool = False,
     weights: Weights = DEFAULT,
 ) -> tuple[Ranked, ...]:
-    """The candidates, best first; equal ones by their keys.
+    """Return the candidates, best first; equal ones in the order of their keys. `now` is in epoch milliseconds.
 
-    What an earlier value of a topic says stands behind the topic's current record, unless `shows_outdated`.
+    A message that says an earlier value of a topic comes behind the topic's current record, unless `shows_outdated`.
     """
     fused = _fused(candidates, weights)
     scored = [_scored(each, fused, now=now, period=period, weights=weights) for each in candidates]
@@ -96,31 +96,27 @@ def ranked(
 
 
 def is_answered(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> bool:
-    """Whether anything is near enough to the question to be shown.
-
-    Where no vectors were compared, words alone decide.
-    """
-    if any("vector" in each.candidate.found for each in found):
+    """Whether anything is near enough to the question to be shown. Where no vectors were compared, words decide."""
+    if any("vector" in each.candidate.scores for each in found):
         return any(each.strength >= weights.least_strength for each in found)
     return any(each.candidate.coverage > weights.least_coverage or each.strength > 0 for each in found)
 
 
-def preselected(found: Mapping[str, Mapping[Channel, float]], *, most: int, weights: Weights = DEFAULT) -> list[str]:
-    """The keys whose scores alone are best: what is worth reading from the table."""
+def preselected(found: Mapping[str, Scores], *, most: int, weights: Weights = DEFAULT) -> list[str]:
+    """Return at most `most` keys, those with the best scores: only they are read from the tables."""
     fused = _fused([Candidate(key, scores, said_at=0) for key, scores in found.items()], weights)
     return sorted(found, key=lambda key: (-fused[key] - found[key].get("topic_key", 0.0), key))[:most]
 
 
 def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float]:
-    """One score in 0..1 a key, of words and meaning; of what is not indexed yet the words stand for both."""
-    normal = _normalised if weights.fusion == "minmax" else _by_rank
-    words = normal({each.key: each.found["keyword"] for each in candidates if "keyword" in each.found})
-    meanings = normal({each.key: each.found["vector"] for each in candidates if "vector" in each.found})
+    """One score (0..1) for each key, made of words and meaning; of words alone for what is not indexed yet."""
+    words = _normalised({each.key: each.scores["keyword"] for each in candidates if "keyword" in each.scores})
+    meanings = _normalised({each.key: each.scores["vector"] for each in candidates if "vector" in each.scores})
     share = weights.vector if meanings else 0.0
     fused = {}
     for each in candidates:
         by_both = share * meanings.get(each.key, 0.0) + (1 - share) * words.get(each.key, 0.0)
-        fused[each.key] = by_both if _is_indexed(each) else each.found.get("newest", 0.0)
+        fused[each.key] = by_both if _is_indexed(each) else each.scores.get("newest", 0.0)
     return fused
 
 
@@ -131,16 +127,11 @@ def _normalised(scores: Mapping[str, float]) -> dict[str, float]:
     return {key: (score - least) / (most - least) if most > least else 1.0 for key, score in scores.items()}
 
 
-def _by_rank(scores: Mapping[str, float]) -> dict[str, float]:
-    order = sorted(scores, key=lambda key: (-scores[key], key))
-    return {key: RANK_OFFSET / (RANK_OFFSET + place) for place, key in enumerate(order)}
-
-
 def _scored(
     each: Candidate, fused: Mapping[str, float], *, now: int, period: Period | None, weights: Weights
 ) -> Ranked:
     beside = max((fused.get(key, 0.0) for key in each.neighbours), default=0.0)
-    topic = each.found.get("topic_key", 0.0)
+    topic = each.scores.get("topic_key", 0.0)
     parts = {
         "relevance": fused[each.key],
         "neighbours": weights.neighbour * beside,
@@ -158,22 +149,27 @@ def _scored(
 
 
 def _strength(each: Candidate, weights: Weights) -> float:
-    """Of what is not indexed yet, so that its meaning is not known, the words stand for both."""
-    cosine = max(0.0, each.found.get("vector", 0.0))
+    """What is not indexed yet has no vector: its words count for its meaning too."""
+    cosine = max(0.0, each.scores.get("vector", 0.0))
     near = cosine + weights.words_strength * each.coverage if _is_indexed(each) else each.coverage
     if each.coverage >= 1:
         near = max(near, weights.least_strength)
-    return near + weights.least_strength * each.found.get("topic_key", 0.0)
+    return near + weights.least_strength * each.scores.get("topic_key", 0.0)
 
 
 def _is_indexed(each: Candidate) -> bool:
-    return not each.found.keys().isdisjoint(("keyword", "vector"))
+    return not each.scores.keys().isdisjoint(("keyword", "vector"))
 
 
 def _freshness(each: Candidate, *, now: int, half_life: int) -> float:
-    """1 for what was said or used just now; what was used often fades more slowly."""
+    """1 for what was said or used just now, half of it after a half-life; what was used often fades more slowly."""
     age = max(0, now - max(each.said_at, each.used_at))
-    return float(0.5 ** (age / (half_life * (1 + log2(1 + each.uses)))))
+    return faded(age, half_life=half_life * (1 + log2(1 + each.uses)))
+
+
+def faded(age: int, *, half_life: float) -> float:
+    """What is left of 1 after an age: half of it after each half-life. Both are in milliseconds."""
+    return float(0.5 ** (age / half_life))
 
 
 def _with_outdated_behind(scored: Sequence[Ranked], weights: Weights) -> list[Ranked]:
@@ -186,16 +182,23 @@ def _with_outdated_behind(scored: Sequence[Ranked], weights: Weights) -> list[Ra
     return behind
 
 
+def words_of(record: Record) -> str:
+    """The text of a record that is compared with the words of a question."""
+    return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))
+
+
 def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
-    """Places of the first `k` that fit the room together, in order; one that is too large is passed over."""
-    kept: list[int] = []
+    """Return the indexes of the first `k` sizes that fit the room together, in order; one that is too large is skipped.
+    `room` None has no limit.
+    """
+    fitting: list[int] = []
     left = room
     for place, size in enumerate(sizes):
-        if len(kept) == k:
+        if len(fitting) == k:
             break
         if left is not None:
             if size > left:
                 continue
             left -= size
-        kept.append(place)
-    return kept
+        fitting.append(place)
+    return fitting

@@ -1,21 +1,264 @@
-"""Everything that was found, records and messages, as their tables have it now."""
+"""Read what was found from its tables: only records and messages that hold now, or held at the moment asked for."""
 
 from __future__ import annotations
 
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any, TypeVar
+
 from palimpsest import parallel
+from palimpsest.clock import milliseconds, seconds
+from palimpsest.conversations.lifecycle import is_withdrawn
+from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
-from palimpsest.memory.ports import Memories
-from palimpsest.recall.messages import MessageReading
-from palimpsest.recall.reading import Asked, Read
-from palimpsest.recall.records import RecordReading
-from palimpsest.search.documents import message_of
+from palimpsest.conversations.session import Head
+from palimpsest.extraction.chunk import said_at
+from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.records import Record, Source, as_of
+from palimpsest.recall.question import Query
+from palimpsest.recall.ranking import Candidate, Scores, words_of
+from palimpsest.recall.request import FoundMemory, RecallRequest
+from palimpsest.scope import UserScope
+from palimpsest.search.documents import message_key, message_of, spoken_text
+from palimpsest.text.words import coverage, excerpt, terms
+
+PAGE = 100  # keys that one read takes
+MAX_SHOWN = 4_000  # characters of a message that a result shows
+Held = tuple[Record, Scores]
+
+Given = TypeVar("Given")
 
 
-def read_all(asked: Asked, memories: Memories, sessions: Sessions) -> Read:
-    """Raises `Unavailable`: what could not be read is never taken for what is not there."""
-    messages = [key for key in asked.found if message_of(key) is not None]
-    records = [key for key in asked.found if message_of(key) is None]
-    found = parallel.both(
-        lambda: RecordReading(memories, sessions)(asked, records), lambda: MessageReading(sessions)(asked, messages)
+@dataclass(frozen=True, slots=True)
+class RecallRun:
+    """One recall under way: who asks for what, and the raw scores of every key that was found, by retriever."""
+
+    scope: UserScope
+    query: Query
+    request: RecallRequest
+    scores: Mapping[str, Scores]
+    now: datetime
+
+    @property
+    def moment(self) -> int:
+        """The moment at which results must hold, in epoch milliseconds: `as_of`, else `known_at`, else now."""
+        asked = (self.request.as_of, self.request.known_at)
+        return next((moment for moment in asked if moment is not None), milliseconds(self.now))
+
+    def was_created(self, moment: int) -> bool:
+        """Whether what was created at that moment (epoch milliseconds) passes the filter."""
+        after, before = self.request.filter.created_after, self.request.filter.created_before
+        return (after is None or moment >= after) and (before is None or moment <= before)
+
+    def has_metadata(self, metadata: Mapping[str, Any]) -> bool:
+        return all(metadata.get(name) == value for name, value in self.request.filter.metadata.items())
+
+
+@dataclass(slots=True)
+class ReadResult:
+    """What may be shown, and of everything else that was found, by key, the reason why it may not."""
+
+    found: list[FoundMemory] = field(default_factory=list)
+    dropped: dict[str, str] = field(default_factory=dict)
+
+    def join(self, others: Iterable[ReadResult]) -> ReadResult:
+        for other in others:
+            self.found += other.found
+            self.dropped |= other.dropped
+        return self
+
+
+def read_all(run: RecallRun, memories: Memories, sessions: Sessions) -> ReadResult:
+    """Read records and messages at the same time. Raises `Unavailable`: a read that failed never looks like nothing
+    found.
+    """
+    messages = [key for key in run.scores if message_of(key) is not None]
+    records = [key for key in run.scores if message_of(key) is None]
+    read = parallel.both(
+        lambda: _RecordReader(memories, sessions)(run, records), lambda: _read_messages(run, messages, sessions)
     )
-    return Read().join(found)
+    return ReadResult().join(read)
+
+
+@dataclass(frozen=True, slots=True)
+class _RecordReader:
+    memories: Memories
+    sessions: Sessions
+
+    def __call__(self, run: RecallRun, ids: Sequence[str]) -> ReadResult:
+        stored = [record for page in _pages(ids) for record in self.memories.records(run.scope, page)]
+        pointers = self._pointers(run.scope, stored)
+        read = ReadResult(dropped=dict.fromkeys(set(ids) - {record.id for record in stored}, "missing"))
+        held: list[Held] = []
+        if run.request.looks_back:
+            held += self._held_then(run, stored, pointers)
+        else:
+            current = {pointer.record for pointer in pointers.values()}
+            held += ((r, run.scores[r.id]) for r in stored if r.topic_key is None or r.id in current)
+            read.dropped |= {r.id: "not_current" for r in stored if r.topic_key is not None and r.id not in current}
+        reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
+        read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
+        read.found = self._found(run, [one for one in held if reasons[one[0].id] is None])
+        return read
+
+    def _pointers(self, scope: UserScope, records: Iterable[Record]) -> dict[str, Pointer]:
+        found: dict[str, Pointer] = {}
+        for page in _pages(sorted({record.topic_key for record in records if record.topic_key})):
+            found |= self.memories.pointers(scope, page)
+        return found
+
+    def _held_then(self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]) -> Iterator[Held]:
+        """Of each topic the version that held at the moment, with the scores of all its versions that were found."""
+        yield from ((record, run.scores[record.id]) for record in stored if record.topic_key is None)
+        chains = parallel.each(lambda topic: self.memories.versions(run.scope, topic), list(pointers))
+        for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):
+            retracted = None if pointer.record else pointer.order[0]
+            version = as_of(versions, moment=run.moment, known_at=run.request.known_at, retracted=retracted)
+            if version is not None:
+                found = [run.scores[record.id] for record in stored if record.topic_key == topic]
+                yield version, {name: score for scores in found for name, score in scores.items()}
+
+    def _found(self, run: RecallRun, held: Sequence[Held]) -> list[FoundMemory]:
+        over = self._ended_sessions(run, [record for record, _ in held])
+        uses: dict[str, tuple[int, int]] = {}
+        for page in _pages([record.id for record, _ in held]):
+            uses |= self.memories.uses(run.scope, page)
+        return [
+            _found_record(record, scores, run, uses=uses.get(record.id, (0, 0)), is_over=record.source.session in over)
+            for record, scores in held
+        ]
+
+    def _ended_sessions(self, run: RecallRun, records: Iterable[Record]) -> frozenset[str]:
+        """The sessions of tasks that have ended or are gone."""
+        names = sorted({r.source.session for r in records if r.type == "task" and r.source.session is not None})
+        heads = parallel.each(lambda name: self.sessions.open(run.scope.owner.session(name)).head, names)
+        now = seconds(run.now)
+        return frozenset(
+            name
+            for name, head in zip(names, heads, strict=True)
+            if head is None or head.status != "active" or head.is_gone(now)
+        )
+
+
+def _found_record(
+    record: Record, scores: Scores, run: RecallRun, *, uses: tuple[int, int], is_over: bool
+) -> FoundMemory:
+    """`uses`: how often it was used, and when last (epoch seconds); `is_over`: its session has ended."""
+    candidate = Candidate(
+        key=record.id,
+        scores=scores,
+        said_at=record.valid_from,
+        coverage=coverage(run.query.terms, frozenset(terms(words_of(record)))),
+        importance=record.importance,
+        uses=uses[0],
+        used_at=uses[1] * 1000,
+        comes_last=record.type == "task" and is_over,
+    )
+    return FoundMemory(
+        id=record.id,
+        type=record.type,
+        content=record.content,
+        source=record.source,
+        valid_from=record.valid_from,
+        record=record,
+        candidate=candidate,
+    )
+
+
+def _reason_against_record(record: Record, run: RecallRun) -> str | None:
+    """Why a record is not shown; None if it is."""
+    wanted, request = run.request.filter, run.request
+    if record.expires_at is not None and record.expires_at <= seconds(run.now):
+        return "expired"
+    if request.looks_back and (
+        record.valid_from > run.moment or (request.known_at is not None and record.created_at > request.known_at)
+    ):
+        return "not_yet"
+    passes = (
+        record.type in wanted.types
+        and (wanted.min_importance is None or record.importance >= wanted.min_importance)
+        and run.was_created(record.created_at)
+        and wanted.subject in (None, record.subject)
+        and wanted.session in (None, record.source.session)
+        and wanted.agent in (None, record.agent)
+        and run.has_metadata(record.metadata)
+    )
+    return None if passes else "filtered"
+
+
+def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> ReadResult:
+    by_session: dict[str, dict[int, str]] = defaultdict(dict)
+    for key in keys:
+        session, seq = message_of(key) or ("", 0)
+        by_session[session][seq] = key
+    return ReadResult().join(
+        parallel.each(lambda one: _read_session(run, *one, sessions=sessions), list(by_session.items()))
+    )
+
+
+def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sessions: Sessions) -> ReadResult:
+    scope = run.scope.owner.session(session)
+    head = sessions.open(scope).head
+    if head is None or head.is_gone(seconds(run.now)):
+        return ReadResult(dropped=dict.fromkeys(keys.values(), "missing"))
+    if head.user != run.scope.user:
+        return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))
+    stored = (message for page in _pages(list(keys)) for message in sessions.messages_at(scope, page))
+    messages = {message.seq: message for message in stored}
+    read = ReadResult()
+    for seq, key in keys.items():
+        message = messages.get(seq)
+        if message is None or not (text := spoken_text(message)):
+            read.dropped[key] = "missing"
+        elif (reason := _reason_against_message(message, head, run, session=session)) is not None:
+            read.dropped[key] = reason
+        else:
+            read.found.append(_found_message(message, text, run, session=session))
+    return read
+
+
+def _reason_against_message(message: Message, head: Head, run: RecallRun, *, session: str) -> str | None:
+    """Why a message is not shown; None if it is."""
+    if message.seq <= head.base or is_withdrawn(message.seq, head):
+        return "missing"
+    wanted = run.request.filter
+    when = milliseconds(said_at(message))
+    known_at = run.request.known_at
+    is_known = known_at is None or milliseconds(datetime.fromisoformat(message.created_at)) <= known_at
+    if run.request.looks_back and (when > run.moment or not is_known):
+        return "not_yet"
+    passes = (
+        wanted.has_messages
+        and run.was_created(when)
+        and wanted.session in (None, session)
+        and wanted.agent in (None, head.agent)
+        and run.has_metadata(message.metadata)
+    )
+    return None if passes else "filtered"
+
+
+def _found_message(message: Message, text: str, run: RecallRun, *, session: str) -> FoundMemory:
+    key = message_key(session, message.seq)
+    when = milliseconds(said_at(message))
+    return FoundMemory(
+        id=message.id,
+        type="message",
+        content=excerpt(text, run.query.terms, limit=MAX_SHOWN),
+        source=Source(session=session, message_ids=(message.id,), seqs=(message.seq,)),
+        valid_from=when,
+        speaker=message.role,
+        candidate=Candidate(
+            key=key,
+            scores=run.scores[key],
+            said_at=when,
+            coverage=coverage(run.query.terms, frozenset(terms(text))),
+            neighbours=(message_key(session, message.seq - 1), message_key(session, message.seq + 1)),
+        ),
+    )
+
+
+def _pages(keys: Sequence[Given]) -> Iterator[Sequence[Given]]:
+    for start in range(0, len(keys), PAGE):
+        yield keys[start : start + PAGE]

@@ -1,36 +1,40 @@
-"""Recall what is known of a user that answers a question: look everywhere, read what is true now, rank, cut to size."""
+"""Recall what is known of a user that answers a question: find candidates, read what holds now, rank, cut to size."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Record, normalized
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter
-from palimpsest.recall.answer import Answer, Answered, Passage
-from palimpsest.recall.find import RecallSearch, Search
-from palimpsest.recall.messages import with_outdated, without_covered
+from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
+from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, analysed
 from palimpsest.recall.ranking import DEFAULT, Ranked, Weights, is_answered, preselected, ranked, within_budget
-from palimpsest.recall.read import read_all
-from palimpsest.recall.reading import Asked
-from palimpsest.recall.request import Recalled, RecallRequest, Recollection
+from palimpsest.recall.read import RecallRun, read_all
+from palimpsest.recall.request import FoundMemory, Recalled, RecallRequest
 from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import SearchIndex
 
-READ = 60  # of what was found: the best of each retriever, and more than anyone asks for
+MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 RERANKED = 30
+TOPICS_COMPARED = 8
+COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
+Place = tuple[str | None, int]
+"""A message, by its session and sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """`embedder` None: nothing is searched by meaning, and answers say so. `model` None: memories are quoted."""
+    """`embedder` None: nothing is searched by meaning, and `degraded` says so. `model` None: answers quote memories."""
 
     memories: Memories
     sessions: Sessions
@@ -43,75 +47,75 @@ class Recall:
     weights: Weights = field(default=DEFAULT)
 
     def __call__(self, scope: UserScope, request: RecallRequest) -> Recalled:
-        """The memories that answer the question best, or none where nothing comes near it.
+        """Return the memories that answer the question best, best first; none where nothing comes near it.
 
-        Needs neither the index nor a model: what fails of these is named in `degraded`. Raises `Unavailable` if the
-        tables can't answer.
+        Needs neither the index nor a model: `degraded` names those that failed. Raises `Unavailable` if the tables
+        can't answer.
         """
         query = analysed(request.query, user=scope.user, now=self.clock.now())
-        search = RecallSearch(self.memories, self.sessions, self.index, self.embedder)(scope, query, request)
-        most = max(READ, 2 * request.k)
-        keys = preselected(search.found, most=most, weights=self.weights)
-        asked = Asked(scope, query, request, {key: search.found[key] for key in keys}, self.clock.now())
-        read = read_all(asked, self.memories, self.sessions)
-        places = self._ranked(read.there, query, request)
+        findings = FindCandidates(self.memories, self.sessions, self.index, self.embedder)(scope, query, request)
+        most = max(MIN_READ, 2 * request.k)
+        keys = preselected(findings.scores, most=most, weights=self.weights)
+        run = RecallRun(scope, query, request, {key: findings.scores[key] for key in keys}, self.clock.now())
+        read = read_all(run, self.memories, self.sessions)
+        places = self._ranked(read.found, query, request)
         if request.filter.has_messages and not request.looks_back:
-            marked = with_outdated(self.memories, scope, _in_order(read.there, places))
-            read = replace(read, there=marked)
+            marked = with_outdated(self.memories, scope, _in_order(read.found, places))
+            read = replace(read, found=marked)
             places = self._ranked(marked, query, request)
-        found = _in_order(read.there, places) if is_answered(places, weights=self.weights) else []
-        found = self._reranked(without_covered(found), query, search)
+        found = _in_order(read.found, places) if is_answered(places, weights=self.weights) else []
+        found = self._reranked(without_covered(found), query, findings)
         chosen = self._within_budget(found, request)
         answered = self._answered(query, chosen) if request.answer else None
         if answered is not None and answered.failed:
-            search.degraded.add("answer")
+            findings.degraded.add("answer")
         self._count_uses(scope, chosen)
         return Recalled(
             memories=tuple(chosen),
-            degraded=tuple(sorted(search.degraded)),
-            trace=trace(asked, search, read, places, found=found, chosen=chosen) if request.explain else None,
-            **_said(answered),
+            degraded=tuple(sorted(findings.degraded)),
+            trace=trace(run, findings, read, places, found=found, chosen=chosen) if request.explain else None,
+            **_answer_fields(answered),
         )
 
-    def _ranked(self, there: Sequence[Recollection], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
+    def _ranked(self, found: Sequence[FoundMemory], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
         return ranked(
-            [one.candidate for one in there],
+            [one.candidate for one in found],
             now=milliseconds(self.clock.now()),
             period=query.period,
             shows_outdated=query.asks_of_the_past or request.looks_back,
             weights=self.weights,
         )
 
-    def _reranked(self, found: list[Recollection], query: Query, search: Search) -> list[Recollection]:
+    def _reranked(self, found: list[FoundMemory], query: Query, findings: Findings) -> list[FoundMemory]:
         if self.reranker is None or not found:
             return found
         first, rest = found[:RERANKED], found[RERANKED:]
         try:
             scores = self.reranker.scores(query.text, [one.content for one in first])
         except ModelFailed:
-            search.degraded.add("reranker")
+            findings.degraded.add("reranker")
             return found
         rated = [replace(one, score=score) for one, score in zip(first, scores, strict=True)]
         return sorted(rated, key=lambda one: (one.candidate.comes_last, -one.score)) + rest
 
-    def _within_budget(self, found: Sequence[Recollection], request: RecallRequest) -> list[Recollection]:
+    def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
         if request.max_tokens is None:
             return list(found[: request.k])
         encoding = self.tokens.encoding_for(None)
         sizes = [self.tokens.count(one.content, encoding) for one in found]
         return [found[place] for place in within_budget(sizes, k=request.k, room=request.max_tokens)]
 
-    def _answered(self, query: Query, chosen: Sequence[Recollection]) -> Answered:
-        return Answer(self.model)(query.text, [passage_of(one) for one in chosen])
+    def _answered(self, query: Query, chosen: Sequence[FoundMemory]) -> Answered:
+        return AnswerQuestion(self.model)(query.text, [passage_of(one) for one in chosen])
 
-    def _count_uses(self, scope: UserScope, chosen: Sequence[Recollection]) -> None:
-        """What is used often fades more slowly; an answer does not fail for its count."""
+    def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
+        """What is used often fades more slowly. A recall does not fail because its uses could not be counted."""
         with suppress(Unavailable):
             if ids := [one.id for one in chosen if one.record is not None]:
                 self.memories.used(scope, ids, now=seconds(self.clock.now()))
 
 
-def passage_of(one: Recollection) -> Passage:
+def passage_of(one: FoundMemory) -> Passage:
     return Passage(
         id=one.id,
         content=one.content,
@@ -121,12 +125,12 @@ def passage_of(one: Recollection) -> Passage:
     )
 
 
-def _in_order(there: Sequence[Recollection], places: Sequence[Ranked]) -> list[Recollection]:
-    by_key = {one.candidate.key: one for one in there}
+def _in_order(found: Sequence[FoundMemory], places: Sequence[Ranked]) -> list[FoundMemory]:
+    by_key = {one.candidate.key: one for one in found}
     return [replace(by_key[place.candidate.key], score=place.score) for place in places]
 
 
-def _said(answered: Answered | None) -> dict[str, Any]:
+def _answer_fields(answered: Answered | None) -> dict[str, Any]:
     if answered is None:
         return {}
     return {
@@ -135,3 +139,57 @@ def _said(answered: Answered | None) -> dict[str, Any]:
         "method": answered.method,
         "usage": answered.usage,
     }
+
+
+def with_outdated(memories: Memories, scope: UserScope, found: Sequence[FoundMemory]) -> list[FoundMemory]:
+    """Mark each message that says an earlier value of a topic whose current record was found too (`outdated_by`).
+
+    Returns everything that was found, in its order. Raises `Unavailable`.
+    """
+    current = [one.record for one in found if one.record is not None and one.record.topic_key is not None]
+    if not current or all(one.record is not None for one in found):
+        return list(found)
+    current = current[:TOPICS_COMPARED]
+    chains = parallel.each(lambda record: memories.versions(scope, str(record.topic_key)), current)
+    newer: dict[Place, str] = {}
+    for record, versions in zip(current, chains, strict=True):
+        newer |= dict.fromkeys(_places_of_earlier(record, versions), record.id)
+    return [_marked(one, newer) for one in found]
+
+
+def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place]:
+    """The messages in which another value was said, and not the current one."""
+    same = [each for each in versions if normalized(each.content) == normalized(current.content)]
+    here = {(each.source.session, seq) for each in (current, *same) for seq in each.source.seqs}
+    return {(each.source.session, seq) for each in versions if each not in same for seq in each.source.seqs} - here
+
+
+def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
+    place = (one.source.session, one.source.seqs[0]) if one.record is None else None
+    if place is None or place not in newer:
+        return one
+    return replace(one, candidate=replace(one.candidate, outdated_by=newer[place]))
+
+
+def without_covered(found: Sequence[FoundMemory]) -> list[FoundMemory]:
+    """Drop the messages that say little more than a record that was found too; that record takes the better place of
+    both. `found` is in order, the best first, and so is what is returned.
+    """
+    records = [one for one in found if one.record is not None]
+    by_place = {(one.source.session, seq): one for one in records for seq in one.source.seqs}
+    left: dict[str, FoundMemory] = {}
+    for one in found:
+        record = by_place.get((one.source.session, one.source.seqs[0])) if one.record is None else None
+        better = one if record is None or not _is_covered(one, record) else replace(record, score=one.score)
+        left.setdefault(better.candidate.key, better)
+    return list(left.values())
+
+
+def _is_covered(message: FoundMemory, record: FoundMemory) -> bool:
+    quote = record.source.quote
+    return (
+        quote is not None
+        and message.outdated_by is None
+        and quote in message.content
+        and len(quote) >= COVERED * len(message.content)
+    )

@@ -1,4 +1,4 @@
-"""What a recall asks for and what it gives."""
+"""What a recall is asked and what it answers."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ DEFAULT_K = 5
 
 @dataclass(frozen=True, slots=True)
 class RecallFilter:
-    """What results are limited to; an empty field limits nothing. Times are epoch milliseconds, inclusive.
+    """Which results are wanted; None and an empty field exclude nothing. Times are epoch milliseconds, inclusive.
 
-    A message was created when it was said; it has no subject and no importance, so what asks for either finds none.
+    A message was created when it was said. It has neither subject nor importance: a filter by either finds no messages.
     """
 
     types: frozenset[ResultType] = EVERY_TYPE
@@ -42,7 +42,9 @@ class RecallFilter:
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds)."""
+    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds). `k`
+    is how many memories may be returned, `max_tokens` how much they may weigh together.
+    """
 
     query: str
     k: int = DEFAULT_K
@@ -59,11 +61,12 @@ class RecallRequest:
 
 
 @dataclass(frozen=True, slots=True)
-class Recollection:
-    """A record or a message that was found, as the tables have it, with what speaks for it.
+class FoundMemory:
+    """A record or a message that was found, as the tables have it, with its `candidate` for ranking.
 
-    A message is named by its own id; `speaker` is its role, None for a record. `outdated_by` names the current record
-    where a message says an earlier value of its topic.
+    `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is the role of a
+    message, None for a record. `outdated_by` is the id of the current record of a topic of which this message says an
+    earlier value.
     """
 
     id: str
@@ -78,7 +81,7 @@ class Recollection:
 
     @property
     def found_by(self) -> tuple[str, ...]:
-        return tuple(sorted(self.candidate.found))
+        return tuple(sorted(self.candidate.scores))
 
     @property
     def outdated_by(self) -> str | None:
@@ -87,13 +90,13 @@ class Recollection:
 
 @dataclass(frozen=True, slots=True)
 class Recalled:
-    """The memories, best first, and, if it was asked for, an answer that rests on them: "" where nothing answers.
+    """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they hold none).
 
-    `method` says who answered: `model`, or `quoted` where these are the memories' own words. `degraded` names what
-    could not take part: `vector`, `search`, `reranker`, `answer`.
+    `citations` are ids of memories. `method` says how the answer was made: `model`, or `quoted` where it consists of
+    the memories' own words. `degraded` names what could not take part: `vector`, `search`, `reranker`, `answer`.
     """
 
-    memories: tuple[Recollection, ...]
+    memories: tuple[FoundMemory, ...]
     degraded: tuple[str, ...] = ()
     answer: str | None = None
     citations: tuple[str, ...] = ()

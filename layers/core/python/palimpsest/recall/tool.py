@@ -1,4 +1,4 @@
-"""The tool by which a model searches a user's memories: its definition, and what a call of it answers."""
+"""The tool with which a model searches a user's memories: its definition, and the answer to a call of it."""
 
 from __future__ import annotations
 
@@ -45,9 +45,10 @@ class SearchTool:
     def __call__(
         self, scope: UserScope, arguments: object, *, tool_call_id: str | None = None, k: int = MOST_RECORDS
     ) -> Chat:
-        """A tool message that can be appended as it is. `arguments` is what the model wrote: a JSON text or an object.
+        """Return a tool message that can be appended as it is. `arguments` is what the model wrote: JSON text or an
+        object.
 
-        Arguments that can't be used are answered too, so that the model can call again. Raises `Unavailable`.
+        Arguments that can't be used get an answer that says so: the model can call again. Raises `Unavailable`.
         """
         query = _query(arguments)
         content = UNUSABLE if query is None else self._found(scope, query, k=k)
@@ -63,7 +64,7 @@ class SearchTool:
 
 
 def _query(arguments: object) -> str | None:
-    """What a call asks for; None if it can't be told. Other arguments, a user's id say, have no meaning."""
+    """The query in a call's arguments; None if there is none. Other arguments, such as a user's id, are ignored."""
     said = arguments
     if isinstance(arguments, str):
         try:

@@ -1,39 +1,41 @@
-"""How a recall came about: ids, the question's own words and numbers, and no text of a memory."""
+"""Explain a recall: ids, the words of the question, scores and reasons; never the text of a memory."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, get_args
 
-from palimpsest.recall.find import Search
+from palimpsest.recall.find import Findings
 from palimpsest.recall.question import Query
-from palimpsest.recall.ranking import Channel, Ranked
-from palimpsest.recall.reading import Asked, Read
-from palimpsest.recall.request import Recollection
+from palimpsest.recall.ranking import Ranked, Retriever
+from palimpsest.recall.read import ReadResult, RecallRun
+from palimpsest.recall.request import FoundMemory
 
 
 def trace(
-    asked: Asked,
-    search: Search,
-    read: Read,
+    run: RecallRun,
+    findings: Findings,
+    read: ReadResult,
     places: Sequence[Ranked],
     *,
-    found: Sequence[Recollection],
-    chosen: Sequence[Recollection],
+    found: Sequence[FoundMemory],
+    chosen: Sequence[FoundMemory],
 ) -> Mapping[str, Any]:
-    """`places` is everything that was ranked, `found` what passed the threshold, `chosen` what is shown."""
-    ids = {one.candidate.key: one.id for one in read.there}
+    """Return the trace as JSON. `places` is everything that was ranked, `found` what passed the threshold, `chosen`
+    what is shown.
+    """
+    ids = {one.candidate.key: one.id for one in read.found}
     shown = {one.candidate.key for one in chosen}
     cut = "beyond_k_or_budget" if found else "below_threshold"
     return {
-        "query": _query(asked.query),
-        "found": {name: sum(name in each for each in search.found.values()) for name in get_args(Channel)},
+        "query": _query(run.query),
+        "found": {name: sum(name in each for each in findings.scores.values()) for name in get_args(Retriever)},
         "ranking": [
             {
                 "id": ids[place.candidate.key],
                 "score": place.score,
                 "strength": place.strength,
-                "retrievers": dict(place.candidate.found),
+                "retrievers": dict(place.candidate.scores),
                 "parts": dict(place.parts),
                 "outdated_by": place.candidate.outdated_by,
                 "cut": None if place.candidate.key in shown else cut,

@@ -42,4 +42,4 @@ def recall(user_id: UserId, body: RecallBody) -> Response[str]:
 )
 def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
     found = call().memory.search(call().user(user_id), body.query, mode=body.mode, k=body.k, where=body.where())
-    return answered({"memories": list(map(memory_answers.recollection, found))})
+    return answered({"memories": list(map(memory_answers.found_memory, found))})

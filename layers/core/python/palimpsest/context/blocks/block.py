@@ -1,21 +1,56 @@
-"""What every block of memory can do for a session, and what it is told of the session."""
+"""What the blocks of memory have in common: what they can do for a session, and what they bring into its context."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from dataclasses import dataclass, field
+from typing import Literal, Protocol, TypeVar
 
-from palimpsest.conversations.configuration import Strategy
+from palimpsest.conversations.configuration import BlockType, Strategy
 from palimpsest.errors import ReadOnlyBlock
+from palimpsest.memory.records import RecordType, Source
 from palimpsest.scope import SessionScope, UserScope
 
-Brought_co = TypeVar("Brought_co", covariant=True)
+ItemKind = RecordType | Literal["static", "message"]
+Content_co = TypeVar("Content_co", covariant=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """One fact, record or past message that a block brings. `said_at` is in epoch milliseconds; `speaker` is the role
+    of a past message. What `score` means depends on the block; a higher one fits better.
+    """
+
+    id: str
+    kind: ItemKind
+    text: str
+    score: float | None = None
+    said_at: int | None = None
+    source: Source = field(default_factory=Source)
+    agent: str | None = None
+    speaker: str | None = None
+
+    def is_held(self, session: str, seqs: frozenset[int]) -> bool:
+        """Whether it came from messages of this session that are all among `seqs`."""
+        return self.source.session == session and bool(self.source.seqs) and seqs.issuperset(self.source.seqs)
+
+
+@dataclass(frozen=True, slots=True)
+class BlockContent:
+    """What a block brings, the best first, and how much of it may be shown: at most `max_tokens` and `max_items` (None:
+    as much as the context has room for). `degraded` names what could not be asked.
+    """
+
+    block: BlockType
+    items: tuple[Item, ...] = ()
+    max_tokens: int | None = None
+    max_items: int | None = None
+    degraded: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Conversation:
-    """A session as a block sees it: whose it is, with which agent, and how its memory is configured."""
+    """A session as a block sees it: its user, its agent, and the configuration of its memory."""
 
     scope: SessionScope
     user: str
@@ -27,17 +62,17 @@ class Conversation:
         return self.scope.owner.user(self.user)
 
 
-class Memory(Protocol[Brought_co]):
-    """One block, which brings a `Recollection`, or all of them, which make a context.
+class MemoryBlock(Protocol[Content_co]):
+    """One block, whose `get` returns a `BlockContent`, or all blocks together, whose `get` returns a whole context.
 
-    Everything raises `Unavailable` if a store can't answer.
+    Every method raises `Unavailable` if a store can't answer.
     """
 
-    def get(self, session: Conversation, message: str | None = None) -> Brought_co:
-        """What it brings for the message about to be sent, if there is one."""
+    def get(self, session: Conversation, message: str | None = None) -> Content_co:
+        """Return what is remembered. `message` is the user's message that is about to be sent, if there is one."""
 
     def update(self, session: Conversation, message: str) -> None:
-        """Take in what the session says: `message` is the newest of it. Raises `ReadOnlyBlock`."""
+        """Remember the newest message of the session. Raises `ReadOnlyBlock`."""
 
     def delete(self, session: Conversation) -> None:
         """Forget what came from the session. Raises `ReadOnlyBlock`."""
@@ -48,5 +83,5 @@ Delete = Callable[[Conversation], None]
 
 
 def read_only(*_asked: object) -> None:
-    """What stands for `Update` and `Delete` where a conversation changes nothing. Raises `ReadOnlyBlock`."""
+    """The `Update` and `Delete` of a block that conversations may not change. Raises `ReadOnlyBlock`."""
     raise ReadOnlyBlock("This block can't be changed from a conversation.")

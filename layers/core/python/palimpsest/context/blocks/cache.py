@@ -1,4 +1,4 @@
-"""What was read once and is kept within the process, as much as there is room for."""
+"""A cache within the process that holds a limited weight of values."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
-class Kept(Generic[Key, Value]):
-    """The values that were asked for last, up to `most` in weight together. Safe to use from many threads."""
+class Cache(Generic[Key, Value]):
+    """Holds the values that were used last, at most `most` in weight together. Safe to use from many threads."""
 
     def __init__(self, *, most: int) -> None:
         self._most = most
@@ -29,7 +29,7 @@ class Kept(Generic[Key, Value]):
             return found[0]
 
     def put(self, key: Key, value: Value, *, weight: int = 1) -> None:
-        """Keep it in the place of what is kept under the key. What weighs too much by itself is not kept."""
+        """Store the value in place of the one under this key. A value that weighs more than `most` is not stored."""
         with self._lock:
             _, before = self._values.pop(key, (None, 0))
             self._weight += weight - before

@@ -1,26 +1,51 @@
-"""The extractive block: what was learned of the user, the most telling first."""
+"""The extractive block: what was learned about the user, the most relevant first."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+
+from palimpsest import parallel, prompts
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.context.blocks.block import Conversation, Delete, Update, read_only
-from palimpsest.context.blocks.current_records import CurrentRecords
-from palimpsest.context.blocks.selection import Picking
-from palimpsest.context.recollection import Ranking, Recollection
+from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
+from palimpsest.context.blocks.cache import Cache
+from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.configuration import ExtractiveBlock
-from palimpsest.errors import ModelFailed
-from palimpsest.memory.ports import Memories
+from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
+from palimpsest.memory.ports import Memories, User
+from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel
+from palimpsest.scope import UserScope
+from palimpsest.text.escaping import escaped, harmless
 
 DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")
+NEWEST, OLDEST = 400, 100
+"""How many records of a user are read: the newest, and the very first, which say who the user is. Recall searches all
+of them.
+"""
+POINTERS = 100  # in one read
+LAG = timedelta(seconds=2)
+"""By how much a list of records may lag behind: what was read right after a change is read once more."""
+MAX_CACHED = 20_000  # records in a process
+PATIENCE = 2.0  # seconds that a model may take
+MAX_READ = 100  # facts that a model reads
+MAX_ANSWER = 400  # tokens
+MAX_FACT = 300  # characters of a fact that a model reads
+MAX_MESSAGE = 4_000  # characters
+_ANSWER = re.compile(r"[\s\d,;.\[\]]*")
+_NOTHING = "none"
 
 
 class ExtractiveMemory:
-    """Implements `Memory`. Keep one for all sessions: it keeps what it read of each user.
+    """Implements `MemoryBlock`. Make one for all sessions: it caches the records of each user.
 
-    `chat` picks the facts of a block that has a `retrieval_prompt`. `update` and `delete` say how a conversation
-    changes what is remembered; without them it changes nothing from here.
+    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` say how a conversation
+    changes what is remembered; without them it can't.
     """
 
     def __init__(
@@ -35,37 +60,128 @@ class ExtractiveMemory:
         self._records = CurrentRecords(memories, clock)
         self._memories = memories
         self._clock = clock
-        self._picking = Picking(chat)
+        self._selection = ModelSelection(chat)
         self._update = update
         self._delete = delete
 
-    def get(self, session: Conversation, message: str | None = None) -> Recollection:
+    def get(self, session: Conversation, message: str | None = None) -> BlockContent:
         return self.chosen(session, self.read(session), message, asks=message is not None)
 
-    def read(self, session: Conversation) -> Ranking:
-        """What there is to choose from. Raises `Unavailable`."""
+    def read(self, session: Conversation) -> RecordRanking:
+        """Return the user's records, to be chosen from. Raises `Unavailable`."""
         return self._records.of(session.owner)
 
     def chosen(
-        self, session: Conversation, records: Ranking, message: str | None, *, asks: bool = False
-    ) -> Recollection:
-        """The facts for a message, the most telling first. If it `asks`, a block with a `retrieval_prompt` has a model
-        pick them; where that fails, rules do, and the answer says so.
+        self, session: Conversation, records: RecordRanking, message: str | None, *, asks: bool = False
+    ) -> BlockContent:
+        """Return the facts for a message, the most relevant first. If `asks` is true, the model of a block with a
+        `retrieval_prompt` selects them; if it fails, they come in the order of their rank, and `degraded` says so.
         """
         block = session.config.block(ExtractiveBlock) or DEFAULT
         now = milliseconds(self._clock.now())
         items = records.ranked(message, session=session.scope.session, now=now)
-        found = Recollection("extractive", items, max_tokens=block.max_tokens)
+        found = BlockContent("extractive", items, max_tokens=block.max_tokens)
         if block.retrieval_prompt is None or not asks or not items:
             return found
         try:
-            picked = self._picking(items, message or "", prompt=block.retrieval_prompt)
+            selected = self._selection(items, message or "", prompt=block.retrieval_prompt)
         except ModelFailed:
-            return Recollection("extractive", items, max_tokens=block.max_tokens, degraded=(DEGRADED,))
-        return Recollection("extractive", picked, max_tokens=block.max_tokens)
+            return BlockContent("extractive", items, max_tokens=block.max_tokens, degraded=(DEGRADED,))
+        return BlockContent("extractive", selected, max_tokens=block.max_tokens)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
 
     def delete(self, session: Conversation) -> None:
         self._delete(session)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """The records at a version of the user. `is_settled`: no list lagged behind any more when they were read."""
+
+    user: User
+    ranking: RecordRanking
+    read_at: datetime
+    is_settled: bool
+
+
+class CurrentRecords:
+    """The current records of users, cached for as long as nothing about the user changes. Safe to use from many
+    threads.
+    """
+
+    def __init__(self, memories: Memories, clock: Clock) -> None:
+        self._memories = memories
+        self._clock = clock
+        self._cache: Cache[UserScope, _Cached] = Cache(most=MAX_CACHED)
+
+    def of(self, scope: UserScope) -> RecordRanking:
+        """Return the user's current records; costs one small read if nothing changed. Raises `Unavailable`."""
+        now = self._clock.now()
+        user = self._memories.user(scope)
+        cached = self._cache.get(scope)
+        is_same = cached is not None and cached.user == user
+        if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
+            return cached.ranking
+        ranking = RecordRanking(self._read(scope) if user.version else ())
+        self._cache.put(scope, _Cached(user, ranking, now, is_settled=is_same), weight=1 + len(ranking.records))
+        return ranking
+
+    def _read(self, scope: UserScope) -> tuple[Record, ...]:
+        newest = self._memories.listed(scope, limit=NEWEST)
+        found = {record.id: record for record in newest.records}
+        if newest.after is not None:
+            oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
+            found |= {record.id: record for record in oldest.records}
+        return self._current(scope, tuple(found.values()))
+
+    def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
+        """Leave out the records that another record of their topic has superseded."""
+        topics = sorted({record.topic_key for record in records if record.topic_key is not None})
+        parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
+        read = parallel.each(lambda part: self._memories.pointers(scope, part), parts)
+        current = {pointer.record for pointers in read for pointer in pointers.values()}
+        return tuple(record for record in records if record.topic_key is None or record.id in current)
+
+
+class ModelSelection:
+    """A model selects from what is remembered: it names numbers of facts and can add nothing. `patience` is how many
+    seconds it may take.
+    """
+
+    def __init__(self, chat: ChatModel | None, *, patience: float = PATIENCE) -> None:
+        self._chat = chat
+        self._patience = patience
+
+    def __call__(self, items: Sequence[Item], message: str, *, prompt: str) -> tuple[Item, ...]:
+        """Return those of the best items that the model names, in its order. Raises `ModelFailed`, also if there is no
+        model or it takes too long.
+        """
+        chat = self._chat
+        if chat is None:
+            raise ModelUnavailable("There is no model to ask.")
+        read = items[:MAX_READ]
+        instructions = f"{prompt}\n\n{prompts.load('retrieval_rules')}"
+        text = f"{_numbered(read)}\n<message>{escaped(harmless(message)[:MAX_MESSAGE])}</message>"
+        ask = partial(chat.complete, instructions=instructions, text=text, max_tokens=MAX_ANSWER)
+        try:
+            completion = parallel.begin(ask, until=monotonic() + self._patience).result()
+        except TimeoutError as late:
+            raise ModelUnavailable("The model took too long.") from late
+        return tuple(read[number - 1] for number in _numbers(completion.text, most=len(read)))
+
+
+def _numbered(items: Sequence[Item]) -> str:
+    lines = (f"{number}. {escaped(harmless(item.text)[:MAX_FACT])}" for number, item in enumerate(items, 1))
+    return "<memories>\n" + "\n".join(lines) + "\n</memories>"
+
+
+def _numbers(answer: str, *, most: int) -> list[int]:
+    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if it holds anything else."""
+    if answer.strip().strip(".").casefold() == _NOTHING:
+        return []
+    numbers = [int(digits) for digits in re.findall(r"\d{1,9}", answer)]
+    if not _ANSWER.fullmatch(answer) or not numbers or not all(1 <= number <= most for number in numbers):
+        raise ModelOutputInvalid("The model named no memories.")
+    return list(dict.fromkeys(numbers))

@@ -1,4 +1,4 @@
-"""The blocks of one context, read beside its window: what fails is named, and never stands in the window's way."""
+"""Read all blocks of a session beside its window: a block that fails is named, and the window answers without it."""
 
 from __future__ import annotations
 
@@ -9,33 +9,36 @@ from time import monotonic
 from typing import Any
 
 from palimpsest import parallel
-from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks.block import BlockContent, Conversation
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory
-from palimpsest.context.recollection import Recollection
 from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.ports import PartState, Store
 from palimpsest.errors import PalimpsestError, Unavailable
+from palimpsest.jobs.job import Job
+from palimpsest.memory.ports import Memories
+from palimpsest.scope import Scope
 
-PATIENCE = 5.0  # seconds that a context waits for its blocks at most
+PATIENCE = 5.0  # seconds that a context waits for its blocks
 
 
 @dataclass(frozen=True, slots=True)
-class Blocks:
-    """What this place can read. A block that is configured and not here counts as one that failed."""
+class BlockReader:
+    """The blocks that this function can read. A block that is configured and None here counts as failed."""
 
     static: StaticMemory | None = None
     extractive: ExtractiveMemory | None = None
     vector: VectorMemory | None = None
 
-    def begin(self, session: Conversation, *, given: str | None, patience: float = PATIENCE) -> Reading:
-        """Start to read the session's blocks. `given` is the message about to be sent: only for one the vector block
-        looks for what resembles it, and a model is asked.
+    def begin(self, session: Conversation, *, given: str | None, patience: float = PATIENCE) -> BlockReads:
+        """Begin to read the session's blocks. `given` is the message about to be sent: without one the vector block is
+        not read, and no model is asked. `patience` is how many seconds the blocks may take together.
         """
         wanted = [block.type for block in session.config.blocks if block.type != "vector" or given is not None]
         until = monotonic() + patience
         tasks = {block: parallel.begin(partial(self._read, block, session, given), until=until) for block in wanted}
-        return Reading(self, session, given, tasks)
+        return BlockReads(self, session, given, tasks)
 
     def _read(self, block: BlockType, session: Conversation, given: str | None) -> Any:
         memory = {"static": self.static, "extractive": self.extractive, "vector": self.vector}[block]
@@ -45,20 +48,20 @@ class Blocks:
 
 
 @dataclass(frozen=True, slots=True)
-class Reading:
-    """Blocks that are being read."""
+class BlockReads:
+    """Blocks that are being read; `failures` holds, for each that failed, its error's code or name."""
 
-    blocks: Blocks
+    blocks: BlockReader
     session: Conversation
     given: str | None
     tasks: Mapping[BlockType, parallel.Task[Any]]
-    failures: dict[str, str] = field(default_factory=dict)  # what failed, by its error's code or name
+    failures: dict[str, str] = field(default_factory=dict)
 
-    def finished(self, message: str | None) -> tuple[Recollection, ...]:
-        """What each block brings; `message` is the newest that the user said. Never raises."""
-        return tuple(self._finished(block, task, message) for block, task in self.tasks.items())
+    def results(self, message: str | None) -> tuple[BlockContent, ...]:
+        """Return what each block brings; `message` is the newest that the user said. Never raises."""
+        return tuple(self._result(block, task, message) for block, task in self.tasks.items())
 
-    def _finished(self, block: BlockType, task: parallel.Task[Any], message: str | None) -> Recollection:
+    def _result(self, block: BlockType, task: parallel.Task[Any], message: str | None) -> BlockContent:
         extractive = self.blocks.extractive
         if block == "extractive" and extractive is not None:
             asks = self.given is not None
@@ -67,9 +70,27 @@ class Reading:
             )
         return self._safely(block, task.result)
 
-    def _safely(self, block: BlockType, read: Callable[[], Recollection]) -> Recollection:
+    def _safely(self, block: BlockType, read: Callable[[], BlockContent]) -> BlockContent:
         try:
             return read()
         except Exception as error:  # noqa: BLE001 - whatever it is, the window alone must answer
             self.failures[block] = error.code if isinstance(error, PalimpsestError) else type(error).__name__
-            return Recollection(block, degraded=(block,))
+            return BlockContent(block, degraded=(block,))
+
+
+def stores(memories: Memories) -> Mapping[BlockType, Store]:
+    """For each block that stores messages of a window: whether those of a job's range are stored yet."""
+
+    def extracted(job: Job) -> PartState:
+        """A range has failed while a part of it is parked."""
+        progress = memories.progress(Scope(job.tenant).user(job.user or ""), job.session)
+        if any(first <= job.last and last >= job.first for first, last in progress.parked):
+            return "failed"
+        return "stored" if progress.through >= job.last else "pending"
+
+    return {"extractive": extracted, "vector": _in_the_table}
+
+
+def _in_the_table(_job: Job) -> PartState:
+    """Messages are stored when they are appended; their vectors follow through the stream."""
+    return "stored"

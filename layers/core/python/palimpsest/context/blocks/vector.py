@@ -1,46 +1,75 @@
-"""The vector block: past interactions that resemble the message by meaning."""
+"""The vector block: past messages of the user, of any session, whose meaning is similar to a message."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.context.blocks.block import Conversation, Delete, Update, read_only
-from palimpsest.context.recollection import Item, Recollection
+from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations.configuration import VectorBlock
+from palimpsest.recall.request import FoundMemory
+from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import UserScope
 
 DEFAULT = VectorBlock(type="vector")
-MORE = 20  # than are shown are asked for: those of the window's own messages are not repeated
+SPARE = 20  # items beyond k: those that the window still shows are not repeated
+RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are outdated
 
 
-class Resembling(Protocol):
+class SimilarMessages(Protocol):
     def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
-        """The k past interactions that resemble the text most, the nearest first; `score` is the similarity (-1..1).
-
-        Only what is there, and nothing of a session that was deleted or has expired. Raises `Unavailable`,
+        """Return the k past messages that are most similar to the text, the most similar first; `score` is the
+        similarity (-1..1). Nothing comes from a session that was deleted or has expired. Raises `Unavailable` and
         `ModelFailed`.
         """
 
 
 class VectorMemory:
-    """Implements `Memory`. Without a message there is nothing to compare, and it brings nothing."""
+    """Implements `MemoryBlock`. Without a message there is nothing to compare, and it brings nothing."""
 
-    def __init__(self, resembling: Resembling, *, update: Update = read_only, delete: Delete = read_only) -> None:
-        self._resembling = resembling
+    def __init__(
+        self, similar_messages: SimilarMessages, *, update: Update = read_only, delete: Delete = read_only
+    ) -> None:
+        self._similar_messages = similar_messages
         self._update = update
         self._delete = delete
 
-    def get(self, session: Conversation, message: str | None = None) -> Recollection:
+    def get(self, session: Conversation, message: str | None = None) -> BlockContent:
         if message is None or not message.strip():
-            return Recollection("vector")
+            return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
-        found = self._resembling(session.owner, message, k=block.k + MORE)
+        found = self._similar_messages(session.owner, message, k=block.k + SPARE)
         items = (item for item in found if block.min_score is None or (item.score or 0.0) >= block.min_score)
-        return Recollection("vector", tuple(items), most=block.k)
+        return BlockContent("vector", tuple(items), max_items=block.k)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
 
     def delete(self, session: Conversation) -> None:
         self._delete(session)
+
+
+@dataclass(frozen=True, slots=True)
+class FindSimilarMessages:
+    """Implements `SimilarMessages` by one search by meaning. A message that says an outdated value of a topic is left
+    out.
+    """
+
+    search: SearchMemories
+
+    def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        found = self.search(owner, text, mode="vector", k=k * RECORDS_BESIDE)
+        return [_item(one) for one in found if one.record is None and one.outdated_by is None][:k]
+
+
+def _item(one: FoundMemory) -> Item:
+    return Item(
+        id=one.id,
+        kind="message",
+        text=one.content,
+        score=round(one.score, 4),
+        said_at=one.valid_from,
+        source=one.source,
+        speaker=one.speaker,
+    )

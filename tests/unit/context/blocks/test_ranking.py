@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.context.recollection import Item, Ranking
+from palimpsest.context.blocks.block import Item
+from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.memory.records import Record, Source
 
 NOW = 1_768_467_600_000
@@ -19,7 +20,7 @@ def record(name: str, content: str = "", *, days: int = 0, **more: Any) -> Recor
 
 
 def ranked(*records: Record, message: str | None = None, session: str = "s") -> list[str]:
-    return [item.id for item in Ranking(records).ranked(message, session=session, now=NOW)]
+    return [item.id for item in RecordRanking(records).ranked(message, session=session, now=NOW)]
 
 
 def test_what_matters_more_comes_first() -> None:
@@ -67,7 +68,7 @@ def test_what_has_expired_is_not_ranked() -> None:
 
 def test_an_item_says_where_it_comes_from_and_how_well_it_fits() -> None:
     source = Source(session="s", message_ids=("m",), seqs=(3,), quote="I'm Sarah")
-    (item,) = Ranking((record("a", "Is called Sarah", importance=0.9, source=source, agent="hr"),)).ranked(
+    (item,) = RecordRanking((record("a", "Is called Sarah", importance=0.9, source=source, agent="hr"),)).ranked(
         None, session="s", now=NOW
     )
     assert item == Item(id="a", kind="fact", text="Is called Sarah", score=0.65, said_at=NOW, source=source, agent="hr")
