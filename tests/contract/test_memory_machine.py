@@ -14,10 +14,10 @@ from hypothesis.stateful import run_state_machine_as_test
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import Faults
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice
-from palimpsest.workers.dispatch import read
+from palimpsest.jobs.ports import JobNotice, Unreadable
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.unit.conversations.test_state_machine import BUDGET
@@ -106,8 +106,8 @@ class Streamed(Whole):
 
     def look(self) -> None:
         for record in (record for stream in self._streams for record in stream):
-            told = read(record)
-            assert told is not None
+            told = stream_record(record)
+            assert not isinstance(told, Unreadable)
             if isinstance(told, JobNotice):
                 self._jobs_put.append(self.job(told.job_id))
             else:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
@@ -70,7 +71,7 @@ def change(number: int, *, kind: str = "summarize") -> dict[str, Any]:
 
 def streamed(*records: dict[str, Any], queues: InMemoryQueues) -> list[str]:
     """The sequence numbers from which the stream goes on."""
-    answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=Dispatch(queues))  # type: ignore[arg-type]
+    answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=Dispatch(queues, stream_record))  # type: ignore[arg-type]
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 

@@ -6,6 +6,7 @@ import json
 from typing import Any, get_args
 
 import pytest
+from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.job import JobKind
@@ -32,7 +33,7 @@ def _typed(image: dict[str, str]) -> dict[str, Any]:
 
 def dispatched(record: Any) -> InMemoryQueues:
     queues = InMemoryQueues()
-    Dispatch(queues)(record)
+    Dispatch(queues, stream_record)(record)
     return queues
 
 
@@ -96,5 +97,5 @@ def test_queues_that_are_down_are_said_so_that_the_stream_comes_again() -> None:
     queues.is_down = True
     for record in (shown("acme#s", "m#000000000001", new=MESSAGE), shown("acme#sarah", "head", new={"type": "head"})):
         with pytest.raises(Unavailable):
-            Dispatch(queues)(record)
+            Dispatch(queues, stream_record)(record)
     assert queues.changes == []

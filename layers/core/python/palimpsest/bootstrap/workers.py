@@ -97,10 +97,12 @@ def queue_urls(told: settings.DispatchSettings) -> dict[JobKind, str]:
 @cache
 def dispatcher() -> Dispatch:
     told = settings.DispatchSettings.read()
+    from palimpsest.engines.dynamodb.streams import stream_record
     from palimpsest.engines.sqs import SqsQueues
 
     parked = told.parked_queue_url
-    return Dispatch(SqsQueues(queue_urls(told), changes_url=told.embed_queue_url or parked, parked_url=parked))
+    queues = SqsQueues(queue_urls(told), changes_url=told.embed_queue_url or parked, parked_url=parked)
+    return Dispatch(queues, read=stream_record)
 
 
 @cache

@@ -40,6 +40,17 @@ class MessageChanged:
 Changed = RecordChanged | MessageChanged
 
 
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """A stream record that cannot be read. `name` is JSON with its event id and the keys of its item, and no text."""
+
+    name: str
+
+
+StreamRecord = JobNotice | Changed | Unreadable
+"""What one record of a table's stream tells of."""
+
+
 class Queues(Protocol):
     def send(self, notices: Sequence[JobNotice]) -> None:
         """Hand each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
