@@ -27,12 +27,12 @@ class Tables(Construct):
         self._key = key
         self.tenants = self._table("Tenants", stage=stage)
         self.sessions = self._table("Sessions", stage=stage, is_streamed=True)
-        self._index(self.sessions, "by_user", hash_key="tenant", range_key=_text("listed"))
+        self._index(self.sessions, "by_user", hash_key="tenant_bucket", range_key=_text("listed"))
         self._index(self.sessions, "by_owner", hash_key="job_owner", range_key=_text("created"))
         self._index(self.sessions, "due", hash_key="due_shard", range_key=_number("due_at"))
         self.memories = self._table("Memories", stage=stage, is_streamed=True)
         self._index(self.memories, "by_created", hash_key="owner", range_key=_text("created"))
-        self._index(self.memories, "by_tenant", hash_key="tenant", range_key=_text("user_id"))
+        self._index(self.memories, "by_tenant", hash_key="tenant_bucket", range_key=_text("user_id"))
         self._index(self.memories, "due", hash_key="due_shard", range_key=_number("due_at"))
 
     def grant_keys(self, reader: iam.IGrantable) -> None:

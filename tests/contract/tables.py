@@ -11,13 +11,13 @@ import boto3
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 Indexes = dict[str, tuple[str, str, str, str]]
 INDEXES: Indexes = {
-    "by_user": ("tenant", "S", "listed", "S"),
+    "by_user": ("tenant_bucket", "S", "listed", "S"),
     "by_owner": ("job_owner", "S", "created", "S"),
     "due": ("due_shard", "S", "due_at", "N"),
 }
 MEMORY_INDEXES: Indexes = {
     "by_created": ("owner", "S", "created", "S"),
-    "by_tenant": ("tenant", "S", "user_id", "S"),
+    "by_tenant": ("tenant_bucket", "S", "user_id", "S"),
     "due": ("due_shard", "S", "due_at", "N"),
 }
 

@@ -1,12 +1,14 @@
 from __future__ import annotations
 
+from collections import defaultdict
 from dataclasses import replace
 
 import pytest
+from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, SessionScope
 
 from tests.contract.builders import NOW, Conversation, job
 from tests.contract.conftest import Store
@@ -183,14 +185,25 @@ def test_sessions_and_jobs_are_due_side_by_side(store: Store, talk: Conversation
 
 def test_the_oldest_of_each_shard_come_first_and_no_more_than_asked(store: Store, talk: Conversation) -> None:
     talk.begin()
+    shards: defaultdict[str, list[str]] = defaultdict(list)
     for number in range(30):
-        talk.append(jobs=(job(talk.scope, id=f"job_{number}", due_at=NOW - number),))
+        made = job(talk.scope, id=_of_two_shards(talk.scope, number), due_at=NOW - number)
+        shards[shard_of(job_partition(made))].append(made.id)
+        talk.append(jobs=(made,))
     everything = [due.job_id for due in store.jobs.due(now=NOW, limit=30)]
     some = [due.job_id for due in store.jobs.due(now=NOW, limit=2)]
-    assert sorted(map(str, everything)) == sorted(f"job_{number}" for number in range(30))
-    assert 0 < len(some) <= 16
-    assert "job_29" in some
+    assert (len(shards), sorted(map(str, everything))) == (
+        2,
+        sorted(job_id for ids in shards.values() for job_id in ids),
+    )
+    assert sorted(map(str, some)) == sorted(job_id for ids in shards.values() for job_id in ids[-2:])
     assert [job_id for job_id in everything if job_id in some] == some
+
+
+def _of_two_shards(scope: SessionScope, number: int) -> str:
+    """An id of a job that belongs to one of the first two shards."""
+    ids = (f"job_{number}_{attempt}" for attempt in range(1_000))
+    return next(each for each in ids if shard_of(scope.owner.job_partition(each)) == str(number % 2))
 
 
 @pytest.fixture

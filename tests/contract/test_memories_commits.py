@@ -237,21 +237,22 @@ def test_a_lost_commit_leaves_nothing_behind(memories: MemoryStore, memory: Memo
 def test_the_largest_commit_is_kept_and_one_more_is_refused(memory: Memory) -> None:
     many = tuple(version(number, topic=f"t{number}") for number in range(33))
     whole = MemoryCommit(epoch=0, new=many, pointers=tuple(map(pointer, many)))
-    assert whole.actions == 100
+    assert memory.memories.room(whole) == 0
+    assert memory.memories.room(replace(whole, line=line(1, 2))) == -1
     with pytest.raises(ValueError, match="101"):
         memory.memories.commit(memory.scope, replace(whole, line=line(1, 2)))
     memory.memories.commit(memory.scope, whole)
     assert len(memory.ids(*many)) == 33
 
 
-def test_actions_are_counted_as_they_are_made(memory: Memory) -> None:
+def test_items_are_counted_as_they_are_written(memory: Memory) -> None:
     memory.supersede(version(1), version(2))
     commit = MemoryCommit(
         epoch=0, new=(version(3), record(4)), changed=(version(2),), said=(version(5, id=version(2).id),),
         removed=(version(1),), pointers=(pointer(version(5), at=2),), line=line(1, 2), progress=Progress("talk", 2),
         job=job(memory.scope),
     )  # fmt: skip
-    assert commit.actions == 1 + 3 + 1 + 1 + 4 + 1 + 3
+    assert memory.memories.room(commit) == 100 - (1 + 3 + 1 + 1 + 4 + 1 + 3)
     memory.memories.commit(memory.scope, commit)
 
 

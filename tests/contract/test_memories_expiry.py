@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock
-from palimpsest.engines.rules import shard_of
+from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import MemoryCommit
@@ -76,7 +76,7 @@ def test_a_lost_commit_notes_nothing(memories: MemoryStore, memory: Memory) -> N
 
 
 def test_the_oldest_are_due_first_and_no_more_than_asked_for(memories: MemoryStore) -> None:
-    users = [scope for number in range(40) if shard_of((scope := TENANT.user(f"user{number:02}")).partition) == "3"]
+    users = [scope for number in range(160) if shard_of((scope := TENANT.user(f"user{number:03}")).partition) == "3"]
     for number, scope in enumerate(reversed(users)):
         Memory(memories.memories, scope).commit(expiring(1, number))
     assert len(users) >= 3
@@ -180,7 +180,7 @@ def test_times_that_a_record_was_said_are_removed_while_it_stays(memory: Memory)
     memory.supersede(said)
     memory.commit(said=again)
     commit = MemoryCommit(epoch=0, unsaid=(said, again[0]), pointers=(pointer(said, at=1),))
-    assert commit.actions == 1 + 2 + 1
+    assert memory.memories.room(commit) == 100 - (1 + 2 + 1)
     memory.memories.commit(memory.scope, commit)
     assert memory.memories.versions(memory.scope, "employer") == (again[1],)
     assert memory.ids(said) == [said.id]

@@ -4,8 +4,7 @@ import base64
 import json
 
 import pytest
-from palimpsest.engines import memory_cursors
-from palimpsest.engines.dynamodb.memories import lists as memories_lists
+from palimpsest.engines.dynamodb.memories import store as on_dynamodb
 from palimpsest.engines.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
 from palimpsest.memory.records import RecordType
@@ -68,7 +67,7 @@ def test_what_is_removed_while_pages_are_read_is_missing_and_nothing_else(memory
 
 
 def test_one_call_looks_at_so_many_records_and_no_more(memory: Memory, monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (memories_lists, in_memory, memory_cursors):
+    for module in (on_dynamodb, in_memory):
         monkeypatch.setattr(module, "EXAMINED", 2)
     page = memory.memories.listed(memory.scope, types=frozenset({"instruction"}), limit=1)
     assert (page.records, page.after is None) == ((), False)

@@ -125,11 +125,19 @@ def test_keys_of_tenants_stream_nowhere(prod: Template) -> None:
     [
         (
             "Sessions",
-            {"by_user": ["tenant", "listed"], "by_owner": ["job_owner", "created"], "due": ["due_shard", "due_at"]},
+            {
+                "by_user": ["tenant_bucket", "listed"],
+                "by_owner": ["job_owner", "created"],
+                "due": ["due_shard", "due_at"],
+            },
         ),
         (
             "Memories",
-            {"by_created": ["owner", "created"], "by_tenant": ["tenant", "user_id"], "due": ["due_shard", "due_at"]},
+            {
+                "by_created": ["owner", "created"],
+                "by_tenant": ["tenant_bucket", "user_id"],
+                "due": ["due_shard", "due_at"],
+            },
         ),
     ],
 )

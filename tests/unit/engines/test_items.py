@@ -11,7 +11,7 @@ from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import actions_of
-from palimpsest.engines.rules import COUNTERS, TOMBSTONE_SECONDS
+from palimpsest.engines.places import COUNTERS, TOMBSTONE_SECONDS
 from palimpsest.scope import Scope
 
 SCOPE = Scope("acme").session("3b241101-e2bb-4255-8caf-4136c566a962")

@@ -16,7 +16,7 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.statements import most_important, statement_of
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory.ports import MOST_ACTIONS, ChunkLine, MemoryCommit
+from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
@@ -27,8 +27,8 @@ from palimpsest.scope import Scope, UserScope
 
 MOST_FINDINGS = 25
 """Of one chunk. If they are too many for the transaction, the chunk ends earlier."""
-ACTIONS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
-STEP_ACTIONS = 4  # line, progress, next job, ended job
+ITEMS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
+ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,9 +104,9 @@ class ExtractChunk:
     def _prepared(self, job: Job, at: Looked, found: _Found) -> tuple[Prepared, _Found]:
         """What remembering would do, and what was found: less of it, if it is too much for one transaction."""
         prepared, forgotten = self._told(user_of(job), _statements(job, at, found))
-        excess = prepared.commit.actions + STEP_ACTIONS - MOST_ACTIONS
+        excess = ITEMS_OF_STEP - self.remember.memories.room(prepared.commit)
         if excess > 0:
-            fewer = len(found.findings) + -excess // ACTIONS_EACH
+            fewer = len(found.findings) + -excess // ITEMS_EACH
             less = _held(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped

@@ -217,7 +217,7 @@ class ManageMemories:
         pointer, places = found.pointer, [said for said in found.said if said.id == record_id] or [found.record]
         if pointer is not None and found.version.is_current:
             pointer = replace(pointer, record=None)
-        for commit in removing(places, pointer, epoch=epoch):
+        for commit in removing(places, pointer, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
     def matching(self, scope: UserScope, where: Where) -> tuple[str, ...]:

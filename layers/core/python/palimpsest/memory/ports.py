@@ -11,9 +11,6 @@ from palimpsest.memory.expiry import Walk, first_expiry
 from palimpsest.memory.records import Order, Record, RecordType, Source
 from palimpsest.scope import SessionScope, UserScope
 
-MOST_ACTIONS = 100
-"""What one transaction holds (DynamoDB)."""
-
 
 @dataclass(frozen=True, slots=True)
 class User:
@@ -76,7 +73,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommit:
-    """One transaction of at most `MOST_ACTIONS` actions; it raises the user's version.
+    """One transaction, no larger than `Memories.room` allows; it raises the user's version.
 
     It is lost if the user's epoch is not `epoch`, if a new record's id exists, if a changed or removed record, a
     pointer or the progress is not at the version it was read at, if the job exists, or if the finished one has ended.
@@ -101,15 +98,6 @@ class MemoryCommit:
     progress: Progress | None = None
     job: Job | None = None
     finished: Job | None = None
-
-    @property
-    def actions(self) -> int:
-        """How many actions the transaction has."""
-        places = sum(record.topic_key is not None for record in (*self.new, *self.removed, *self.unsaid))
-        places += len(self.said)
-        gone = 3 * len({record.id for record in self.removed})  # record, uses, mark
-        others = sum(part is not None for part in (self.line, self.progress, self.job, self.finished))
-        return 1 + len(self.new) + len(self.changed) + places + gone + len(self.pointers) + others
 
     @property
     def expires_at(self) -> int | None:
@@ -138,8 +126,15 @@ class Memories(Protocol):
         changed from now on. Raises `CommitLost` if the epoch is another, or the job exists.
         """
 
+    def room(self, commit: MemoryCommit) -> int:
+        """How many more items could be written in one transaction with this commit. Negative: the commit is too large.
+
+        A record, each time that it was said, the mark of a removed one, a pointer, a line, progress, a job: each is an
+        item.
+        """
+
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
-        """All of it or nothing. Raises `CommitLost`, `TooLarge`, and `ValueError` for too many actions."""
+        """Write all of it or nothing. Raises `CommitLost`, `TooLarge`, and `ValueError` if `room` is negative."""
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Those that exist, in the order asked for (at most 100 different ones)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.memory.ports import MOST_ACTIONS, Memories, MemoryCommit, Pointer
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 from palimpsest.memory.records import topic_key as normalized_key
 from palimpsest.memory.statements import (
@@ -74,7 +74,7 @@ class Remember:
     def _attempt(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Remembered, ...]:
         """Remember the statements, or as many of the first as one transaction holds."""
         prepared = self.prepared(scope, statements)
-        if prepared.commit.actions > MOST_ACTIONS:
+        if self.memories.room(prepared.commit) < 0:
             return self._attempt(scope, statements[: len(statements) // 2])
         if prepared.changes_anything:
             self.memories.commit(scope, prepared.commit)

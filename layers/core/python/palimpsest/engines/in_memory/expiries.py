@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.rules import shard_of
+from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page

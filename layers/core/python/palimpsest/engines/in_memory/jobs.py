@@ -6,8 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
+from palimpsest.engines.cursors import job_cursor
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.rules import cursor, job_listed_as, job_partition, job_place, shard_of
+from palimpsest.engines.places import job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due
@@ -33,14 +34,14 @@ class InMemoryJobs:
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        beyond = None if after is None else job_place(scope, after)
+        beyond = job_cursor(scope).place(after)
         with self._state.lock:
             found = {job_listed_as(job): job for job in self._state.jobs.values() if _is_of(job, scope)}
         places = sorted(found, reverse=newest_first)
         if beyond is not None:
             places = [place for place in places if (place < beyond if newest_first else place > beyond)]
         more = len(places) > limit
-        following = cursor(tenant=scope.tenant, user=scope.user, listed=places[limit - 1]) if more else None
+        following = job_cursor(scope).at(places[limit - 1]) if more else None
         return tuple(found[place] for place in places[:limit]), following
 
     def start(self, job: Job) -> None:

@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from palimpsest.engines.cursors import EXAMINED, record_cursor, user_cursor
 from palimpsest.engines.in_memory.state import State, T
-from palimpsest.engines.memory_cursors import EXAMINED, created_as, record_cursor, record_place, user_cursor, user_place
-from palimpsest.engines.rules import job_partition
+from palimpsest.engines.places import MOST_ITEMS, items_of, job_partition, record_listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import MOST_ACTIONS, ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
+from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
 from palimpsest.memory.records import Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
@@ -88,9 +88,12 @@ class InMemoryMemories:
             self.state.epochs[scope.tenant, scope.user] = epoch + 1
             self._put_job(job)
 
+    def room(self, commit: MemoryCommit) -> int:
+        return MOST_ITEMS - items_of(commit)
+
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
-        if commit.actions > MOST_ACTIONS:
-            raise ValueError(f"{commit.actions} actions in one transaction")
+        if self.room(commit) < 0:
+            raise ValueError(f"{items_of(commit)} items in one transaction")
         with self.state.write("commit memories"):
             known = self._of(scope)
             if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
@@ -133,9 +136,9 @@ class InMemoryMemories:
         after: str | None = None,
         newest_first: bool = True,
     ) -> Page:
-        beyond = None if after is None else record_place(scope, after)
+        beyond = record_cursor(scope).place(after)
         with self.state.lock:
-            records = {created_as(record): record for record in self._of(scope).era.records.values()}
+            records = {record_listed_as(record): record for record in self._of(scope).era.records.values()}
         places = sorted(records, reverse=newest_first)
         if beyond is not None:
             places = [place for place in places if (place < beyond if newest_first else place > beyond)]
@@ -145,7 +148,7 @@ class InMemoryMemories:
             found, last = found[:limit], found[limit - 1]
         else:
             last = examined[-1] if len(examined) < len(places) else ""
-        return Page(tuple(records[place] for place in found), record_cursor(scope, last) if last else None)
+        return Page(tuple(records[place] for place in found), record_cursor(scope).at(last) if last else None)
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         with self.state.lock:
@@ -173,11 +176,11 @@ class InMemoryMemories:
 
     def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
         scope = Scope(tenant)
-        beyond = "" if after is None else user_place(scope, after)
+        beyond = user_cursor(scope).place(after) or ""
         with self.state.lock:
             known = [user for (owner, user), known in self._known.items() if owner == tenant and known.is_listed]
         users = sorted(user for user in known if user > beyond)
-        return tuple(users[:limit]), user_cursor(scope, users[limit - 1]) if len(users) > limit else None
+        return tuple(users[:limit]), user_cursor(scope).at(users[limit - 1]) if len(users) > limit else None
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         with self.state.write("wipe"):

@@ -10,8 +10,9 @@ from typing import Any, cast
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
+from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
-from palimpsest.engines.rules import COUNTERS, cursor, job_partition, listed_as, place_of
+from palimpsest.engines.places import COUNTERS, job_partition, listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope, SessionScope
@@ -81,13 +82,14 @@ class InMemorySessions:
     def listed(
         self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
     ) -> Listed:
-        beyond = None if after is None else place_of(after, tenant=scope.tenant, user=user)
+        cursor = session_cursor(scope, user)
+        beyond = cursor.place(after)
         places = sorted(self._places(scope, user), reverse=newest_first)
         if beyond is not None:
             places = [place for place in places if (place < beyond if newest_first else place > beyond)]
         sessions = tuple(place.rpartition("#")[2] for place in places[:limit])
         more = len(places) > limit
-        return Listed(sessions, cursor(tenant=scope.tenant, user=user, listed=places[limit - 1]) if more else None)
+        return Listed(sessions, cursor.at(places[limit - 1]) if more else None)
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         removed = 0

@@ -11,7 +11,7 @@ from typing import Generic, TypeVar
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines.rules import job_partition
+from palimpsest.engines.places import job_partition
 from palimpsest.jobs.job import Job
 
 T = TypeVar("T")

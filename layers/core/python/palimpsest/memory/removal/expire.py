@@ -88,7 +88,7 @@ class Removal:
     def __call__(self, expired: Sequence[Record]) -> None:
         """At most 100 records. Raises `CommitLost` if one of them was said again since it was read, or erased."""
         alone = [[record] for record in expired if record.topic_key is None]
-        for batch in batches(alone):
+        for batch in batches(alone, self.memories.room):
             self._commit(removed=batch)
         topics = {record.topic_key: record for record in expired if record.topic_key is not None}
         pointers = self.memories.pointers(self.scope, sorted(topics)) if topics else {}
@@ -105,9 +105,9 @@ class Removal:
             said = (record, *said)
         self.beyond += len(said) - 1
         places = by_record(said)
-        for more in surplus(places):
+        for more in surplus(places, self.memories.room):
             pointer = self._commit_topic(pointer, unsaid=more)
-        for batch in batches([one[-MOST_PLACES:] for one in places]):
+        for batch in batches([one[-MOST_PLACES:] for one in places], self.memories.room):
             pointer = self._commit_topic(pointer, removed=batch)
 
     def _commit_topic(

@@ -12,10 +12,10 @@ from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.manage import Where
-from palimpsest.memory.ports import MOST_ACTIONS, Memories, MemoryCommit, Pointer
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 from palimpsest.memory.removal.limits import Limits
-from palimpsest.memory.removal.topic import MOST_PLACES, batches, by_record, surplus
+from palimpsest.memory.removal.topic import MOST_PLACES, Room, batches, by_record, surplus
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 
@@ -96,9 +96,9 @@ class ForgetPages:
             removed=[said for record in current for said in self._said(scope, record)],
             pointers=[replace(pointer, record=None) for pointer in topical],
         )
-        if commit.actions > MOST_ACTIONS and len(ids) > 1:
+        if self.memories.room(commit) < 0 and len(ids) > 1:
             return None
-        for part in _parts(commit, kept=current[0].id):
+        for part in _parts(commit, kept=current[0].id, room=self.memories.room):
             self.memories.commit(scope, part)
         return len(current)
 
@@ -111,15 +111,15 @@ class ForgetPages:
         return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
 
 
-def _parts(commit: MemoryCommit, *, kept: str) -> Iterator[MemoryCommit]:
+def _parts(commit: MemoryCommit, *, kept: str, room: Room) -> Iterator[MemoryCommit]:
     """The commit, in transactions that the store can hold: what one topic held before first, what is current last."""
-    if commit.actions <= MOST_ACTIONS:
+    if room(commit) >= 0:
         yield commit
         return
     groups = by_record(commit.removed)
-    for more in surplus(groups):
+    for more in surplus(groups, room):
         yield MemoryCommit(epoch=commit.epoch, unsaid=more)
     groups = [said[-MOST_PLACES:] for said in groups]
-    for batch in batches(said for said in groups if said[0].id != kept):
+    for batch in batches((said for said in groups if said[0].id != kept), room):
         yield MemoryCommit(epoch=commit.epoch, removed=batch)
     yield replace(commit, removed=next(said for said in groups if said[0].id == kept))

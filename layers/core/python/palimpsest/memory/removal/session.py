@@ -96,7 +96,7 @@ class ForgetSession:
             return False
         if not kept:
             retracted = replace(pointer, record=None) if pointer and pointer.record == record.id else pointer
-            for commit in removing(gone, retracted, epoch=job.epoch):
+            for commit in removing(gone, retracted, epoch=job.epoch, room=self.memories.room):
                 self.memories.commit(scope, commit)
             return True
         is_source = _is_said_in(job, record)

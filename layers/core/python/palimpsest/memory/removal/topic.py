@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
-from palimpsest.memory.ports import MOST_ACTIONS, MemoryCommit, Pointer
+from palimpsest.memory.ports import MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 
-ROOM = MOST_ACTIONS - 2  # what the user and the topic leave of a transaction
+Room = Callable[[MemoryCommit], int]
+"""`Memories.room` of the store that the commits are for."""
+POINTER = 1  # item: every transaction also moves the topic's pointer
 MOST_PLACES = 60
 """A record that was said more often goes in several transactions."""
 
@@ -21,18 +23,19 @@ def by_record(said: Sequence[Record]) -> list[list[Record]]:
     return list(reversed(places.values()))
 
 
-def surplus(places: Iterable[Sequence[Record]]) -> Iterator[Sequence[Record]]:
+def surplus(places: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
     """What must be unsaid of each record before the rest of it fits one transaction."""
+    at_once = room(MemoryCommit(epoch=0)) - POINTER
     for said in places:
         more = said[:-MOST_PLACES]
-        yield from (more[start : start + ROOM] for start in range(0, len(more), ROOM))
+        yield from (more[start : start + at_once] for start in range(0, len(more), at_once))
 
 
-def batches(groups: Iterable[Sequence[Record]]) -> Iterator[list[Record]]:
+def batches(groups: Iterable[Sequence[Record]], room: Room) -> Iterator[list[Record]]:
     """The groups (each a record, once for every time it was said), joined to as few transactions as hold them."""
     batch: list[Record] = []
     for group in groups:
-        if batch and MemoryCommit(epoch=0, removed=(*batch, *group)).actions > ROOM + 1:
+        if batch and room(MemoryCommit(epoch=0, removed=(*batch, *group))) < POINTER:
             yield batch
             batch = []
         batch += group
@@ -40,11 +43,11 @@ def batches(groups: Iterable[Sequence[Record]]) -> Iterator[list[Record]]:
         yield batch
 
 
-def removing(places: Sequence[Record], pointer: Pointer | None, *, epoch: int) -> Iterator[MemoryCommit]:
+def removing(places: Sequence[Record], pointer: Pointer | None, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
     """What removes one record, said at these places. Each is lost if the topic was spoken of since `pointer`, which is
     given as it shall be.
     """
-    for unsaid in surplus([places]):
+    for unsaid in surplus([places], room):
         yield MemoryCommit(epoch=epoch, unsaid=unsaid, pointers=(pointer,) if pointer else ())
         pointer = replace(pointer, version=pointer.version + 1) if pointer else None
     yield MemoryCommit(epoch=epoch, removed=places[-MOST_PLACES:], pointers=(pointer,) if pointer else ())

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
 from palimpsest.engines.dynamodb.memories import items as memory_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update, finishing
 from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
 from palimpsest.engines.dynamodb.table import key
-from palimpsest.engines.rules import job_partition, shard_of
+from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import MOST_ACTIONS, MemoryCommit
+from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record
 from palimpsest.scope import UserScope
 
@@ -32,8 +33,8 @@ def actions_of(
         actions.append(job_put(jobs_table, commit.job))
     if commit.finished is not None:
         actions.append({"Update": finishing(jobs_table, commit.finished)})
-    if len(actions) > MOST_ACTIONS:
-        raise ValueError(f"{len(actions)} actions in one transaction")
+    if len(actions) > MOST_ITEMS:
+        raise ValueError(f"{len(actions)} items in one transaction")
     return actions
 
 
@@ -42,7 +43,7 @@ def erasing(table: str, scope: UserScope, epoch: int) -> Action:
     update = Update()
     update.put("type", text("user"))
     update.put("epoch", number(epoch + 1))
-    update.put("tenant", None)
+    update.put(BUCKET, None)
     update.put("user_id", None)
     update.add("version", 1)
     put_walk(update, scope, None)
@@ -58,7 +59,7 @@ def job_put(jobs_table: str, job: Job) -> Action:
 def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> Update:
     update = Update()
     update.put("type", text("user"))
-    update.put("tenant", text(scope.tenant))
+    update.put(BUCKET, text(bucket_of(scope)))
     update.put("user_id", text(scope.user))
     update.add("version", 1)
     require_epoch(update, commit.epoch)

@@ -9,7 +9,7 @@ from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
-from palimpsest.engines.rules import SHARDS
+from palimpsest.engines.places import SHARDS
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page
 from palimpsest.scope import UserScope

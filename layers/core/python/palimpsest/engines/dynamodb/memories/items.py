@@ -6,7 +6,7 @@ from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
 from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
-from palimpsest.engines.memory_cursors import created_as
+from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Mark, Pointer, Progress, User
 from palimpsest.memory.records import Order, Record, Source
@@ -94,9 +94,17 @@ def record_attributes(scope: UserScope, epoch: int, record: Record) -> Attribute
     """A new record; the index lists it by `owner` and `created`."""
     return common("record", epoch) | {
         "owner": text(scope.partition),
-        "created": text(created_as(record)),
+        "created": text(record_listed_as(record)),
         "version": number(record.version),
     } | record_changes(record)  # fmt: skip
+
+
+def created_key(scope: UserScope, place: str) -> Item:
+    """Where the index `by_created` goes on after a record: the record's key there, and its own key in the table."""
+    return {
+        "owner": text(scope.partition), "created": text(place),
+        "pk": text(scope.partition), "sk": text(record_sort(place.partition("#")[2])),
+    }  # fmt: skip
 
 
 def record_changes(record: Record) -> Attributes:

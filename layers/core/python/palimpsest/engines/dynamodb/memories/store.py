@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+from palimpsest.engines.cursors import EXAMINED, record_cursor, user_cursor
 from palimpsest.engines.dynamodb.errors import Refused
+from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put
-from palimpsest.engines.dynamodb.memories.lists import record_page, user_page
-from palimpsest.engines.dynamodb.memories.notes import count_use, mark_indexed
-from palimpsest.engines.dynamodb.memories.removal import wipe
+from palimpsest.engines.dynamodb.memories.single_writes import count_use, mark_indexed, wipe
 from palimpsest.engines.dynamodb.sessions.commits import is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Table
+from palimpsest.engines.places import MOST_ITEMS, items_of, record_listed_as
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import Scope, UserScope
+
+READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
 
 
 class DynamoDbMemories:
@@ -48,6 +51,9 @@ class DynamoDbMemories:
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         self._table.transact([erasing(self._table.name, scope, epoch), job_put(self._jobs_table, job)])
+
+    def room(self, commit: MemoryCommit) -> int:
+        return MOST_ITEMS - items_of(commit)
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
         try:
@@ -103,9 +109,22 @@ class DynamoDbMemories:
         after: str | None = None,
         newest_first: bool = True,
     ) -> Page:
-        return record_page(
-            self._table, scope, self.records, types=types, limit=limit, after=after, newest_first=newest_first
-        )
+        """The index names records, the table says what they are: what went, or is of another type, is passed over."""
+        cursor = record_cursor(scope)
+        place = cursor.place(after)
+        found: list[Record] = []
+        examined = 0
+        for page in self._created(scope, place, at_once=min(limit + 1, READ_AT_ONCE), newest_first=newest_first):
+            records = self.records(scope, [items.name_of(item) for item in page])
+            found += [record for record in records if not types or record.type in types]
+            examined += len(page)
+            if len(found) > limit:
+                return Page(tuple(found[:limit]), cursor.at(record_listed_as(found[limit - 1])))
+            if page:
+                place = page[-1]["created"]["S"]
+            if examined >= EXAMINED:
+                return Page(tuple(found), cursor.at(str(place)))
+        return Page(tuple(found), None)
 
     def progress(self, scope: UserScope, session: str) -> Progress:
         found = self._found(scope, [items.progress_sort(session)])
@@ -135,10 +154,24 @@ class DynamoDbMemories:
         return {items.name_of(item): (int(item["uses"]["N"]), int(item["last"]["N"])) for item in found.values()}
 
     def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
-        return user_page(self._table, Scope(tenant), limit=limit, after=after)
+        scope = Scope(tenant)
+        cursor = user_cursor(scope)
+        index = TenantIndex(self._table, "by_tenant", "user_id")
+        users, has_more = index.page(scope, limit=limit, after=cursor.place(after))
+        return users, cursor.at(users[-1]) if has_more else None
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         return wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
+
+    def _created(
+        self, scope: UserScope, after: str | None, *, at_once: int, newest_first: bool
+    ) -> Iterator[Sequence[Item]]:
+        """The keys of the user's records by creation, page by page."""
+        start = {} if after is None else {"ExclusiveStartKey": items.created_key(scope, after)}
+        return self._table.pages(
+            "#owner = :owner", {":owner": text(scope.partition)}, IndexName="by_created",
+            ExpressionAttributeNames={"#owner": "owner"}, Limit=at_once, ScanIndexForward=not newest_first, **start,
+        )  # fmt: skip
 
     def _places(self, scope: UserScope, topic_key: str) -> Iterator[Sequence[Item]]:
         values = {":pk": text(scope.partition), ":prefix": text(items.places_of(topic_key))}

@@ -10,7 +10,7 @@ from palimpsest.conversations.session import Commit, Compaction, Head, Idempoten
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.items import Attributes
 from palimpsest.engines.dynamodb.table import key
-from palimpsest.engines.rules import COUNTERS, job_partition, shard_of
+from palimpsest.engines.places import COUNTERS, job_partition, shard_of
 from palimpsest.jobs.job import Job
 from palimpsest.scope import SessionScope
 

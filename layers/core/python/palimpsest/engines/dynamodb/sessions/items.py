@@ -9,7 +9,8 @@ from typing import Any, cast
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines.rules import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, shard_of
+from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
+from palimpsest.engines.places import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, shard_of
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.scope import SessionScope
 
@@ -113,7 +114,7 @@ def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
     """The deadline is apart: whoever writes settings moves them in the index of due work, or out of it."""
     return {
         "type": text(SETTINGS),
-        "tenant": text(scope.tenant),
+        BUCKET: text(bucket_of(scope.owner.user(settings.user))),
         "listed": text(listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)),
         "base": number(settings.base),
         "body": body(

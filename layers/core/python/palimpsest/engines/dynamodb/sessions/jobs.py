@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from palimpsest.engines.cursors import job_cursor
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, finishing
 from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
-from palimpsest.engines.rules import SHARDS, cursor, job_partition, job_place
+from palimpsest.engines.places import SHARDS, job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due
@@ -37,7 +38,9 @@ class DynamoDbJobs:
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        start = {} if after is None else {"ExclusiveStartKey": _index_key(scope, job_place(scope, after))}
+        cursor = job_cursor(scope)
+        place = cursor.place(after)
+        start = {} if place is None else {"ExclusiveStartKey": _index_key(scope, place)}
         places: list[str] = []
         for page in self._table.pages(
             "job_owner = :owner", {":owner": items.text(scope.partition)}, IndexName="by_owner", Limit=limit + 1,
@@ -47,7 +50,7 @@ class DynamoDbJobs:
             if len(places) > limit:
                 break
         more = len(places) > limit
-        following = cursor(tenant=scope.tenant, user=scope.user, listed=places[limit - 1]) if more else None
+        following = cursor.at(places[limit - 1]) if more else None
         return self._read(scope, places[:limit]), following
 
     def _read(self, scope: UserScope, places: Sequence[str]) -> tuple[Job, ...]:

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction
+from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.dynamodb.errors import Refused
+from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories.commits import in_epoch
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
 from palimpsest.engines.dynamodb.sessions.removal import remove
 from palimpsest.engines.dynamodb.table import Item, Meter, Table
-from palimpsest.engines.rules import cursor, place_of
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.scope import Scope, SessionScope
 
@@ -108,25 +109,13 @@ class DynamoDbSessions:
     def listed(
         self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
     ) -> Listed:
-        values = {":tenant": items.text(scope.tenant)}
-        condition = "tenant = :tenant"
-        if user is not None:
-            condition += " AND begins_with(listed, :user)"
-            values[":user"] = items.text(f"{user}#")
-        start = {}
-        if after is not None:
-            place = place_of(after, tenant=scope.tenant, user=user)
-            start["ExclusiveStartKey"] = _index_key(scope, place)
-        found: list[str] = []
-        for page in self._table.pages(
-            condition, values, IndexName="by_user", Limit=limit + 1, ScanIndexForward=not newest_first, **start
-        ):
-            found += [item["listed"]["S"] for item in page]
-            if len(found) > limit:
-                break
-        sessions = tuple(place.rpartition("#")[2] for place in found[:limit])
-        more = len(found) > limit
-        return Listed(sessions, cursor(tenant=scope.tenant, user=user, listed=found[limit - 1]) if more else None)
+        cursor = session_cursor(scope, user)
+        index = TenantIndex(self._table, "by_user", "listed")
+        places, has_more = index.page(
+            scope, user=user, limit=limit, after=cursor.place(after), newest_first=newest_first
+        )
+        sessions = tuple(place.rpartition("#")[2] for place in places)
+        return Listed(sessions, cursor.at(places[-1]) if has_more else None)
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         return remove(self._table, scope, first=first, last=last, whole=whole)
@@ -149,12 +138,3 @@ class DynamoDbSessions:
             "pk = :pk AND sk BETWEEN :low AND :high", values,
             ScanIndexForward=not newest_first, ProjectionExpression=attributes, **bound,
         )  # fmt: skip
-
-
-def _index_key(scope: Scope, place: str) -> Item:
-    """Where the index goes on after a session: its key there, and its own key in the table."""
-    session = scope.session(place.rpartition("#")[2])
-    return {
-        "tenant": items.text(scope.tenant), "listed": items.text(place),
-        "pk": items.text(session.partition), "sk": items.text(items.SETTINGS),
-    }  # fmt: skip

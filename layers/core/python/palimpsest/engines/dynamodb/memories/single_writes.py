@@ -1,16 +1,20 @@
-"""Single writes beside the commits: that a record was indexed, that it was used."""
+"""Writes beside the commits: a record was indexed, a record was used, and what earlier epochs left is wiped."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import suppress
 
 from palimpsest.engines.dynamodb.memories import items
+from palimpsest.engines.dynamodb.memories.commits import deletions
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import Table, key
 from palimpsest.errors import CommitLost
 from palimpsest.memory.records import Record
 from palimpsest.scope import UserScope
+
+WIPED_AT_ONCE = 50
 
 
 def mark_indexed(table: Table, scope: UserScope, record: Record) -> None:
@@ -51,3 +55,38 @@ def _is_first_use(table: Table, scope: UserScope, sort: str, *, epoch: int, now:
 
 def _update(table: Table, scope: UserScope, sort: str, update: Update) -> None:
     table.call("UpdateItem", **update.arguments(table.name, scope.partition, sort))
+
+
+def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
+    """Everything but the user's item has its epoch; a key may have been written anew in the meantime."""
+    pages = table.pages(
+        "pk = :pk", {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
+        FilterExpression="#epoch < :below AND #type <> :user",
+        ExpressionAttributeNames={"#epoch": "epoch", "#type": "type", "#sk": "sk"}, ProjectionExpression="#sk",
+    )  # fmt: skip
+    removed = 0
+    for page in pages:
+        sorts = [item["sk"]["S"] for item in page]
+        for start in range(0, len(sorts), WIPED_AT_ONCE):
+            removed += _wipe_some(table, scope, sorts[start : start + WIPED_AT_ONCE], below_epoch)
+            if limit is not None and removed >= limit:
+                return removed
+    return removed
+
+
+def _wipe_some(table: Table, scope: UserScope, sorts: Sequence[str], below_epoch: int) -> int:
+    """All at once, or one by one where another writer stands in the way."""
+    actions = deletions(table.name, scope, sorts, below_epoch=below_epoch)
+    try:
+        table.transact(actions)
+    except CommitLost:
+        return sum(_wiped(table, action["Delete"]) for action in actions)
+    return len(sorts)
+
+
+def _wiped(table: Table, deletion: dict[str, object]) -> bool:
+    try:
+        table.call("DeleteItem", **deletion)
+    except CommitLost:
+        return False
+    return True

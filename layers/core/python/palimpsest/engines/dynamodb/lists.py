@@ -1,0 +1,76 @@
+"""A tenant's lists on DynamoDB: spread over partitions by user, so that none is hot, and merged in order when read."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from functools import partial
+from heapq import merge
+from itertools import islice
+
+from palimpsest.engines.dynamodb.table import Table
+from palimpsest.scope import Scope, UserScope
+
+BUCKETS = 16
+"""Partitions of one tenant's list. Each takes 1,000 writes a second, and a page of the whole list queries each once.
+
+Items name their bucket, so another number needs every listed item written anew (docs/adr/0015).
+"""
+BUCKET = "tenant_bucket"
+"""The attribute that holds the bucket: the hash key of the indexes `by_user` and `by_tenant`."""
+_FIRST, _LAST = "!", "~"  # below and above every place: both stand outside the characters of ids and of times
+_OF_USER, _AFTER_USER = "#", "$"  # what follows the user in a place, and the character after it
+
+
+def bucket_of(scope: UserScope) -> str:
+    """The partition of the tenant's lists that this user, and all that the user has, is listed in."""
+    return f"{scope.tenant}#{zlib.crc32(scope.user.encode()) % BUCKETS:02d}"
+
+
+def buckets_of(scope: Scope) -> tuple[str, ...]:
+    """All partitions of the tenant's lists."""
+    return tuple(f"{scope.tenant}#{number:02d}" for number in range(BUCKETS))
+
+
+@dataclass(frozen=True, slots=True)
+class TenantIndex:
+    """An index with the hash key `BUCKET`. Its range key `place` orders the list: unique in a tenant, and ASCII."""
+
+    table: Table
+    name: str
+    place: str
+
+    def page(
+        self, scope: Scope, *, user: str | None = None, limit: int, after: str | None = None, newest_first: bool = False
+    ) -> tuple[tuple[str, ...], bool]:
+        """Up to `limit` places beyond `after`, of the whole tenant or of one user, and whether there are more.
+
+        Eventually consistent. What is there throughout is on exactly one page, whatever comes or goes meanwhile.
+        """
+        low, high = (_FIRST, _LAST) if user is None else (user + _OF_USER, user + _AFTER_USER)
+        if after is not None:
+            low, high = (low, after) if newest_first else (after, high)
+        count = limit + 1 if after is None else limit + 2  # the range has both its ends: `after` may be found once more
+        read = partial(self._bucket, low=low, high=high, count=count, newest_first=newest_first)
+        buckets = buckets_of(scope) if user is None else (bucket_of(scope.user(user)),)
+        found = merge(*_side_by_side(read, buckets), reverse=newest_first)
+        places = tuple(islice((place for place in found if place != after), limit + 1))
+        return places[:limit], len(places) > limit
+
+    def _bucket(self, bucket: str, *, low: str, high: str, count: int, newest_first: bool) -> Sequence[str]:
+        values = {":bucket": {"S": bucket}, ":low": {"S": low}, ":high": {"S": high}}
+        pages = self.table.pages(
+            "#bucket = :bucket AND #place BETWEEN :low AND :high", values, IndexName=self.name, Limit=count,
+            ExpressionAttributeNames={"#bucket": BUCKET, "#place": self.place}, ScanIndexForward=not newest_first,
+        )  # fmt: skip
+        return tuple(islice((item[self.place]["S"] for page in pages for item in page), count))
+
+
+def _side_by_side(read: partial[Sequence[str]], buckets: Sequence[str]) -> Iterator[Sequence[str]]:
+    if len(buckets) == 1:
+        yield read(buckets[0])
+        return
+    with ThreadPoolExecutor(len(buckets)) as readers:
+        yield from readers.map(read, buckets)
