@@ -14,14 +14,14 @@ ALL = ("runtime", "models", "local")
 EMBED = """
 from importlib.util import find_spec
 from pathlib import Path
-from palimpsest.adapters.minilm import SPACE, MiniLM
+from palimpsest.models.builtin.minilm import SPACE, MiniLM
 (folder,) = find_spec("minilm").submodule_search_locations
 (vector,) = MiniLM(Path(folder)).embed(["I moved to Lisbon."])
 assert len(vector) == SPACE.dimension
 """
 SEARCH = """
-from palimpsest.adapters.opensearch.client import connected
-from palimpsest.adapters.search_terms import query_terms
+from palimpsest.engines.opensearch.client import connected
+from palimpsest.text.analyser import query_terms
 assert query_terms("running").words
 connected("https://search.example", region="us-east-1")
 connected("http://127.0.0.1:9200")
@@ -39,7 +39,16 @@ def packages(name: str, wheels: Wheels = ON_AWS) -> Path:
 
 def test_what_every_function_carries_has_no_model_client_and_no_tracer() -> None:
     there = {path.name for path in packages("runtime").iterdir()}
-    assert {"aws_lambda_powertools", "botocore", "pydantic", "pynamodb", "tiktoken", "tiktoken_ranks"} <= there
+    assert {
+        "aws_lambda_powertools",
+        "botocore",
+        "pydantic",
+        "pynamodb",
+        "tiktoken",
+        "tiktoken_ranks",
+        "cachetools",
+    } <= there
+    assert any(name.startswith("Stemmer.") for name in there)
     assert not {"openai", "opensearchpy", "numpy", "aws_xray_sdk"} & there
 
 

@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.api.handlers import ROOT
 
-HEAVY = {"openai", "opensearchpy", "numpy", "aws_xray_sdk", "httpx", "jsonschema"}
+HEAVY = {"openai", "opensearchpy", "numpy", "aws_xray_sdk", "httpx", "jsonschema", "Stemmer"}
 LOADED = """
 import json, sys
 from tests.unit.api.handlers import load

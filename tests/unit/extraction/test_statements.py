@@ -12,8 +12,6 @@ from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
 from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.statements import statement_of
-from palimpsest.memory.nearness import says_the_same
-from palimpsest.memory.records import Record
 from palimpsest.models.catalogue import AS_OF, cost
 from palimpsest.text.dates import dated, relative_dates
 
@@ -66,43 +64,6 @@ def test_the_text_itself_is_never_changed(parts: list[str], at: date) -> None:
     written = dated(text, at=at)
     assert re.sub(r" \((?:week of )?[\d-]+\)", "", written) == text
     assert written.count(")") <= len(relative_dates(text, at=at))
-
-
-def record(content: str) -> Record:
-    return Record("r", "fact", content, 0, 0)
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Works at Acme", "works at  ACME."),
-        ("Sarah works at Acme", "Sarah is working at Acme"),
-        ("The user lives in Rome", "lives in Rome now"),
-        ("I live in Berlin", "I currently live in Berlin"),
-    ],
-)
-def test_the_same_in_other_words(one: str, other: str) -> None:
-    assert says_the_same(record(one), record(other))
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("lives in Rome", "lives in Oslo"),
-        ("works at Acme", "worked with Acme"),
-        ("likes coffee", "does not like coffee"),
-        ("likes coffee", "doesn't like coffee"),
-        ("prefers tea over coffee", "prefers coffee over tea"),
-        ("moved from Rome to Oslo", "moved to Rome from Oslo"),
-        ("has 2 cats", "has 3 cats"),
-        ("has a dog", "had a dog"),
-        ("is here", "was here"),
-        ("我喜欢咖啡", "我不喜欢咖啡"),
-        ("I", "my"),
-    ],
-)
-def test_a_correction_is_never_taken_for_the_same(one: str, other: str) -> None:
-    assert not says_the_same(record(one), record(other))
 
 
 def stated(message: Message, content: str = "hello", **more: object) -> object:

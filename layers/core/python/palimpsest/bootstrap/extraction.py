@@ -16,11 +16,12 @@ from palimpsest.extraction.schedule import LongTerm, RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.router import ByKind
-from palimpsest.memory.nearness import says_the_same
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Near
 from palimpsest.tenants.ports import Tenants
+from palimpsest.text.comparing import says_the_same
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,10 @@ class ExtractionWork:
     queue: ByKind
 
 
+def _says_the_same(one: Record, other: Record) -> bool:
+    return says_the_same(one.content, other.content)
+
+
 def wire_extraction(
     *,
     sessions: Sessions,
@@ -44,7 +49,7 @@ def wire_extraction(
     tenants: Tenants,
     extractor: Extractor,
     clock: Clock,
-    near: Near = says_the_same,
+    near: Near = _says_the_same,
 ) -> ExtractionWork:
     """The extraction over any adapters. `near` says which statements of a topic say the same."""
     steps = Steps(sessions, jobs, memories, clock)

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
+from palimpsest.text.analyser import words
+
 RecordType = Literal["fact", "event", "instruction", "task"]
 IndexState = Literal["pending", "done"]
 Method = Literal["model", "pattern", "given"]
@@ -76,8 +78,7 @@ def normalized(text: str) -> str:
 
 def topic_key(text: str) -> str | None:
     """A topic's key as it is stored: folded words joined by `_`, at most 80 characters; None if nothing is left."""
-    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
-    return "_".join(words)[:80].strip("_") or None
+    return "_".join(words(text)).casefold()[:80].strip("_") or None
 
 
 def record_id(

@@ -20,7 +20,8 @@ from palimpsest.recall.request import RecallFilter, RecallRequest
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, metadata_terms, spoken_text
 from palimpsest.search.ports import DocumentKind, Filter, Hit, OwnedIndex, Owner, SearchIndex
-from palimpsest.text.words import coverage, scores, terms
+from palimpsest.text.analyser import terms
+from palimpsest.text.comparing import coverage, scores
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together

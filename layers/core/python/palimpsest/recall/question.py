@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from palimpsest.memory.records import topic_key
+from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, folded, words
 from palimpsest.text.periods import Period, period
-from palimpsest.text.words import FUNCTION_WORDS, content_terms, folded, words
 
 MAX_QUESTION = 4_000  # characters that are read
 LEAST_NAME = 3

@@ -22,7 +22,8 @@ from palimpsest.recall.ranking import Candidate, Scores, words_of
 from palimpsest.recall.request import FoundMemory, RecallRequest
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, message_of, spoken_text
-from palimpsest.text.words import coverage, excerpt, terms
+from palimpsest.text.analyser import terms
+from palimpsest.text.comparing import coverage, excerpt
 
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows

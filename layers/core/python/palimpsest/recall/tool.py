@@ -12,7 +12,8 @@ from palimpsest.recall.answer import user_memory
 from palimpsest.recall.recall import Recall, passage_of
 from palimpsest.recall.request import RecallRequest
 from palimpsest.scope import UserScope
-from palimpsest.text.words import content_terms, excerpt
+from palimpsest.text.analyser import content_terms
+from palimpsest.text.comparing import excerpt
 
 Format = Literal["openai", "anthropic"]
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from palimpsest.context.blocks.block import Item
 from palimpsest.memory.records import Record
 from palimpsest.recall.ranking import faded, words_of
-from palimpsest.text.words import content_terms, terms
+from palimpsest.text.analyser import content_terms, terms
 
 IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2
 """The weights of a record's importance, of the words it shares with the message, and of its recency."""

@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.engines.embedded.indexes import Averages, Index, Shelf
 from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.search.ports import Filter, Hit
-from palimpsest.text.terms import PART_WEIGHT, QueryTerms, needed
+from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, needed
 
 K1, B = 1.2, 0.75  # Lucene's and everyone's
 

@@ -13,7 +13,7 @@ from palimpsest.engines.embedded.indexes import Index, Shelf
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
 from palimpsest.search.ports import Document, Gone
-from palimpsest.text.terms import document_terms
+from palimpsest.text.analyser import document_terms
 
 GONE_SECONDS = 600  # how long the version of what is gone is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

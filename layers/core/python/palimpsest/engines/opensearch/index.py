@@ -14,7 +14,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import check
 from palimpsest.search.ports import ANYTHING, Document, Filter, Gone, Hit, Owner
-from palimpsest.text.terms import query_terms
+from palimpsest.text.analyser import query_terms
 
 BULK_SECONDS = 10.0
 BULK_ACTIONS = 200

@@ -9,7 +9,7 @@ from palimpsest.models.ports import Space
 VECTOR = "vector"
 LONGEST_KEYWORD = 8_000  # characters; a longer one can't be filtered by. Lucene takes 32,766 bytes
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
-# Texts come as terms (adapters/search_terms.py), divided by spaces: the engine has nothing left to analyse.
+# Texts come as terms (text/analyser.py), divided by spaces: the engine has nothing left to analyse.
 _TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
 _FIELDS = {
     "owner": {"type": "keyword"},

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.engines.opensearch.mapping import VECTOR
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Document, Filter
-from palimpsest.text.terms import PART_WEIGHT, QueryTerms, document_terms, needed
+from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, document_terms, needed
 
 NEVER = 2**62  # when what never expires expires
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.engines.embedded.writing import PART_SIGN, rounded
-from palimpsest.text.terms import (
+from palimpsest.text.analyser import (
     MAX_QUERY_PARTS,
     MAX_QUERY_TERMS,
     MAX_QUERY_WORDS,
@@ -12,6 +12,7 @@ from palimpsest.text.terms import (
     document_terms,
     needed,
     query_terms,
+    terms,
 )
 
 LUCENE_CLAUSES = 1_024
@@ -97,3 +98,27 @@ def test_threads_do_not_disturb_each_other() -> None:
 
 def test_lengths_are_rounded_as_lucene_rounds_them() -> None:
     assert [rounded(length) for length in (0, 1, 39, 40, 41, 56, 58, 1_000)] == [0, 1, 39, 40, 40, 56, 56, 984]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("running", "runs"),
+        ("cities", "city"),
+        ("baked", "baking"),
+        ("boxes", "box"),
+        ("Café", "cafe"),
+        ("ＡＢＣ", "abc"),
+    ],
+)
+def test_forms_of_a_word_are_one_term(one: str, other: str) -> None:
+    assert terms(one) == terms(other)
+
+
+def test_wide_letters_are_letters() -> None:
+    assert terms("ＡＢＣ") == terms("abc")
+
+
+def test_words_that_only_look_alike_stay_two() -> None:
+    assert terms("bus") != terms("bu")
+    assert terms("glass") == ["glass"]

@@ -1,0 +1,86 @@
+"""Texts are compared within the process: by shared words, and by whether they say the same."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from palimpsest.text.analyser import content_terms, terms
+from palimpsest.text.comparing import coverage, excerpt, says_the_same, scores
+
+
+def test_scripts_without_blanks_are_compared_by_pairs_of_characters() -> None:
+    assert coverage(content_terms("我的地铁"), frozenset(terms("每天坐地铁上班"))) == pytest.approx(1 / 3)
+    assert coverage(content_terms("猫"), frozenset(terms("猫"))) == 1
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    texts = [terms(text) for text in ("tea and cake", "tea and scones", "tea and biscuits", "coffee and cake")]
+    rated = scores(("coffe", "tea"), texts)
+    assert rated.index(max(rated)) == 3
+    assert scores(("tea",), []) == []
+
+
+def test_an_excerpt_is_where_the_question_is_answered() -> None:
+    text = "nothing of interest here. " * 100 + "The red bicycle stands in the cellar. " + "and so on. " * 100
+    found = excerpt(text, content_terms("Where is the red bicycle?"), limit=200)
+    assert "The red bicycle stands in the cellar." in found
+    assert len(found) <= 200
+
+
+def test_a_short_text_is_its_own_excerpt() -> None:
+    assert excerpt("short", ("x",), limit=10) == "short"
+    assert len(excerpt("あ" * 5_000, ("いい",), limit=100)) <= 100
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Works at Acme", "works at  ACME."),
+        ("Sarah works at Acme", "Sarah is working at Acme"),
+        ("The user lives in Rome", "lives in Rome now"),
+        ("I live in Berlin", "I currently live in Berlin"),
+        ("lives in Berlin", "is living in Berlin"),
+        ("visits a city", "visits cities"),
+        ("🎉", "🎉"),
+    ],
+)
+def test_the_same_in_other_words(one: str, other: str) -> None:
+    assert says_the_same(one, other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("lives in Rome", "lives in Oslo"),
+        ("works at Acme", "worked with Acme"),
+        ("likes coffee", "does not like coffee"),
+        ("likes coffee", "doesn't like coffee"),
+        ("prefers tea over coffee", "prefers coffee over tea"),
+        ("moved from Rome to Oslo", "moved to Rome from Oslo"),
+        ("has 2 cats", "has 3 cats"),
+        ("has a dog", "had a dog"),
+        ("is here", "was here"),
+        ("我喜欢咖啡", "我不喜欢咖啡"),
+        ("I", "my"),
+        ("works at Acme", "worked at Acme"),
+        ("is an intern at Acme", "is international at Acme"),
+        ("is an employer", "is an employee"),
+        ("reads the news", "reads the new"),
+        ("is called Jose", "is called José"),
+        ("has blood type A+", "has blood type A-"),
+        ("writes C", "writes C++"),
+        ("owes $5", "owes €5"),
+        ("keeps it at -5 degrees", "keeps it at 5 degrees"),
+        ("likes 🍕", "likes 🍔"),
+        ("किताब पढ़ता है", "किताब पढ़ती है"),
+        (f"has the code {'a' * 80}b", f"has the code {'a' * 80}c"),
+        (f"{'tea, ' * 2_000}then cake", f"{'tea, ' * 2_000}then rum"),
+    ],
+)
+def test_a_correction_is_never_taken_for_the_same(one: str, other: str) -> None:
+    assert not says_the_same(one, other)
+
+
+@given(st.text(max_size=50), st.text(max_size=50))
+def test_every_text_says_the_same_as_itself_and_the_order_of_two_does_not_count(one: str, other: str) -> None:
+    assert says_the_same(one, one)
+    assert says_the_same(one, other) is says_the_same(other, one)
