@@ -1,4 +1,8 @@
-"""Relative dates made absolute: what "yesterday" was when it was said is written beside it."""
+"""Relative dates made absolute: the date that "yesterday" meant when it was written is put beside it.
+
+It knows the words for such dates in the commonest languages.
+"""
+# ruff: noqa: RUF001 - words of many scripts
 
 from __future__ import annotations
 
@@ -7,31 +11,125 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 from itertools import chain
+from typing import Literal
 
-from palimpsest.text.date_words import (
-    COUNTED,
-    FIXED,
-    FRENCH,
-    FRENCH_YESTERDAY,
-    GERMAN,
-    IN_WEEKS,
-    NUMBERS,
-    ON_WEEKDAYS,
-    UNITS,
-    WEEKDAYS,
-    Unit,
+Unit = Literal["day", "week", "month", "year"]
+Found = tuple[re.Match[str], Unit, int]
+"""Where a relative date stands, and how many days, weeks, months or years it is from now."""
+
+# German "morgen" and Spanish "mañana" are also the morning.
+_MORGEN = "".join(rf"(?<!\b{word} )" for word in ("guten", "heute", "gestern", "am", "jeden", "diesen")) + "morgen"
+_MANANA = "".join(rf"(?<!\b{word} )" for word in ("la", "esta", "cada", "una")) + "mañana"
+_LAST, _NEXT, _THIS = "(?:letzte|vergangene|vorige)[nrs]?", "(?:nächste|kommende)[nrs]?", "diese[nrs]?"
+_NO_DAY = "(?![一二三四五六日天])"
+
+_FIXED_WORDS: tuple[tuple[Unit, int, str, str], ...] = (
+    ("day", -2, "(?:the )?day before yesterday|vorgestern|anteayer|antes de ayer|avant-hier", "前天|一昨日|おととい"),
+    (
+        "day", 2, "(?:the )?day after tomorrow|übermorgen|pasado mañana|après-demain",
+        "后天|後天|明後日|あさって",
+    ),
+    ("day", -1, "yesterday|last night|gestern|ayer|anoche", "昨天|昨日|昨晚|昨夜|きのう"),
+    ("day", 1, f"tomorrow|demain|{_MORGEN}|{_MANANA}", "明天|明日|あした"),
+    (
+        "day", 0, "today|tonight|this (?:morning|afternoon|evening)|heute|hoy|aujourd['’]hui|ce (?:soir|matin)",
+        "今天|今日|今晚|今夜",
+    ),
+    (
+        "week", -1, f"last week|{_LAST} woche|la semana pasada|la semaine (?:dernière|passée)",
+        f"上个?(?:周|星期){_NO_DAY}|先週(?!の?[月火水木金土日]曜)",
+    ),
+    ("week", 0, f"this week|{_THIS} woche|esta semana|cette semaine", f"[本这這]个?(?:周|星期){_NO_DAY}|今週"),
+    (
+        "week", 1, f"next week|{_NEXT} woche|la próxima semana|la semana que viene|la semaine prochaine",
+        f"下个?(?:周|星期){_NO_DAY}|来週(?!の?[月火水木金土日]曜)",
+    ),
+    ("month", -1, f"last month|{_LAST} monat|el mes pasado|le mois dernier", "上个月|先月"),
+    ("month", 0, f"this month|{_THIS} monat|este mes|ce mois-ci", "这个月|本月|今月"),
+    ("month", 1, f"next month|{_NEXT} monat|el próximo mes|el mes que viene|le mois prochain", "下个月|来月"),
+    ("year", -1, f"last year|{_LAST} jahr|el año pasado|l['’]an(?:née)? derni(?:er|ère)", "去年|昨年"),
+    ("year", 0, f"this year|{_THIS} jahr|este año|cette année", "今年"),
+    (
+        "year", 1, f"next year|{_NEXT} jahr|el próximo año|el año que viene|l['’]an(?:née)? prochaine?",
+        "明年|来年",
+    ),
+)  # fmt: skip
+# Unit, distance from now in it, and the words for it (those of scripts without blanks last); the longer ones first.
+_FIXED = tuple(
+    (unit, offset, re.compile(rf"\b(?:{words})\b|{attached}", re.IGNORECASE))
+    for unit, offset, words, attached in _FIXED_WORDS
 )
 
-Found = tuple[re.Match[str], Unit, int]
-"""Where it stands, and how many days, weeks, months or years it is from now."""
+# French "hier" is German for "here": it counts only in a French text.
+_FRENCH_YESTERDAY = re.compile(r"\bhier\b", re.IGNORECASE)
+_FRENCH = re.compile(r"\b(?:je|j['’]\w+|nous|elle|ils|est|était|avons|ont|chez|mon|ma|mes|les|une)\b", re.IGNORECASE)
+_GERMAN = re.compile(r"\b(?:ich|ist|und|der|das|wir|nicht|bin|sind|wohne|habe)\b", re.IGNORECASE)
+
+_NUMBER_WORDS = (
+    "a an one ein eine einem einer un una une 一", "two zwei dos deux 二 两 兩", "three drei tres trois 三",
+    "four vier cuatro quatre 四", "five fünf cinco cinq 五", "six sechs seis 六", "seven sieben siete sept 七",
+    "eight acht ocho huit 八", "nine neun nueve neuf 九", "ten zehn diez dix 十",
+)  # fmt: skip
+_NUMBERS = {word: value for value, words in enumerate(_NUMBER_WORDS, 1) for word in words.split()} | {"couple of": 2}
+_UNITS: tuple[tuple[Unit, str], ...] = (
+    ("day", "days?|tag(?:e|en)?|días?|jours?|[天日]"),
+    ("week", "weeks?|wochen?|semanas?|semaines?|个?星期|週間?|周"),
+    ("month", "months?|monat(?:e|en)?|mes(?:es)?|mois|个月|[ヶかカ]月"),
+    ("year", "years?|jahr(?:e|en)?|años?|ans?|年"),
+)
+_N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
+_U = f"(?P<unit>{'|'.join(words for _, words in _UNITS)})"
+# Direction, and "three weeks ago" with the number `n` and the unit `unit`.
+_COUNTED = tuple(
+    (sign, re.compile(pattern, re.IGNORECASE))
+    for sign, pattern in (
+        (-1, rf"\b(?:a )?{_N} {_U} ago\b"),
+        (-1, rf"\b(?:vor|hace|il y a) {_N} {_U}\b"),
+        (-1, rf"{_N}{_U}(?:以)?前"),
+        (1, rf"\b(?:in|dans|dentro de) {_N} {_U}\b"),
+        (1, rf"{_N}{_U}[之以]?[后後]"),
+    )
+)
+
+_WEEKDAY_NAMES = (
+    "monday montag lunes lundi 一 月",
+    "tuesday dienstag martes mardi 二 火",
+    "wednesday mittwoch miércoles mercredi 三 水",
+    "thursday donnerstag jueves jeudi 四 木",
+    "friday freitag viernes vendredi 五 金",
+    "saturday samstag sonnabend sábado samedi 六 土",
+    "sunday sonntag domingo dimanche 日 天",
+)
+_WEEKDAYS = {name: number for number, names in enumerate(_WEEKDAY_NAMES) for name in names.split()}
+_D = rf"(?P<day>{'|'.join(name for name in _WEEKDAYS if len(name) > 1)})"
+
+
+def _on_weekdays() -> Iterator[tuple[int, str]]:
+    for sign, before, behind in ((-1, f"last|{_LAST}", "pasado|dernier"), (1, f"next|{_NEXT}|el próximo", "prochain")):
+        yield sign, rf"\b(?:{before}) {_D}\b"
+        yield sign, rf"\b(?:el )?{_D} (?:{behind})\b"
+
+
+# Direction, and "last Monday" with the name `day`: the nearest before or after today.
+_ON_WEEKDAYS = tuple((sign, re.compile(pattern, re.IGNORECASE)) for sign, pattern in _on_weekdays())
+# Direction, and a day of the week before or after this one.
+_IN_WEEKS = tuple(
+    (sign, re.compile(pattern))
+    for sign, pattern in (
+        (-1, "上个?(?:周|星期)(?P<day>[一二三四五六日天])|先週の?(?P<ja>[月火水木金土日])曜日?"),
+        (1, "下个?(?:周|星期)(?P<day>[一二三四五六日天])|来週の?(?P<ja>[月火水木金土日])曜日?"),
+    )
+)
 
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]*\d")
-_UNITS = tuple((unit, re.compile(words, re.IGNORECASE)) for unit, words in UNITS)
 
 
 @dataclass(frozen=True, slots=True)
 class Dated:
-    """A relative date in a text: where it stands, the day, week, month or year that it means, and which way it lies."""
+    """A relative date in a text: where it stands, and the day, week, month or year that it means, in ISO 8601.
+
+    `direction` is 1 for the future, -1 for the past and 0 for now.
+    """
 
     start: int
     end: int
@@ -55,11 +153,11 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     longer one.
     """
     found = sorted(_all(text, at), key=lambda each: (each.start, -each.end))
-    kept: list[Dated] = []
+    result: list[Dated] = []
     for each in found:
-        if not kept or each.start >= kept[-1].end:
-            kept.append(each)
-    return kept
+        if not result or each.start >= result[-1].end:
+            result.append(each)
+    return result
 
 
 def _all(text: str, at: date) -> Iterator[Dated]:
@@ -70,33 +168,33 @@ def _all(text: str, at: date) -> Iterator[Dated]:
 
 
 def _fixed(text: str) -> Iterator[Found]:
-    for unit, offset, pattern in FIXED:
+    for unit, offset, pattern in _FIXED:
         yield from ((match, unit, offset) for match in pattern.finditer(text))
-    if FRENCH.search(text) and not GERMAN.search(text):
-        yield from ((match, "day", -1) for match in FRENCH_YESTERDAY.finditer(text))
+    if _FRENCH.search(text) and not _GERMAN.search(text):
+        yield from ((match, "day", -1) for match in _FRENCH_YESTERDAY.finditer(text))
 
 
 def _counted(text: str) -> Iterator[Found]:
-    for sign, pattern in COUNTED:
+    for sign, pattern in _COUNTED:
         yield from ((match, _unit(match["unit"]), sign * _number(match["n"])) for match in pattern.finditer(text))
 
 
 def _weekdays(text: str, at: date) -> Iterator[Found]:
-    for sign, pattern in ON_WEEKDAYS:
+    for sign, pattern in _ON_WEEKDAYS:
         for match in pattern.finditer(text):
-            days = (WEEKDAYS[match["day"].lower()] - at.weekday()) * sign % 7 or 7
+            days = (_WEEKDAYS[match["day"].lower()] - at.weekday()) * sign % 7 or 7
             yield match, "day", sign * days
-    for sign, pattern in IN_WEEKS:
+    for sign, pattern in _IN_WEEKS:
         for match in pattern.finditer(text):
-            yield match, "day", WEEKDAYS[match["day"] or match["ja"]] - at.weekday() + 7 * sign
+            yield match, "day", _WEEKDAYS[match["day"] or match["ja"]] - at.weekday() + 7 * sign
 
 
 def _number(text: str) -> int:
-    return int(text) if text.isdigit() else NUMBERS[text.lower()]
+    return int(text) if text.isdigit() else _NUMBERS[text.lower()]
 
 
 def _unit(text: str) -> Unit:
-    return next(unit for unit, words in _UNITS if words.fullmatch(text))
+    return next(unit for unit, words in _UNITS if re.fullmatch(words, text, re.IGNORECASE))
 
 
 def _label(unit: Unit, offset: int, at: date) -> str | None:
