@@ -4,21 +4,24 @@ from __future__ import annotations
 
 import hashlib
 import threading
-from collections import OrderedDict
 from collections.abc import Sequence
+
+from cachetools import LRUCache
 
 from palimpsest.models.ports import Embedder, Space, Vector
 
-VECTORS_KEPT = 512
+MAX_VECTORS = 512
 
 
 class CachingEmbedder:
-    """Implements `Embedder` over another. Texts are kept as their SHA-256 alone. Safe between threads."""
+    """Implements `Embedder` over another one. `kept` is how many vectors are cached: those that were used last.
 
-    def __init__(self, embedder: Embedder, *, kept: int = VECTORS_KEPT) -> None:
+    The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
+    """
+
+    def __init__(self, embedder: Embedder, *, kept: int = MAX_VECTORS) -> None:
         self._embedder = embedder
-        self._most = kept
-        self._kept: OrderedDict[bytes, Vector] = OrderedDict()
+        self._cache: LRUCache[bytes, Vector] = LRUCache(kept)
         self._lock = threading.Lock()
 
     @property
@@ -26,24 +29,13 @@ class CachingEmbedder:
         return self._embedder.space
 
     def embed(self, texts: Sequence[str]) -> list[Vector]:
-        marks = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
-        found = self._known(marks)
-        missing = {mark: text for mark, text in zip(marks, texts, strict=True) if mark not in found}
+        digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+        with self._lock:
+            found = {digest: self._cache[digest] for digest in digests if digest in self._cache}
+        missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
         if missing:
             made = dict(zip(missing, self._embedder.embed(list(missing.values())), strict=True))
-            self._keep(made)
+            with self._lock:
+                self._cache.update(made)
             found |= made
-        return [found[mark] for mark in marks]
-
-    def _known(self, marks: Sequence[bytes]) -> dict[bytes, Vector]:
-        with self._lock:
-            for mark in marks:
-                if mark in self._kept:
-                    self._kept.move_to_end(mark)
-            return {mark: self._kept[mark] for mark in marks if mark in self._kept}
-
-    def _keep(self, made: dict[bytes, Vector]) -> None:
-        with self._lock:
-            self._kept |= made
-            while len(self._kept) > self._most:
-                self._kept.popitem(last=False)
+        return [found[digest] for digest in digests]

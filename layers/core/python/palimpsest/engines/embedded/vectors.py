@@ -7,18 +7,19 @@ import importlib
 import sqlite3
 import threading
 from array import array
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import Any
+
+from cachetools import LRUCache
 
 from palimpsest.engines.embedded.indexes import Shelf
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
 from palimpsest.search.ports import DocumentKind, Hit
 
-OWNERS_KEPT = 8
+MAX_OWNERS = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,11 +37,11 @@ class _Loaded:
 
 
 class Vectors:
-    """The newest few owners' vectors. Safe between threads."""
+    """The vectors of the few owners that were asked last. It is safe to use from many threads."""
 
     def __init__(self, *, dimension: int) -> None:
         self._dimension = dimension
-        self._kept: OrderedDict[int, _Loaded] = OrderedDict()
+        self._cache: LRUCache[int, _Loaded] = LRUCache(MAX_OWNERS)
         self._lock = threading.Lock()
 
     def nearest(
@@ -60,14 +61,11 @@ class Vectors:
 
     def _of(self, connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
         with self._lock:
-            loaded = self._kept.get(shelf.id)
+            loaded = self._cache.get(shelf.id)
         if loaded is None or loaded.changes != shelf.changes:
             loaded = _load(connection, shelf)
         with self._lock:
-            self._kept[shelf.id] = loaded
-            self._kept.move_to_end(shelf.id)
-            if len(self._kept) > OWNERS_KEPT:
-                self._kept.popitem(last=False)
+            self._cache[shelf.id] = loaded
         return loaded
 
 
