@@ -5,6 +5,7 @@ python -m infra.redrive [--stack Palimpsest-prod]
 
 import argparse
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -19,6 +20,8 @@ QUEUE_OF_KIND = {
     **dict.fromkeys(("delete", "withdraw", "forget", "forget_sessions", "erase"), "Sweep"),
 }  # fmt: skip
 EMBED = "Embed"
+GROUP = re.compile(r"[!-~]{1,128}")
+"""What SQS takes as a message group."""
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"})
 """The names in a message that tells of a record or of a message that the search index may not know yet."""
 
@@ -39,11 +42,12 @@ class Redrive:
         stay = []
         for message in self._messages(source):
             try:
-                queue = self._queue_of(json.loads(message["Body"]))
+                said = json.loads(message["Body"])
+                queue = self._queue_of(said)
             except (ValueError, KeyError, TypeError, AttributeError):
                 stay.append(message["MessageId"])
                 continue
-            self._sqs.send_message(QueueUrl=self._url(queue), MessageBody=message["Body"])
+            self._send(queue, message["Body"], tenant=said.get("tenant"))
             self._delete(source, message)
             moved[queue] += 1
         return moved, stay
@@ -61,6 +65,12 @@ class Redrive:
                 continue
             self._delete(source, message)
         return started, stay
+
+    def _send(self, queue: str, body: str, *, tenant: object) -> None:
+        """The tenant is the message's group, as it was at first: so one tenant's failures do not delay the others."""
+        is_group = isinstance(tenant, str) and GROUP.fullmatch(tenant)
+        group = {"MessageGroupId": tenant} if is_group else {}
+        self._sqs.send_message(QueueUrl=self._url(queue), MessageBody=body, **group)
 
     def _url(self, queue: str) -> str:
         return self._outputs[f"{queue}QueueUrl"]
@@ -106,7 +116,7 @@ class Redrive:
         said = self._job(key) if key["sk"]["S"] == "job" else self._change(key)
         if said is None:
             return False
-        self._sqs.send_message(QueueUrl=self._url(self._queue_of(said)), MessageBody=json.dumps(said))
+        self._send(self._queue_of(said), json.dumps(said), tenant=said["tenant"])
         return True
 
     def _job(self, key: Mapping[str, Any]) -> dict[str, Any] | None:

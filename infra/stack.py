@@ -39,6 +39,8 @@ CHANGED_RECORDS = {
 }
 GONE_RECORDS = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}}
 STREAM_BATCH = 25
+STREAM_PARALLEL = 10
+"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between items is needed."""
 STREAM_RETRIES = 10
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
@@ -200,8 +202,9 @@ class Palimpsest(Stack):
         reader.function.add_event_source(
             sources.DynamoEventSource(
                 table, starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-                batch_size=STREAM_BATCH, retry_attempts=STREAM_RETRIES, bisect_batch_on_error=True,
-                report_batch_item_failures=True, on_failure=sources.SqsDlq(self.queues.parked),
+                batch_size=STREAM_BATCH, parallelization_factor=STREAM_PARALLEL, retry_attempts=STREAM_RETRIES,
+                bisect_batch_on_error=True, report_batch_item_failures=True,
+                on_failure=sources.SqsDlq(self.queues.parked),
                 filters=[lambda_.FilterCriteria.filter(dict(each)) for each in filters],
             )
         )  # fmt: skip

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, get_args
 
 import boto3
 import pytest
@@ -78,6 +79,25 @@ def test_a_notice_reaches_the_queue_of_its_kind_and_holds_names_only(line: Line)
     assert line.received("summarize") == [{"tenant": "acme", "job_id": "job_1", "kind": "summarize"}]
     sweep = sorted(line.received("sweep"), key=lambda body: body["job_id"])
     assert [(body["job_id"], body["kind"]) for body in sweep] == [("job_2", "delete"), ("job_3", "withdraw")]
+
+
+@mock_aws
+def test_every_message_of_work_names_its_tenant_as_its_group() -> None:
+    sqs: Any = boto3.client("sqs")
+    work, changes = (sqs.create_queue(QueueName=name)["QueueUrl"] for name in ("sweep", "embed"))
+    queues = SqsQueues(dict.fromkeys(get_args(JobKind), work), changes_url=changes)
+    tenants = ("acme", "a|b=c+d@e._:-", "x" * 128)
+    queues.send([JobNotice(tenant, "job_1", kind) for tenant in tenants for kind in get_args(JobKind)])
+    queues.send_changes([RecordChanged(tenant, "sarah", "mem_1") for tenant in tenants])
+    queues.send_changes([MessageChanged(tenant, "onboarding-7", 12) for tenant in tenants])
+    for url, of_each in ((work, len(get_args(JobKind))), (changes, 2)):
+        groups = Counter[str]()
+        while got := sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10, AttributeNames=["All"]).get("Messages"):
+            for message in got:
+                group = message["Attributes"]["MessageGroupId"]
+                assert json.loads(message["Body"])["tenant"] == group
+                groups[group] += 1
+        assert groups == dict.fromkeys(tenants, of_each)
 
 
 def test_many_notices_all_arrive(line: Line) -> None:

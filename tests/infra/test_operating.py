@@ -159,6 +159,13 @@ class Queues:
         text = body if isinstance(body, str) else json.dumps(body)
         self.sqs.send_message(QueueUrl=self.outputs[output], MessageBody=text)
 
+    def groups(self, output: str) -> list[str | None]:
+        """The message group of each message that is received."""
+        answer = self.sqs.receive_message(
+            QueueUrl=self.outputs[output], MaxNumberOfMessages=10, AttributeNames=["All"], VisibilityTimeout=0
+        )
+        return [message["Attributes"].get("MessageGroupId") for message in answer.get("Messages", ())]
+
     def bodies(self, output: str) -> list[dict[str, Any]]:
         answer = self.sqs.receive_message(QueueUrl=self.outputs[output], MaxNumberOfMessages=10)
         return [json.loads(message["Body"]) for message in answer.get("Messages", ())]
@@ -196,6 +203,7 @@ def test_dead_letters_go_back_to_the_queue_they_are_for(place: Target, queues: Q
     assert Redrive(place, queues.outputs).dead_letters() == ({"Summarize": 12, "Embed": 2}, [])
     assert queues.waiting("DeadLettersUrl") == queues.waiting("SweepQueueUrl") == 0
     assert queues.waiting("SummarizeQueueUrl") == 12
+    assert set(queues.groups("SummarizeQueueUrl")) == set(queues.groups("EmbedQueueUrl")) == {"acme"}
     assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == {frozenset(RECORD), frozenset(MESSAGE)}
 
 
@@ -207,10 +215,20 @@ def test_a_dead_letter_that_no_queue_is_for_stays(place: Target, queues: Queues,
     assert queues.waiting("DeadLettersUrl") == 1
 
 
+@pytest.mark.parametrize("tenant", [None, 7, "", "two words", "x" * 129])
+def test_a_dead_letter_whose_tenant_is_no_group_goes_back_without_one(
+    place: Target, queues: Queues, tenant: object
+) -> None:
+    queues.send("DeadLettersUrl", {**NOTICE, "tenant": tenant})
+    assert Redrive(place, queues.outputs).dead_letters() == ({"Summarize": 1}, [])
+    assert queues.groups("SummarizeQueueUrl") == [None]
+
+
 @pytest.mark.parametrize(("kind", "queue"), [("summarize", "Summarize"), ("delete", "Sweep"), ("withdraw", "Sweep")])
 def test_a_parked_record_starts_its_job(place: Target, queues: Queues, kind: str, queue: str) -> None:
     queues.send("ParkedQueueUrl", {"event_id": "1", "keys": queues.put_job(kind)})
     assert Redrive(place, queues.outputs).parked() == (1, [])
+    assert queues.groups(f"{queue}QueueUrl") == ["acme"]
     assert queues.bodies(f"{queue}QueueUrl") == [{**NOTICE, "kind": kind}]
     assert queues.waiting("ParkedQueueUrl") == 0
 

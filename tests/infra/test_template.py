@@ -28,6 +28,10 @@ def test_every_working_queue_has_dead_letters(prod: Template) -> None:
             assert name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]) == "DeadLetters"
 
 
+def test_every_queue_is_a_standard_queue_so_that_message_groups_mean_fairness_and_not_order(prod: Template) -> None:
+    assert not [name for name, queue in prod.of_type("AWS::SQS::Queue").items() if "FifoQueue" in queue]
+
+
 def test_a_message_stays_hidden_six_times_as_long_as_its_function_may_run(prod: Template) -> None:
     queues = prod.of_type("AWS::SQS::Queue")
     timeouts = {name: function["Timeout"] for name, function in prod.functions().items()}
@@ -56,6 +60,7 @@ def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
     assert {each["FunctionName"]["Ref"] for each in mappings} == {"DispatchFunction"}
     for mapping in mappings:
         assert mapping["StartingPosition"] == "TRIM_HORIZON"
+        assert mapping["ParallelizationFactor"] == 10
         assert mapping["MaximumRetryAttempts"] == 10
         assert mapping["BisectBatchOnFunctionError"] is True
         assert mapping["FunctionResponseTypes"] == ["ReportBatchItemFailures"]

@@ -32,7 +32,9 @@ class _Client:
 class SqsQueues(_Client):
     """`Queues` over a queue for each kind of job, one for changes of what is searched, and one for what can't be read.
 
-    Who sends no changes, or parks nothing, names no queue for them.
+    A message names its tenant as its group: on a standard queue, SQS delivers other tenants' messages first while one
+    tenant has too many under way (fair queues). A parked record has no group, as its tenant may be what is unreadable.
+    A caller that sends no changes, or parks nothing, names no queue for them.
     """
 
     def __init__(self, urls_by_kind: Mapping[JobKind, str], *, changes_url: str = "", parked_url: str = "") -> None:
@@ -42,18 +44,18 @@ class SqsQueues(_Client):
 
     def send(self, notices: Sequence[JobNotice]) -> None:
         for notice in notices:
-            self._send(self._urls[notice.kind], json.dumps(asdict(notice)))
+            self._send(self._urls[notice.kind], json.dumps(asdict(notice)), MessageGroupId=notice.tenant)
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
         for change in changes:
-            self._send(self._changes_url, json.dumps(asdict(change)))
+            self._send(self._changes_url, json.dumps(asdict(change)), MessageGroupId=change.tenant)
 
     def park(self, record: str) -> None:
         self._send(self._parked_url, record)
 
-    def _send(self, url: str, body: str) -> None:
+    def _send(self, url: str, body: str, **group: str) -> None:
         with _translated():
-            self._sqs.send_message(QueueUrl=url, MessageBody=body)
+            self._sqs.send_message(QueueUrl=url, MessageBody=body, **group)
 
 
 class SqsVisibility(_Client):
