@@ -8,6 +8,7 @@ PORT ?= 4566
 SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
+LITELLM := litellm==1.109.1
 STAGES := lint type imports unit infra contract e2e searches
 
 BIN := .venv/bin
@@ -124,6 +125,11 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/local/requirements.txt; \
 	done; done
 
+catalogue: $(DONE)/infra ## Write the table of models' context windows and prices anew, from LiteLLM's
+	@rm -rf .build/catalogue
+	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest .build/catalogue $(LITELLM)
+	@$(PYTHON) -m infra.model_catalogue .build/catalogue/*.whl
+
 clean: ## Remove what was built; what the local service stores is kept
 	@[ ! -x $(PYTHON) ] || $(PYTHON) -m infra.local stop || true
 	rm -rf .build .venv .hypothesis .mypy_cache .ruff_cache .pytest_cache .import_linter_cache
@@ -155,4 +161,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e searches test-deep bench cost format \
-	synth api-key key redrive reindex lock clean
+	synth api-key key redrive reindex lock catalogue clean

@@ -16,7 +16,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-from palimpsest.models.catalogue import AS_OF, AWS_AS_OF, AWS_PRICES
+from palimpsest.models.catalogue import AWS_AS_OF, AWS_PRICES, model_catalogue
 
 from benchmarks.beside.environments import environment
 from benchmarks.cost.models import EVERY, SUMMARY_WORDS, RecordingApi, Tokens, tokens_of
@@ -85,7 +85,7 @@ def _notes(turns: int) -> Iterator[str]:
         "Not in it: the wait for a model's answer, storage, logs, traffic, the authorizer (one call a minute and key),"
         " the hours of a search domain."
     )
-    yield f"List prices: AWS in us-east-1 of {AWS_AS_OF}, models of {AS_OF}."
+    yield f"List prices: AWS in us-east-1 of {AWS_AS_OF}, models of {model_catalogue().as_of}."
 
 
 def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: float) -> list[Cell]:

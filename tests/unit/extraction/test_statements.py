@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
 from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.statements import statement_of
-from palimpsest.models.catalogue import AS_OF, cost
 from palimpsest.text.dates import dated, relative_dates
 
 from tests.unit.conversations.window.transcripts import conversation, user
@@ -77,12 +76,3 @@ def test_short_notes_of_messages_are_kept_with_what_they_say() -> None:
     statement = stated(message)
     assert statement.metadata == {"channel": "mail", "n": 3}  # type: ignore[attr-defined]
     assert statement.source.quote == "hello"  # type: ignore[attr-defined]
-
-
-def test_what_a_call_costs_is_known_for_known_models_only() -> None:
-    assert cost("gpt-4.1-nano-2025-04-14", tokens_in=1_000_000, tokens_out=1_000_000) == 500_000_000
-    assert cost("openai/gpt-4.1", tokens_in=10, tokens_out=0) == 20_000
-    assert cost("llama3.2", tokens_in=10, tokens_out=0) is None
-    assert cost("gpt-4.1-huge", tokens_in=10, tokens_out=0) is None
-    assert cost(None, tokens_in=10, tokens_out=0) is None
-    assert date.fromisoformat(AS_OF) > date(2025, 1, 1)

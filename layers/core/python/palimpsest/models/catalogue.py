@@ -1,76 +1,54 @@
-"""Context sizes of the usual models, by name."""
+"""The context windows and prices of the usual models, by name, and the prices of AWS.
+
+Those of models stand in catalogue.json, which `make catalogue` writes from the table that LiteLLM maintains.
+"""
 
 from __future__ import annotations
 
+import json
 import re
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
 
 from palimpsest.errors import FieldError, Unprocessable
 
-# Published context windows in tokens (input and output together), from the providers' model pages, 2026.
-# The longest prefix of a model's name decides; a provider's prefix ("openai/", "us.anthropic.") is ignored.
-WINDOWS = {
-    "gpt-3.5-turbo": 16_385,
-    "gpt-4": 8_192,
-    "gpt-4-32k": 32_768,
-    "gpt-4-turbo": 128_000,
-    "gpt-4-1106": 128_000,
-    "gpt-4-0125": 128_000,
-    "gpt-4o": 128_000,
-    "gpt-4.1": 1_047_576,
-    "gpt-4.5": 128_000,
-    "gpt-5": 400_000,
-    "gpt-5-chat": 128_000,
-    "gpt-oss": 131_072,
-    "chatgpt-4o": 128_000,
-    "o1": 200_000,
-    "o1-mini": 128_000,
-    "o1-preview": 128_000,
-    "o3": 200_000,
-    "o4-mini": 200_000,
-    "claude": 200_000,
-    "claude-2.0": 100_000,
-    "claude-instant": 100_000,
-    "gemini-1.5-pro": 2_097_152,
-    "gemini-1.5-flash": 1_048_576,
-    "gemini-2": 1_048_576,
-    "gemini-3": 1_048_576,
-    "llama-2": 4_096,
-    "llama-3": 8_192,
-    "llama-3.1": 131_072,
-    "llama-3.2": 131_072,
-    "llama-3.3": 131_072,
-    "llama3": 8_192,
-    "llama3.1": 131_072,
-    "llama3.2": 131_072,
-    "llama3.3": 131_072,
-    "mistral-7b": 32_768,
-    "mistral-large": 131_072,
-    "mistral-small": 131_072,
-    "mixtral-8x7b": 32_768,
-    "mixtral-8x22b": 65_536,
-    "qwen2.5": 131_072,
-    "qwen3": 131_072,
-    "deepseek-chat": 131_072,
-    "deepseek-reasoner": 131_072,
-    "deepseek-r1": 131_072,
-    "deepseek-v3": 131_072,
-    "command-r": 128_000,
-    "nova-micro": 128_000,
-    "nova-lite": 300_000,
-    "nova-pro": 300_000,
-    "grok-3": 131_072,
-    "grok-4": 256_000,
-}
+# Models that were withdrawn, so that no maintained table lists them, with the last window that was published.
+WITHDRAWN = {"chatgpt-4o": 128_000, "gemini-1.5-pro": 2_097_152, "gemini-1.5-flash": 1_048_576}
+
+
+@dataclass(frozen=True, slots=True)
+class ModelCatalogue:
+    """What is known of models: `windows` in tokens, input and output together, by the beginnings of models' names;
+    `prices` in US dollars for a million tokens, in and out, by name. Both were taken from `source` on the day `as_of`.
+    """
+
+    source: str
+    as_of: str
+    windows: dict[str, int]
+    prices: dict[str, tuple[float, float]]
+
+
+@cache
+def model_catalogue() -> ModelCatalogue:
+    """The table as it was last written."""
+    table = json.loads(Path(__file__).with_suffix(".json").read_text(encoding="utf-8"))
+    prices = {name: (price_in, price_out) for name, (price_in, price_out) in table["prices"].items()}
+    return ModelCatalogue(table["source"], table["as_of"], WITHDRAWN | table["windows"], prices)
 
 
 def window_of(model: str) -> int | None:
-    """The model's context window in tokens; None if the name is not known."""
+    """The model's context window in tokens; None if the name is not known.
+
+    The longest known beginning of the name decides; a provider's prefix ("openai/", "us.anthropic.") is ignored.
+    """
+    windows = model_catalogue().windows
     name = model.lower().rsplit("/", 1)[-1]
     candidates = [name] + [name.split(".", cut)[-1] for cut in range(1, name.count(".") + 1)]
     for candidate in candidates:
-        found = max((prefix for prefix in WINDOWS if candidate.startswith(prefix)), key=len, default=None)
+        found = max((prefix for prefix in windows if candidate.startswith(prefix)), key=len, default=None)
         if found:
-            return WINDOWS[found]
+            return windows[found]
     return None
 
 
@@ -87,23 +65,6 @@ def budget_of(model: str | None, *, reserve: int) -> int | None:
     return max(1, window - reserve)
 
 
-AS_OF = "2026-04-02"
-
-# US dollars for a million tokens, in and out; a model's name may end with the date of its snapshot.
-PRICES: dict[str, tuple[float, float]] = {
-    "gpt-4.1-nano": (0.10, 0.40),
-    "gpt-4.1-mini": (0.40, 1.60),
-    "gpt-4.1": (2.00, 8.00),
-    "gpt-4o-mini": (0.15, 0.60),
-    "gpt-4o": (2.50, 10.00),
-    "gpt-5-nano": (0.05, 0.40),
-    "gpt-5-mini": (0.25, 2.00),
-    "gpt-5": (1.25, 10.00),
-    "o3": (2.00, 8.00),
-    "o4-mini": (1.10, 4.40),
-    "text-embedding-3-small": (0.02, 0.0),
-    "text-embedding-3-large": (0.13, 0.0),
-}
 AWS_AS_OF = "2026-04-02"
 
 # US dollars in us-east-1, for a million of each: without free tiers, at the first step of every scale.
@@ -120,9 +81,13 @@ _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
 def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
-    """What a call cost, in billionths of a dollar; None for a model whose price is not known."""
+    """What a call cost, in billionths of a dollar; None for a model whose price is not known.
+
+    A model's name may begin with its provider and end with the date of its snapshot.
+    """
     name = _SNAPSHOT.sub("", (model or "").rsplit("/", 1)[-1].lower())
-    if name not in PRICES:
+    prices = model_catalogue().prices
+    if name not in prices:
         return None
-    price_in, price_out = PRICES[name]
+    price_in, price_out = prices[name]
     return round((tokens_in * price_in + tokens_out * price_out) * NANO_USD / 1_000_000)
