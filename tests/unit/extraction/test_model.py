@@ -1,4 +1,5 @@
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -107,6 +108,7 @@ def test_the_schema_is_one_that_strict_servers_take() -> None:
 
     found = objects(SCHEMA.body)
     assert len(found) == 2
+    assert not {"$ref", "$defs", "title", "description"} & set(re.findall(r'"([$\w]+)":', json.dumps(SCHEMA.body)))
     for each in found:
         assert each["additionalProperties"] is False
         assert each["required"] == list(each["properties"])

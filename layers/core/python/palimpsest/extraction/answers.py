@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,7 +21,7 @@ _DECODER = json.JSONDecoder()
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class ExtractionAnswer:
     """What could be read: findings in the order of the answer, how many had no shape, and whether it was all there."""
 
     findings: tuple[Finding, ...]
@@ -29,7 +29,7 @@ class Answer:
     is_whole: bool
 
 
-def read_answer(text: str) -> Answer:
+def read_answer(text: str) -> ExtractionAnswer:
     """The findings in a model's answer, whatever stands around them; those that are complete, if it was cut off.
 
     Raises `ModelOutputInvalid` if there is no list of memories, or nothing in it can be read.
@@ -37,37 +37,31 @@ def read_answer(text: str) -> Answer:
     opening = _LIST.search(text) or _BARE_LIST.match(text)
     if opening is None:
         raise ModelOutputInvalid("The model's answer holds no memories.")
-    values: list[Any] = []
-    is_whole = False
-    for value in _values(text, opening.end()):
-        if value is _END:
-            is_whole = True
-            break
-        values.append(value)
-        if len(values) == MOST_OBJECTS:
-            break
+    values, is_whole = _complete_values(text, opening.end())
     findings = [finding for value in values if (finding := _finding(value)) is not None]
     if not findings and (values or not is_whole):
         raise ModelOutputInvalid("No memory in the model's answer can be read.")
-    return Answer(tuple(findings), len(values) - len(findings), is_whole)
+    return ExtractionAnswer(tuple(findings), len(values) - len(findings), is_whole)
 
 
-_END = object()
+def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
+    """The values of the list that begins at `place`, at most `MOST_OBJECTS`, and whether the list ends behind them.
 
-
-def _values(text: str, place: int) -> Iterator[Any]:
-    """The values of a list that begins at `place`, then `_END`; it stops short where the list is cut off or broken."""
-    while True:
+    They are read one by one, so that those before a cut or a fault are complete: a parser that completes a cut text
+    (pydantic-core's) would hand out half a value, or nothing for a fault in the middle.
+    """
+    values: list[Any] = []
+    while len(values) < MOST_OBJECTS:
         between = _BETWEEN.match(text, place)
         place = between.end() if between else place
         if text[place : place + 1] == "]":
-            yield _END
-            return
+            return values, True
         try:
             value, place = _DECODER.raw_decode(text, place)
         except (ValueError, RecursionError):
-            return
-        yield value
+            break
+        values.append(value)
+    return values, False
 
 
 def _finding(value: Any) -> Finding | None:

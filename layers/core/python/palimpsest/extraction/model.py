@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from html import escape
-from typing import Any, get_args
+
+from pydantic import BaseModel, ConfigDict
 
 from palimpsest import prompts
 from palimpsest.conversations.messages import Message, text_of
 from palimpsest.conversations.window.shorten import abridged
 from palimpsest.errors import ModelOutputInvalid
-from palimpsest.extraction.answers import Answer, read_answer
+from palimpsest.extraction.answers import ExtractionAnswer, read_answer
 from palimpsest.extraction.chunk import Chunk, Finding, said_at
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.memory.records import Method, RecordType
@@ -28,29 +29,29 @@ READ_SHARE = 0.8  # of the room: escapes and the messages before come on top
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 
 
-def _shape() -> dict[str, Any]:
-    text, texts = {"type": "string"}, {"type": "array", "items": {"type": "string"}}
-    fields: dict[str, Any] = {
-        "type": {"type": "string", "enum": list(get_args(RecordType))},
-        "content": text,
-        "messages": {"type": "array", "items": {"type": "integer"}},
-        "quote": text,
-        "topic": {"type": ["string", "null"]},
-        "subject": text,
-        "keywords": texts,
-        "queries": texts,
-        "importance": {"type": "number"},
-        "confidence": {"type": "number"},
-    }
-    memories = {"type": "array", "items": _object(fields)}
-    return _object({"memories": memories})
+# What a model is asked for. An answer is read with more patience (extraction/answers.py).
+class _Memory(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    type: RecordType
+    content: str
+    messages: list[int]
+    quote: str
+    topic: str | None
+    subject: str
+    keywords: list[str]
+    queries: list[str]
+    importance: float
+    confidence: float
 
 
-def _object(fields: Mapping[str, Any]) -> dict[str, Any]:
-    return {"type": "object", "properties": fields, "required": list(fields), "additionalProperties": False}
+class _Memories(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    memories: list[_Memory]
 
 
-SCHEMA = Schema("memories", _shape())
+SCHEMA = Schema.of(_Memories, name="memories")
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +82,7 @@ class ModelExtractor:
             usage=usage,
         )
 
-    def _answered(self, instructions: str, text: str) -> tuple[Answer, Completion, Usage]:
+    def _answered(self, instructions: str, text: str) -> tuple[ExtractionAnswer, Completion, Usage]:
         """The answer as read, the call that gave it, and what all calls cost. One of no use is asked for again."""
         used = Usage(model_calls=1, tokens_in=self._count(instructions) + self._count(text))
         try:
@@ -122,7 +123,7 @@ class ModelExtractor:
         return self.tokens.count(text, encoding)
 
 
-def _covered(answer: Answer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
+def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
     """How far an answer reaches that was cut off, and what of it is before that.
 
     It goes through the messages in order: behind the last one it speaks of, nothing is known, and of that one not all.

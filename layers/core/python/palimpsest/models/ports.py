@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +55,30 @@ class Schema:
 
     name: str
     body: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, model: type[BaseModel], *, name: str) -> Schema:
+        """The schema of a pydantic model, without titles and references, which cost tokens and not every server reads.
+
+        Strict servers want every object to require all its fields and to forbid others: the model has no defaults, and
+        `extra="forbid"`.
+        """
+        body = model.model_json_schema()
+        return cls(name, _plain(body, definitions=body.get("$defs", {})))
+
+
+def _plain(node: Any, *, definitions: Mapping[str, Any]) -> Any:
+    if isinstance(node, list):
+        return [_plain(each, definitions=definitions) for each in node]
+    if not isinstance(node, dict):
+        return node
+    if "$ref" in node:
+        return _plain(definitions[node["$ref"].rpartition("/")[2]], definitions=definitions)
+    return {
+        key: _plain(value, definitions=definitions)
+        for key, value in node.items()
+        if key != "$defs" and not (key == "title" and isinstance(value, str))
+    }
 
 
 class JsonModel(Protocol):

@@ -11,6 +11,8 @@ from html import escape
 from time import monotonic
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
+
 from palimpsest import parallel, prompts
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
@@ -20,12 +22,12 @@ MAX_QUOTED = 3  # memories in an answer that quotes them
 USER_MEMORY = "[User Memory]"
 NOTHING = "No relevant memories."
 
-SCHEMA: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"answer": {"type": "string"}, "citations": {"type": "array", "items": {"type": "string"}}},
-    "required": ["answer", "citations"],
-    "additionalProperties": False,
-}
+
+class _GroundedAnswer(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    answer: str
+    citations: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ def _line(passage: Passage) -> str:
 
 MODEL_SECONDS = 20.0  # for all calls together: a request waits no longer
 MAX_ANSWER_TOKENS = 500
-ANSWER_SCHEMA = Schema("grounded_answer", SCHEMA)
+ANSWER_SCHEMA = Schema.of(_GroundedAnswer, name="grounded_answer")
 
 
 @dataclass(frozen=True, slots=True)
