@@ -1,4 +1,4 @@
-"""The library's façade: one user's memory over the use cases. Alone it runs within the process."""
+"""The façade for Python programs: the memory of one user. By itself it runs the whole service in this process."""
 
 from __future__ import annotations
 
@@ -39,19 +39,20 @@ Body = TypeVar("Body", bound=BaseModel)
 Said = str | Mapping[str, Any]
 
 
-def _nothing() -> None:
-    """Queues and functions do the work."""
+def _no_work() -> None:
+    """Nothing is left to do here: deployed queues and functions do it."""
 
 
 class AgentMemory:
-    """One user's memory: the conversations, each of which always fits its model's window, and what they taught.
+    """The memory of one user: conversations, each of which fits its model's window, and what was learned from them.
 
-    `AgentMemory()` keeps everything in this process and does its work (summaries, extraction, index) before the call
-    that caused it returns. Fields have the names, limits and meaning that they have in the API; what goes wrong is an
-    error of `palimpsest.errors`, raised before anything is written: `BadRequest`, `Unprocessable`, `TooLarge`,
-    `NotFound`, `Conflict` (`owner_mismatch` for a session of another user or agent), `Unavailable` (try again).
+    `AgentMemory()` holds everything in this process. Each call finishes the work it causes (summaries, extraction,
+    indexing) before it returns. Fields have the names, limits and meaning that they have in the API. Errors are those
+    of `palimpsest.errors`, raised before anything is written: `BadRequest`, `Unprocessable`, `TooLarge`, `NotFound`,
+    `Conflict` (`owner_mismatch` for a session of another user or agent), `Unavailable` (try again).
 
-    Implements `Memory`, whose `get` brings a whole context. `static`, `extractive` and `vector` are its blocks.
+    Implements `MemoryBlock`, with a whole context as the result of `get`. Its blocks are `static`, `extractive` and
+    `vector`.
     """
 
     def __init__(
@@ -64,9 +65,9 @@ class AgentMemory:
         chat: LanguageModel | None = None,
         embedder: Embedder | None = None,
     ) -> None:
-        """`memory` is the configuration that sessions begin with; every block that can be read here is part of it,
-        unless it names `blocks` itself. Without a `chat` summaries and memories are the conversation's own words;
-        without an `embedder` nothing is searched by meaning, and what is asked for all the same counts as degraded.
+        """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has all blocks that can
+        be read here. Without a `chat` model summaries and memories consist of the conversation's own words. Without an
+        `embedder` nothing is searched by meaning; a block that would need it is named in `degraded`.
         """
         blocks = [{"type": "static"}, {"type": "extractive"}, *([{"type": "vector"}] if embedder else [])]
         config = _json_object({"blocks": blocks, **(memory or {})})
@@ -81,12 +82,12 @@ class AgentMemory:
     def of(
         cls, sessions: SessionsApp, memories: MemoriesApp, *, tenant: str, user: str, agent: str | None = None
     ) -> Self:
-        """The same over use cases that are wired already, to DynamoDB for instance. What they cause is done by whatever
-        works behind their stores: `sessions_app()` and `memories_app()` of `palimpsest.bootstrap` leave it to the
-        deployed queues.
+        """Make one over use cases that are wired already, to DynamoDB for instance. The work they cause is done by the
+        workers behind their stores: for `sessions_app()` and `memories_app()` of `palimpsest.bootstrap`, by the
+        deployed queues and functions.
         """
         made = cls.__new__(cls)
-        made._begin(sessions, memories, Scope(tenant).user(user), agent, _nothing)  # noqa: SLF001 - its own
+        made._begin(sessions, memories, Scope(tenant).user(user), agent, _no_work)  # noqa: SLF001 - its own
         return made
 
     def _begin(
@@ -104,9 +105,9 @@ class AgentMemory:
         self.vector = VectorMemory(self._similar_messages, update=self.update, delete=self._withdraw)
 
     def append(self, session: str | Conversation, *messages: Said, key: str | None = None) -> Appended:
-        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts of the user's.
+        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which are the user's.
 
-        Begins the session if it is not there. With a `key` a repetition gives the first result.
+        Begins the session if there is none. A repeated call with the same `key` returns the first result again.
         """
         return self._append(self._scope(session), messages, key=key)
 
@@ -118,10 +119,11 @@ class AgentMemory:
         max_tokens: int | None = None,
         model: str | None = None,
     ) -> Context:
-        """What a model shall see next: `messages` ready to send, never over the budget; `memory.text` is what the
-        blocks brought, as `<memory>…</memory>`, and `degraded` names those that could not be read.
+        """Return what a model sees next: `messages` ready to send, never over the budget (`max_tokens`); `memory.text`
+        is what the blocks brought, as `<memory>…</memory>`; `degraded` names the blocks that could not be read.
 
-        `message` is the user's, about to be sent: it is weighed and compared, not stored. Raises `BudgetTooSmall`.
+        `message` is the user's, about to be sent: its tokens count, similar messages are searched, and it is not
+        stored. Raises `BudgetTooSmall`.
         """
         asked = _read(ContextRequest, message=message, max_tokens=max_tokens, model=model)
         found = self._memories.context(
@@ -141,8 +143,8 @@ class AgentMemory:
         known_at: str | None = None,
         answer: bool = False,
     ) -> Recalled:
-        """The `memories` that answer the query, best first, with their sources; of every session, none where nothing
-        comes near it. With `answer` also an answer that rests on them. Times are RFC 3339.
+        """Return the `memories` of all sessions that answer the query, best first, with their sources; none where
+        nothing comes near it. With `answer` also an answer that rests on them. Times are texts in RFC 3339.
         """
         asked = _read(
             RecallBody,
@@ -157,9 +159,10 @@ class AgentMemory:
         return self._memories.recall(self._user, asked.asked())
 
     def ingest(self, messages: Sequence[Said], *, session: str | None = None) -> Ingested:
-        """Store a transcript of 1 to 1000 messages as a session's history, once, and have it extracted.
+        """Store a transcript of 1 to 1000 messages as a session's history and have memories extracted from it.
 
-        It may grow and be sent again. Raises `Conflict` (`transcript_diverged`) for another history.
+        A transcript that has grown may be sent again: only what is new is stored. Raises `Conflict`
+        (`transcript_diverged`) if it contradicts the stored history.
         """
         asked = _read(IngestRequest, messages=[_message(each) for each in messages], session_id=session)
         done = self._memories.ingest(self._user, asked.messages, session_id=asked.session_id, agent=self._agent)
@@ -167,28 +170,28 @@ class AgentMemory:
         return done
 
     def remember(self, *memories: Said) -> tuple[Remembered, ...]:
-        """Save 1 to 30 memories: texts, kept as facts, or fields of the API's (`type`, `content`, `topic_key`, …).
+        """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`, `content`, `topic_key` …).
 
-        The outcome of each is `created`, `unchanged`, or `superseded`: it took the place of one of its topic.
+        The outcome of each is `created`, `unchanged`, or `superseded` (it replaced the current memory of its topic).
         """
-        told = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
-        asked = _read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in told])
+        given = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
+        asked = _read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
         made = self._memories.remember(self._user, [statement(each) for each in asked.memories])
         self._work()
         return made
 
     def end(self, session: str | Conversation) -> Session:
-        """Mark the session ended and have all of it extracted; the next append opens it again."""
+        """Mark the session ended and have memories extracted from all of it; the next append opens it again."""
         ended = self._memories.manage.end(self.conversation(session).scope)
         self._work()
         return ended
 
     def get(self, session: str | Conversation, message: str | None = None) -> Context:
-        """As `context`."""
+        """The same as `context`."""
         return self.context(session, message)
 
     def update(self, session: str | Conversation, message: str) -> None:
-        """Store what the user says."""
+        """Store the message as the user's."""
         self._append(self._scope(session), [message])
 
     def delete(self, session: str | Conversation) -> None:
@@ -197,7 +200,7 @@ class AgentMemory:
         self._work()
 
     def conversation(self, session: str | Conversation) -> Conversation:
-        """A session that is there, as its blocks see it."""
+        """Return an existing session in the form that its blocks take. Raises `NotFound`."""
         scope = self._scope(session)
         shown = self._memories.manage.read(scope)
         check_owner(shown.head, user=self._user.user, agent=self._agent)
@@ -249,7 +252,7 @@ def _message(said: Said) -> Said:
 
 
 def _read(kind: type[Body], **said: Any) -> Body:
-    """A request as the API reads it."""
+    """Check the fields as the API checks a request. Raises its errors."""
     try:
         return kind.model_validate(_json_object({name: value for name, value in said.items() if value is not None}))
     except ValidationError as error:
