@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks.cache import Cache
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
@@ -128,14 +127,3 @@ def test_the_blocks_are_read_at_the_same_time() -> None:
     made.facts, made.memories = Meets(made.facts), Meets(made.memories)
     reading = blocks(made, meets).begin(conversation(**ALL), given="Hello")
     assert [each.degraded for each in reading.results(None)] == [(), (), ()]
-
-
-def test_what_was_asked_for_last_is_kept_within_the_room() -> None:
-    cache: Cache[str, int] = Cache(most=3)
-    cache.put("a", 1)
-    cache.put("b", 2, weight=2)
-    assert cache.get("a") == 1
-    cache.put("c", 3)
-    assert (cache.get("b"), cache.get("a"), cache.get("c")) == (None, 1, 3)
-    cache.put("a", 9, weight=4)
-    assert cache.get("a") is None

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
+from palimpsest.context.blocks import static
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.errors import ReadOnlyBlock, Unavailable
+from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact
 
 from tests.unit.context.blocks.remembered import ACME, Remembered, conversation
@@ -61,3 +65,25 @@ def test_a_store_that_fails_is_not_a_tenant_without_facts() -> None:
     world.facts.failing["version"] = Unavailable("down")
     with pytest.raises(Unavailable):
         memory.get(conversation())
+
+
+def test_the_facts_that_were_used_last_are_cached_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tenant with one fact weighs two, one with two facts three: six units hold the first and another, no third."""
+    monkeypatch.setattr(static, "MAX_CACHED", 6)
+    world = Remembered()
+    tenants = [Scope(name) for name in ("a", "b", "c")]
+    for tenant, number in zip(tenants, (1, 2, 2), strict=True):
+        for version in range(number):
+            world.facts.put(tenant, StaticFact(f"fact-{version}", "It is so.", WHEN), version=version)
+    memory = StaticMemory(world.facts)
+
+    def reads_of(tenant: Scope) -> int:
+        world.facts.calls.clear()
+        session = conversation()
+        assert memory.get(replace(session, scope=tenant.session("s"))).items
+        return int(world.facts.calls.get("all", 0))
+
+    a, b, c = tenants
+    assert [reads_of(a), reads_of(b), reads_of(a), reads_of(b), reads_of(a)] == [1, 1, 0, 0, 0]
+    assert reads_of(c) == 1  # in the place of b, which was used before a
+    assert [reads_of(a), reads_of(c), reads_of(b)] == [0, 0, 1]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import re
+import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
 
+from cachetools import LRUCache
+
 from palimpsest import parallel, prompts
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
-from palimpsest.context.blocks.cache import Cache
 from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.configuration import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
@@ -114,18 +116,23 @@ class CurrentRecords:
     def __init__(self, memories: Memories, clock: Clock) -> None:
         self._memories = memories
         self._clock = clock
-        self._cache: Cache[UserScope, _Cached] = Cache(most=MAX_CACHED)
+        self._cache: LRUCache[UserScope, _Cached] = LRUCache(
+            MAX_CACHED, getsizeof=lambda cached: 1 + len(cached.ranking.records)
+        )
+        self._lock = threading.Lock()
 
     def of(self, scope: UserScope) -> RecordRanking:
         """Return the user's current records; costs one small read if nothing changed. Raises `Unavailable`."""
         now = self._clock.now()
         user = self._memories.user(scope)
-        cached = self._cache.get(scope)
+        with self._lock:
+            cached = self._cache.get(scope)
         is_same = cached is not None and cached.user == user
         if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
             return cached.ranking
         ranking = RecordRanking(self._read(scope) if user.version else ())
-        self._cache.put(scope, _Cached(user, ranking, now, is_settled=is_same), weight=1 + len(ranking.records))
+        with self._lock:
+            self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same)
         return ranking
 
     def _read(self, scope: UserScope) -> tuple[Record, ...]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
+
+from cachetools import LRUCache
+
 from palimpsest.context.blocks.block import BlockContent, Conversation, Item, read_only
-from palimpsest.context.blocks.cache import Cache
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact, StaticFacts
 
-MAX_CACHED = 2_000  # facts in a process
+MAX_CACHED = 2_000  # facts in a process; a tenant has at most 200
+_Facts = tuple[int, tuple[StaticFact, ...]]  # with the version they are of
 
 
 class StaticMemory:
@@ -15,7 +19,8 @@ class StaticMemory:
 
     def __init__(self, facts: StaticFacts) -> None:
         self._facts = facts
-        self._cache: Cache[str, tuple[int, tuple[StaticFact, ...]]] = Cache(most=MAX_CACHED)
+        self._cache: LRUCache[str, _Facts] = LRUCache(MAX_CACHED, getsizeof=lambda cached: 1 + len(cached[1]))
+        self._lock = threading.Lock()
 
     def get(self, session: Conversation, message: str | None = None) -> BlockContent:  # noqa: ARG002 - for any
         facts = self._all(session.scope.owner)
@@ -29,11 +34,13 @@ class StaticMemory:
 
     def _all(self, scope: Scope) -> tuple[StaticFact, ...]:
         version = self._facts.version(scope)
-        cached = self._cache.get(scope.tenant)
+        with self._lock:
+            cached = self._cache.get(scope.tenant)
         if cached is not None and cached[0] == version:
             return cached[1]
         facts = self._facts.all(scope) if version else ()
-        self._cache.put(scope.tenant, (version, facts), weight=1 + len(facts))
+        with self._lock:
+            self._cache[scope.tenant] = (version, facts)
         return facts
 
 
