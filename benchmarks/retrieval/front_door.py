@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.bootstrap import wire_memories, wire_sessions
-from palimpsest.bootstrap.memories import Models, Stores
+from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
@@ -64,13 +64,10 @@ def _applications(place: Place) -> tuple[Any, Any]:
         from palimpsest.api.app import HttpApp
     jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
     tokens = TiktokenCounter()
-    of_sessions = wire_sessions(
-        sessions=place.sessions, jobs=jobs, tenants=tenants, tokens=tokens, clock=place.clock,
-        memories=place.memories, facts=facts,
-    )  # fmt: skip
-    stores = Stores(
+    stores = MemoryStores(
         sessions=place.sessions, jobs=jobs, memories=place.memories, tenants=tenants, facts=facts, index=place.index
     )
+    of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
     models = Models(embedder=lambda: place.embedder)
     of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)
     return HttpApp(lambda: of_sessions, routes.ROUTERS), HttpApp(lambda: of_memories, memory_routes.ROUTERS)

@@ -6,7 +6,7 @@ import pytest
 from palimpsest import AgentMemory
 from palimpsest.bootstrap import wire_memories, wire_sessions
 from palimpsest.bootstrap.engines import token_counter
-from palimpsest.bootstrap.memories import Models, Stores
+from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
@@ -28,16 +28,16 @@ SETTINGS = TenantSettings(memory={"blocks": [{"type": "static"}, {"type": "extra
 
 
 @pytest.fixture
-def stores(engine: str, endpoint: str | None) -> Stores:
+def stores(engine: str, endpoint: str | None) -> MemoryStores:
     if engine == "in_memory":
         within = InMemorySessions()
         jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
-        return Stores(within, jobs, memories, InMemoryTenants(), InMemoryStaticFacts(), AbsentIndex())
-    sessions, tenants = sessions_table(endpoint), tenants_table(endpoint)
-    return Stores(
-        sessions=DynamoDbSessions(sessions, endpoint=endpoint),
+        return MemoryStores(within, jobs, InMemoryTenants(), memories, InMemoryStaticFacts(), AbsentIndex())
+    sessions, table, tenants = sessions_table(endpoint), memories_table(endpoint), tenants_table(endpoint)
+    return MemoryStores(
+        sessions=DynamoDbSessions(sessions, memories=table, endpoint=endpoint),
         jobs=DynamoDbJobs(sessions, endpoint=endpoint),
-        memories=DynamoDbMemories(memories_table(endpoint), sessions, endpoint=endpoint),
+        memories=DynamoDbMemories(table, sessions, endpoint=endpoint),
         tenants=DynamoDbTenants(tenants, endpoint=endpoint),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
         index=AbsentIndex(),
@@ -45,18 +45,10 @@ def stores(engine: str, endpoint: str | None) -> Stores:
 
 
 @pytest.fixture
-def memory(stores: Stores) -> AgentMemory:
+def memory(stores: MemoryStores) -> AgentMemory:
     stores.tenants.replace_settings(Scope("acme"), SETTINGS)
     tokens, clock = token_counter(), SystemClock()
-    sessions = wire_sessions(
-        sessions=stores.sessions,
-        jobs=stores.jobs,
-        tenants=stores.tenants,
-        tokens=tokens,
-        clock=clock,
-        memories=stores.memories,
-        facts=stores.facts,
-    )
+    sessions = wire_sessions(stores, tokens=tokens, clock=clock, memories=stores.memories, facts=stores.facts)
     memories = wire_memories(stores, models=Models(), tokens=tokens, clock=clock)
     memories.facts.put(Scope("acme"), "remote", content="Up to 3 days a week from home.")
     return AgentMemory.of(sessions, memories, tenant="acme", user="sarah", agent="hr")
@@ -75,7 +67,7 @@ def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory)
     assert recalled.degraded == ("search", "vector")
 
 
-def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: Stores) -> None:
+def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: MemoryStores) -> None:
     done = memory.ingest(["I work in Marketing."], session="monday")
     job = stores.jobs.get(Scope("acme"), done.job_id or "")
     assert job is not None

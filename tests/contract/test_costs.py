@@ -14,6 +14,7 @@ from palimpsest.api.routes import ROUTERS
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
@@ -23,7 +24,7 @@ from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 
 from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.meter import Meter, Reading, item_bytes, metered
-from tests.contract.tables import sessions_table, tenants_table
+from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.unit.api.gateway import Answer, Client
 
 SHORT, LONG = 100, 5_000
@@ -44,23 +45,34 @@ class Service:
     """The sessions function on an engine of the tests."""
 
     def __init__(self, endpoint: str) -> None:
-        self.table = sessions_table(endpoint)
+        self.table, memories = sessions_table(endpoint), memories_table(endpoint)
         self.client: Any = connected(None, endpoint).client
-        sessions, jobs = DynamoDbSessions(self.table, endpoint=endpoint), DynamoDbJobs(self.table, endpoint=endpoint)
+        sessions = DynamoDbSessions(self.table, memories=memories, endpoint=endpoint)
+        jobs = DynamoDbJobs(self.table, endpoint=endpoint)
         tenants = DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
+        self.memories = DynamoDbMemories(memories, self.table, endpoint=endpoint)
         clock, summarizer = SystemClock(), ExtractiveSummarizer(TOKENS)
-        app = bootstrap.wire_sessions(sessions=sessions, jobs=jobs, tenants=tenants, tokens=TOKENS, clock=clock)
-        self.call = Client(HttpApp(lambda: app, ROUTERS))
+        self._stored = (sessions, jobs, tenants)
+        self.forget_users()
         self.summarize, _ = bootstrap.wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
         )
+
+    def forget_users(self) -> None:
+        """Go on as a fresh process, which does not know whose a session is."""
+        stores = bootstrap.Stores(*self._stored)
+        app = bootstrap.wire_sessions(stores, tokens=TOKENS, clock=SystemClock(), memories=self.memories)
+        self.call = Client(HttpApp(lambda: app, ROUTERS))
 
     def begin(self, session: str, **memory: Any) -> None:
         answer = self.call("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})
         assert answer.status == 201
 
-    def append(self, session: str, messages: Sequence[tuple[str, str]], **headers: str) -> Any:
-        body = {"messages": [{"role": role, "content": text} for role, text in messages], "allow_repeat": True}
+    def append(
+        self, session: str, messages: Sequence[tuple[str, str]], *, user: str | None = None, **headers: str
+    ) -> Any:
+        body: dict[str, Any] = {"messages": [{"role": role, "content": text} for role, text in messages]}
+        body |= {"allow_repeat": True} if user is None else {"allow_repeat": True, "user_id": user}
         answer: Answer = self.call("POST", f"/v1/sessions/{session}/messages", body, headers=headers)
         assert answer.status == 201, answer.text
         return answer.json
@@ -73,7 +85,9 @@ class Service:
     def filled(self, size: int) -> Filled:
         """Of so many messages. From then on the window has room for what the tests append."""
         session = f"of-{size}"
-        self.begin(session, strategy="trim", max_tokens=50 * WEIGHT, max_memory_tokens=WINDOW * WEIGHT)
+        self.begin(
+            session, extract="manual", strategy="trim", max_tokens=50 * WEIGHT, max_memory_tokens=WINDOW * WEIGHT
+        )
         for batch in batches(size):
             self.append(session, batch)
         with metered(self.client) as meter:
@@ -123,13 +137,37 @@ def of_context(service: Service, meter: Meter, session: str) -> Reading:
 
 def test_an_append_is_two_requests_and_writes_four_units(service: Service, meter: Meter, short: Filled) -> None:
     reading = of_append(service, meter, short)
-    assert reading.operations == ("GetItem", "TransactWriteItems")
-    assert (reading.requests, reading.write_units, reading.read_units) == (2, 4, 1)
+    assert reading.operations == ("BatchGetItem", "TransactWriteItems")
+    assert (reading.requests, reading.write_units, reading.read_units) == (2, 4, 2)
+
+
+def test_a_fresh_process_reads_once_more_unless_it_is_told_whose_the_session_is(
+    service: Service, meter: Meter, short: Filled
+) -> None:
+    service.forget_users()
+    service.append(short.session, [("user", KILOBYTE)], user="sarah")
+    assert meter.read().operations == ("BatchGetItem", "TransactWriteItems")
+    service.forget_users()
+    for reads in (["GetItem", "GetItem"], ["BatchGetItem"]):
+        service.append(short.session, [("user", KILOBYTE)])
+        assert meter.read().operations == (*reads, "TransactWriteItems")
+
+
+def test_the_next_extraction_costs_one_request_more_only_when_it_is_due(service: Service, meter: Meter) -> None:
+    service.begin("extracted", max_buffer_turns=2)
+    for number in range(4):
+        service.append("extracted", [said(number)])
+    requests = []
+    meter.read()
+    for number in range(12):
+        service.append("extracted", [said(number)])
+        requests.append(meter.read().requests)
+    assert requests == [2, 2, 2, 3] * 3
 
 
 def test_a_key_adds_two_units_and_no_request(service: Service, meter: Meter, short: Filled) -> None:
     reading = of_append(service, meter, short, **{"idempotency-key": "turn-1"})
-    assert (reading.requests, reading.write_units, reading.read_units) == (2, 6, 2)
+    assert (reading.requests, reading.write_units, reading.read_units) == (2, 6, 3)
 
 
 def test_a_replayed_append_writes_nothing(service: Service, meter: Meter, short: Filled) -> None:
@@ -153,7 +191,7 @@ def test_a_context_of_twenty_messages_stays_within_its_read_units(service: Servi
     meter.read()
     reading = of_context(service, meter, session)
     there = service.bytes_of(session, "m#", newest=WINDOW) + service.bytes_of(session, "settings", newest=1)
-    assert reading.read_units <= 4 + there / 4096
+    assert reading.read_units <= 5 + there / 4096
     assert (reading.requests, reading.write_units) == (2, 0)
 
 
@@ -172,5 +210,5 @@ def test_a_context_with_a_summary_is_three_requests_within_its_read_units(servic
     reading = of_context(service, meter, session)
     kept = len(service.context(session)["messages"]) - 1
     there = service.bytes_of(session, "m#", newest=kept) + service.bytes_of(session, "settings", newest=1)
-    assert reading.read_units <= 4 + (there + service.bytes_of(session, "c#", newest=1)) / 4096
+    assert reading.read_units <= 5 + (there + service.bytes_of(session, "c#", newest=1)) / 4096
     assert reading.requests == 3

@@ -19,6 +19,7 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.restart import MendUserJob
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import Erase, ErasePages
 from palimpsest.scope import SessionScope, UserScope
 
@@ -50,6 +51,33 @@ def both(engine: str, endpoint: str | None) -> Both:
 def beginning(*, epoch: int = 0) -> Commit:
     head = Head(user="sarah", agent="hr", version=1, updated_at=NOW * 1000, epoch=epoch)
     return Commit(before=None, after=head, begins=True, settings=settings())
+
+
+def test_opening_a_session_for_a_user_tells_their_epoch(both: Both, scope: SessionScope, sarah: UserScope) -> None:
+    assert both.sessions.open(scope, user="sarah").epoch == both.sessions.epoch(sarah) == 0
+    both.sessions.commit(scope, beginning())
+    Memory(both.memories, sarah).erase()
+    opened = both.sessions.open(scope, settings=True, key="k", user="sarah")
+    assert (opened.epoch, both.sessions.epoch(sarah)) == (1, 1)
+    assert opened == replace(both.sessions.open(scope, settings=True, key="k"), epoch=1)
+    assert (both.sessions.open(scope, user="tom").epoch, both.sessions.open(scope).epoch) == (0, 0)
+
+
+def test_the_guard_reads_the_epoch_of_the_sessions_own_user_whoever_is_named(
+    both: Both, scope: SessionScope, sarah: UserScope
+) -> None:
+    both.sessions.commit(scope, beginning())
+    used, fresh = EpochGuard(both.sessions), EpochGuard(both.sessions)
+    for named in ("sarah", None, "tom"):
+        head = used.open(scope, user=named).head
+        assert head is not None
+        assert not head.is_gone(NOW)
+    Memory(both.memories, sarah).erase()
+    for guard in (used, fresh):
+        for named in ("tom", None, "sarah"):
+            head = guard.open(scope, user=named).head
+            assert head is not None
+            assert head.is_gone(NOW)
 
 
 def test_a_session_begins_in_the_present_epoch_of_its_user_only(

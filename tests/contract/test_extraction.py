@@ -12,6 +12,7 @@ from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
@@ -23,7 +24,7 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.jobs import following
 from palimpsest.extraction.report import Report, ReportExtraction
-from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories
@@ -47,9 +48,9 @@ class Service:
     extractor: Extracts = field(default_factory=lambda: Extracts(room=100))
 
     def __post_init__(self) -> None:
-        long_term = LongTerm(self.memories, self.jobs)
-        request = RequestExtraction(self.sessions, long_term, CLOCK)
-        append = Append(self.sessions, InMemoryTenants(), LetterCounter(), CLOCK, long_term)
+        schedule = ExtractionSchedule(self.jobs)
+        request = RequestExtraction(self.sessions, schedule, CLOCK)
+        append = Append(self.sessions, InMemoryTenants(), LetterCounter(), CLOCK, schedule)
         self._ingest = Ingest(self.sessions, self.memories, append, request, CLOCK)
         self.work = wire_extraction(
             sessions=self.sessions,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.bootstrap import SessionsApp, wire_sessions, wire_summarize
+from palimpsest.bootstrap import SessionsApp, Stores, wire_sessions, wire_summarize
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.append import Appended
 from palimpsest.conversations.messages import Draft, Message
@@ -79,7 +79,7 @@ class World:
         self.summarizer = RecordingSummarizer()
         counter = LetterCounter()
         self.app: SessionsApp = wire_sessions(
-            sessions=self.sessions, jobs=self.jobs, tenants=self.tenants, tokens=counter, clock=self.clock
+            Stores(self.sessions, self.jobs, self.tenants), tokens=counter, clock=self.clock
         )
         self.summarize, self.give_up = wire_summarize(
             sessions=self.sessions, jobs=self.jobs, summarizer=self.summarizer, tokens=counter, clock=self.clock

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from palimpsest.api import memory_routes, routes
 from palimpsest.api.app import HttpApp
-from palimpsest.bootstrap import wire_memories, wire_sessions, wire_sweep
+from palimpsest.bootstrap import Stores, wire_memories, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
-from palimpsest.bootstrap.memories import Models, Stores
+from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.bootstrap.workers import EXTRACTED
 from palimpsest.clock import FakeClock
 from palimpsest.engines.embedded import EmbeddedIndex
@@ -50,9 +50,7 @@ class WholeWorld(World):
         self.facts = InMemoryStaticFacts()
         self.extractor = Extracts()
         self.app = wire_sessions(
-            sessions=self.sessions,
-            jobs=self.jobs,
-            tenants=self.tenants,
+            Stores(self.sessions, self.jobs, self.tenants),
             tokens=LetterCounter(),
             clock=clock,
             memories=self.memories,
@@ -119,7 +117,7 @@ class Service:
         self.index = FailingIndex(EmbeddedIndex((folder or Path("/nowhere")) / "index.sqlite", space=space))
         if folder is not None:
             self.index.prepare()
-        stores = Stores(
+        stores = MemoryStores(
             sessions=self.world.sessions,
             jobs=self.world.jobs,
             memories=self.memories,

@@ -11,6 +11,7 @@ from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.append import Append, Appended, Extract
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.messages import Chat, Draft, text_of
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
@@ -21,11 +22,11 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.ingest import Ingest, Ingested
 from palimpsest.extraction.ports import Extraction
 from palimpsest.extraction.report import Report, ReportExtraction
-from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.job import MAX_RECEIVES, Job, armed
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.records import Record
-from palimpsest.memory.removal.epochs import unerased
+from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.models.ports import Usage
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import TenantSettings
@@ -98,10 +99,10 @@ class ExtractionWorld:
         self.by_rule = extract
         self.extractor = Extracts()
         tokens = LetterCounter()
-        long_term = LongTerm(self.memories, self.jobs)
-        sessions = unerased(self.sessions, self.memories)
-        self.append = Append(sessions, self.tenants, tokens, self.clock, long_term)
-        self.request = RequestExtraction(sessions, long_term, self.clock)
+        schedule = ExtractionSchedule(self.jobs)
+        sessions = EpochGuard(self.sessions)
+        self.append = Append(sessions, self.tenants, tokens, self.clock, schedule)
+        self.request = RequestExtraction(sessions, schedule, self.clock)
         self.ingest_transcript = Ingest(sessions, self.memories, self.append, self.request, self.clock)
         self.manage = ManageSessions(self.sessions, self.tenants, tokens, self.clock)
         work = wire_extraction(

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.manage import ManageSessions, Wanted
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.turns import problems
 from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.job import Job
@@ -226,7 +227,8 @@ def test_a_deleted_session_is_not_flushed() -> None:
 def test_another_strategy_meanwhile_ends_the_flush() -> None:
     world = full()
     flush = pending(world, "flush")
-    manage = ManageSessions(world.sessions, world.tenants, world.manage.tokens, world.clock, has_memories=True)
+    schedule = ExtractionSchedule(world.jobs)
+    manage = ManageSessions(world.sessions, world.tenants, world.manage.tokens, world.clock, schedule)
     manage.patch(world.session(), wanted=Wanted(memory={"strategy": "summarize"}))
     world.drain()
     assert world.job(flush.id).error == "overtaken"

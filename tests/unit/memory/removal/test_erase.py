@@ -10,7 +10,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from palimpsest.bootstrap import wire_sessions, wire_sweep
+from palimpsest.bootstrap import Stores, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.ports import Listed
@@ -20,7 +20,7 @@ from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.epochs import unerased
+from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE, Erase
 from palimpsest.memory.statements import Statement
 
@@ -38,7 +38,8 @@ class Erasing(World):
         self.memories = InMemoryMemories(self.sessions.state)
         told: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "memories": self.memories}
         told |= {"tenants": self.tenants, "clock": self.clock}
-        self.app = wire_sessions(**told, tokens=LetterCounter())
+        stores = Stores(self.sessions, self.jobs, self.tenants)
+        self.app = wire_sessions(stores, memories=self.memories, clock=self.clock, tokens=LetterCounter())
         self.extraction = wire_extraction(**told, extractor=Extracts())
         del told["tenants"]
         self.swept, self.sweep = wire_sweep(**told, expiries=InMemoryExpiries(self.memories))
@@ -234,7 +235,7 @@ def test_an_append_that_meets_the_removal_of_its_session_begins_it_again(world: 
 
 def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(world: Erasing) -> None:
     filled(world, sessions=1)
-    sessions = unerased(world.sessions, world.memories)
+    sessions = EpochGuard(world.sessions)
     before = sessions.open(world.session("s0"), settings=True)
     assert before == world.sessions.open(world.session("s0"), settings=True)
     world.erase()
@@ -242,7 +243,7 @@ def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(
     assert head is not None
     assert head.is_gone(0)
     world.append("again", session="s0")
-    assert sessions.open(world.session("s0")) == world.sessions.open(world.session("s0"))
+    assert sessions.open(world.session("s0")) == world.sessions.open(world.session("s0"), user="sarah")
 
 
 SESSIONS = st.sampled_from(("s0", "s1"))

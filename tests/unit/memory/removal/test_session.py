@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from palimpsest.bootstrap import wire_sweep
 from palimpsest.conversations.manage import ManageSessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.in_memory.expiries import InMemoryExpiries
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.extraction.chunk import Chunk
-from palimpsest.extraction.schedule import LongTerm
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.manage import ManageMemories
@@ -25,8 +25,9 @@ class Deleting(ExtractionWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        long_term = LongTerm(self.memories, self.jobs)
-        self.manage = ManageSessions(self.sessions, self.tenants, LetterCounter(), self.clock, long_term=long_term)
+        self.manage = ManageSessions(
+            self.sessions, self.tenants, LetterCounter(), self.clock, ExtractionSchedule(self.jobs)
+        )
         self.managing = ManageMemories(self.memories, self.tenants, self.clock)
         self.remembering = Remember(self.memories, self.tenants, self.clock)
         self.swept, self.round = wire_sweep(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from palimpsest.bootstrap.engines import embedder, search_index
     from palimpsest.bootstrap.indexing import EmbedWorker, embed_worker, reindex_starter, reindex_worker
     from palimpsest.bootstrap.memories import MemoriesApp, memories_app, wire_memories
-    from palimpsest.bootstrap.sessions import SessionsApp, sessions_app, wire_sessions
+    from palimpsest.bootstrap.sessions import SessionsApp, Stores, sessions_app, wire_sessions
     from palimpsest.bootstrap.workers import (
         Worker,
         dispatcher,
@@ -29,6 +29,7 @@ __all__ = [
     "EmbedWorker",
     "MemoriesApp",
     "SessionsApp",
+    "Stores",
     "Worker",
     "authorizer",
     "dispatcher",
@@ -50,7 +51,7 @@ __all__ = [
     "wire_sweep",
 ]
 _PARTS = {
-    "sessions": ("SessionsApp", "sessions_app", "wire_sessions"),
+    "sessions": ("SessionsApp", "Stores", "sessions_app", "wire_sessions"),
     "door": ("authorizer",),
     "engines": ("embedder", "search_index"),
     "indexing": ("EmbedWorker", "embed_worker", "reindex_starter", "reindex_worker"),

@@ -9,10 +9,11 @@ from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import GiveUp
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, MendExtraction, RetryExtraction
 from palimpsest.extraction.ports import Extractor
-from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.router import ByKind
@@ -55,7 +56,7 @@ def wire_extraction(
     steps = Steps(sessions, jobs, memories, clock)
     retry = RetryExtraction(steps)
     give_up = GiveUpExtraction(steps, extractor)
-    request = RequestExtraction(sessions, LongTerm(memories, jobs), clock)
+    request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=near)
     step = ExtractChunk(steps, remember, extractor, request, retry)
     flush = FlushWindow(sessions, jobs, stores(memories), clock)

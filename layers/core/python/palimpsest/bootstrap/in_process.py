@@ -13,7 +13,7 @@ from typing import Any, Protocol
 
 from palimpsest.bootstrap.engines import system_clock, token_counter
 from palimpsest.bootstrap.extraction import wire_extraction
-from palimpsest.bootstrap.memories import MemoriesApp, Models, Stores, wire_memories
+from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
 from palimpsest.bootstrap.workers import wire_summarize, wire_sweep
 from palimpsest.clock import Clock, seconds
@@ -107,7 +107,7 @@ def in_process(
     jobs, memories = InMemoryJobs(sessions.state), Memories(sessions)
     tenants.replace_settings(scope, TenantSettings(memory=memory))
     index = _index(vectors, life=sessions)
-    stores = Stores(sessions, jobs, memories, tenants, InMemoryStaticFacts(), index)
+    stores = MemoryStores(sessions, jobs, tenants, memories, InMemoryStaticFacts(), index)
     step, give_up = wire_summarize(
         sessions=sessions,
         jobs=jobs,
@@ -128,15 +128,7 @@ def in_process(
     )
     workers = (ByKind({"summarize": step}, {"summarize": give_up}), extraction.queue, removal)
     return InProcess(
-        sessions=wire_sessions(
-            sessions=sessions,
-            jobs=jobs,
-            tenants=tenants,
-            tokens=tokens,
-            clock=clock,
-            memories=memories,
-            facts=stores.facts,
-        ),
+        sessions=wire_sessions(stores, tokens=tokens, clock=clock, memories=memories, facts=stores.facts),
         memories=wire_memories(
             stores,
             models=Models(embedder=lambda: vectors, answerer=lambda: chat, selector=chat),

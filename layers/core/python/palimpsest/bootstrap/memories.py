@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from palimpsest import settings
@@ -20,6 +20,7 @@ from palimpsest.bootstrap.engines import (
     tenant_store,
     token_counter,
 )
+from palimpsest.bootstrap.sessions import Stores
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.block import Item
 from palimpsest.context.blocks.extractive import ExtractiveMemory
@@ -30,18 +31,16 @@ from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.prune import Prune
-from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import ReportExtraction
-from palimpsest.extraction.schedule import LongTerm, RequestExtraction
-from palimpsest.jobs.ports import Jobs
+from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.read import ReadJob
 from palimpsest.memory.history import ShowMemories
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.epochs import unerased
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
 from palimpsest.models.ports import ChatModel, Embedder, JsonModel, TokenCounter
@@ -55,13 +54,10 @@ from palimpsest.tenants.static_facts import ManageStaticFacts
 
 
 @dataclass(frozen=True, slots=True)
-class Stores:
-    """Where things are kept."""
+class MemoryStores(Stores):
+    """The same for a function of long-term memory."""
 
-    sessions: Sessions
-    jobs: Jobs
     memories: Memories
-    tenants: Tenants
     facts: StaticFacts
     index: SearchIndex
 
@@ -83,7 +79,7 @@ class Models:
 class MemoriesApp:
     """What the `memories` function can do."""
 
-    stores: Stores
+    stores: MemoryStores
     models: Models
     tokens: TokenCounter
     clock: Clock
@@ -134,19 +130,17 @@ class MemoriesApp:
         return FindSessions(self.search)
 
 
-def searching(stores: Stores, models: Models, clock: Clock) -> SearchMemories:
+def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemories:
     return SearchMemories(stores.memories, stores.sessions, stores.index, models.embedder(), clock)
 
 
-def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
+def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
     """The use cases of long-term memory over any adapters."""
-    stored = stores.sessions
-    stores = replace(stores, sessions=unerased(stored, stores.memories))
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
-    long_term = LongTerm(memories, jobs)
-    append = Append(sessions, tenants, tokens, clock, long_term)
-    request = RequestExtraction(sessions, long_term, clock)
+    schedule = ExtractionSchedule(jobs)
+    append = Append(sessions, tenants, tokens, clock, schedule)
+    request = RequestExtraction(sessions, schedule, clock)
 
     def similar_messages(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
         return FindSimilarMessages(searching(stores, models, clock))(owner, text, k=k)
@@ -168,9 +162,9 @@ def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock
         show=ShowMemories(memories, manage_memories),
         ingest=Ingest(sessions, memories, append, request, clock),
         facts=ManageStaticFacts(stores.facts, clock),
-        context=ReadContext(stored, tokens, clock, blocks, memories),
+        context=ReadContext(sessions, tokens, clock, blocks),
         prune=Prune(sessions, jobs, clock),
-        manage=ManageSessions(sessions, tenants, tokens, clock, has_memories=True, long_term=long_term),
+        manage=ManageSessions(sessions, tenants, tokens, clock, schedule),
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),
     )
@@ -180,7 +174,7 @@ def wire_memories(stores: Stores, *, models: Models, tokens: TokenCounter, clock
 def memories_app() -> MemoriesApp:
     told = settings.MemoriesSettings.read()
     sessions, jobs = session_store(told.sessions_table, told.memories_table)
-    stores = Stores(
+    stores = MemoryStores(
         sessions=sessions,
         jobs=jobs,
         memories=memory_store(told.memories_table, told.sessions_table),

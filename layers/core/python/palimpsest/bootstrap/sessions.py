@@ -26,21 +26,37 @@ from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.prune import Prune
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.report import ReportExtraction
-from palimpsest.extraction.schedule import LongTerm, RequestExtraction
+from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.job import Job, JobKind
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.read import ReadJob
 from palimpsest.jobs.restart import Again, MendUserJob, RetryJob
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.removal.epochs import unerased
+from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.session import begin_again
 from palimpsest.memory.removal.sessions import ForgetSessions
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFacts, Tenants
+
+
+@dataclass(frozen=True, slots=True)
+class Stores:
+    """What a function behind the front door reads and writes. This is the one place where its store of sessions gets
+    the guard against sessions of erased users: nothing in such a function is wired without it.
+    """
+
+    sessions: Sessions
+    jobs: Jobs
+    tenants: Tenants
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.sessions, EpochGuard):
+            object.__setattr__(self, "sessions", EpochGuard(self.sessions))
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,26 +78,24 @@ class SessionsApp:
 
 
 def wire_sessions(
+    stores: Stores,
     *,
-    sessions: Sessions,
-    jobs: Jobs,
-    tenants: Tenants,
     tokens: TokenCounter,
     clock: Clock,
     memories: Memories | None = None,
     facts: StaticFacts | None = None,
 ) -> SessionsApp:
     """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
-    long_term = None if memories is None else LongTerm(memories, jobs)
-    stored, sessions = sessions, sessions if memories is None else unerased(sessions, memories)
+    sessions, jobs, tenants = stores.sessions, stores.jobs, stores.tenants
+    schedule = None if memories is None else ExtractionSchedule(jobs)
     blocks = BlockReader(
         static=None if facts is None else StaticMemory(facts),
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
     )
-    manage = ManageSessions(sessions, tenants, tokens, clock, memories is not None, long_term)
+    manage = ManageSessions(sessions, tenants, tokens, clock, schedule)
     return SessionsApp(
-        append=Append(sessions, tenants, tokens, clock, long_term),
-        context=ReadContext(stored, tokens, clock, blocks, memories),
+        append=Append(sessions, tenants, tokens, clock, schedule),
+        context=ReadContext(sessions, tokens, clock, blocks),
         prune=Prune(sessions, jobs, clock),
         manage=manage,
         forget_sessions=ForgetSessions(manage, jobs, clock),
@@ -90,7 +104,7 @@ def wire_sessions(
         list_jobs=ListJobs(sessions, jobs),
         retry_job=RetryJob(jobs, ways_to_retry(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
-        extract=None if long_term is None else RequestExtraction(sessions, long_term, clock),
+        extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
         report=None if memories is None else ReportExtraction(memories),
     )
 
@@ -120,9 +134,7 @@ def sessions_app() -> SessionsApp:
     told = settings.SessionsSettings.read()
     sessions, jobs = session_store(told.sessions_table, told.memories_table)
     return wire_sessions(
-        sessions=sessions,
-        jobs=jobs,
-        tenants=tenant_store(told.tenants_table),
+        Stores(sessions, jobs, tenant_store(told.tenants_table)),
         tokens=token_counter(),
         clock=system_clock(),
         memories=memory_store(told.memories_table, told.sessions_table),

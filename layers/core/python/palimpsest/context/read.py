@@ -15,14 +15,13 @@ from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
-from palimpsest.conversations.history import live, no_session
+from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.messages import Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
 from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
 from palimpsest.errors import Unavailable
-from palimpsest.memory.ports import Memories
 from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
@@ -83,13 +82,10 @@ class _Plan:
 
 @dataclass(frozen=True, slots=True)
 class ReadContext:
-    """`memories` knows whether the session's user was erased: it is read at the same time as the window."""
-
     sessions: Sessions
     tokens: TokenCounter
     clock: Clock
     blocks: BlockReader = field(default_factory=BlockReader)
-    memories: Memories | None = None
 
     def __call__(
         self,
@@ -110,9 +106,7 @@ class ReadContext:
         """
         for _ in range(SNAPSHOT_TRIES):
             plan = self._plan(scope, given=given, max_tokens=max_tokens, model=model, at=at)
-            context, epoch = parallel.both(partial(self._read, plan), partial(self._epoch, plan))
-            if plan.head.epoch < epoch:
-                raise no_session()
+            context = self._read(plan)
             if context is not None:
                 return context
         raise Unavailable("The session is changing too fast to be read.", code="contention")
@@ -174,12 +168,6 @@ class ReadContext:
             failures=made.failures,
             tools=_tools() if config.auto_recall else (),
         )
-
-    def _epoch(self, plan: _Plan) -> int:
-        """The user's epoch now: a session of an earlier one was erased."""
-        if self.memories is None:
-            return plan.head.epoch
-        return self.memories.user(plan.scope.owner.user(plan.head.user)).epoch
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
         """The messages a context may hold, oldest first: no more than can fit, and the user's newest message."""

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.buffer import completes_buffer
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import Configuration, begun, check_owner, touched, with_messages
@@ -24,7 +25,8 @@ from palimpsest.conversations.messages import (
     weigh,
 )
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm, overflows
-from palimpsest.conversations.ports import LongTerm, Sessions
+from palimpsest.conversations.ports import Opened, Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.jobs.job import Job
@@ -86,7 +88,7 @@ class Append:
     tenants: Tenants
     tokens: TokenCounter
     clock: Clock
-    long_term: LongTerm | None = None  # None: nothing is extracted
+    schedule: ExtractionSchedule | None = None  # None: nothing is extracted
 
     def __call__(
         self,
@@ -132,9 +134,9 @@ class Append:
     def _attempt(self, request: _Request) -> Appended:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.drafts)
-        opened = self.sessions.open(request.scope, settings=speaks_system, key=request.key)
+        opened = self.sessions.open(request.scope, settings=speaks_system, key=request.key, user=request.user)
         if opened.head is None or opened.head.is_gone(seconds(now)):
-            return self._begin(request, opened.head, now)
+            return self._begin(request, opened, now)
         if speaks_system:
             live(opened, now=now)
         check_owner(opened.head, user=request.user, agent=request.agent)
@@ -159,7 +161,7 @@ class Append:
         messages = tuple(self.sessions.messages(request.scope, first=first, last=last))
         return Appended(messages=messages, head=head, replayed=True)
 
-    def _begin(self, request: _Request, before: Head | None, now: datetime) -> Appended:
+    def _begin(self, request: _Request, opened: Opened, now: datetime) -> Appended:
         """The first messages of a session."""
         if request.user is None:
             raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
@@ -167,30 +169,31 @@ class Append:
         defaults = self.tenants.settings(request.scope.owner)
         memory = parsed(dict(defaults.memory))
         beginning = begun(
-            before,
+            opened.head,
             scope=request.scope,
             user=request.user,
             agent=request.agent,
             setup=Configuration(memory=memory, encoding=self.tokens.encoding_for(memory.model)),
             retention_days=defaults.retention_days,
-            epoch=self.long_term.epoch(request.scope.owner.user(request.user)) if self.long_term else 0,
+            epoch=opened.epoch,
             now=now,
         )
         found = _Found(
-            before=before, head=beginning.head, settings=beginning.settings, jobs=beginning.jobs, created=True
+            before=opened.head, head=beginning.head, settings=beginning.settings, jobs=beginning.jobs, created=True
         )
         return self._commit(request, found, now)
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
+        begins_with = found.head
         messages, found = self._grown(request, found, now)
         armed = self._room(request.scope, found, messages, now)
-        head, extraction = self._extraction(request, armed.head, now)
+        head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
         expires_at = seconds(now) + KEY_SECONDS
         commit = Commit(
             before=found.before,
             after=head,
-            begins=found.created and self.long_term is not None,
+            begins=found.created,
             messages=messages,
             key=IdempotencyKey(request.key, request.hash, first, last, expires_at) if request.key else None,
             settings=found.settings if found.created or found.speaks_system else None,
@@ -243,11 +246,16 @@ class Append:
         config = parsed(dict(settings.memory))
         return arm(found.head, config, (*stored, *new), scope=scope, now=seconds(now), created_at=stamp(now))
 
-    def _extraction(self, request: _Request, head: Head, now: datetime) -> tuple[Head, tuple[Job, ...]]:
-        """Give what is not extracted yet to a job, if that is due: one round trip more, every few turns."""
-        if self.long_term is None or request.extract == "never":
+    def _extraction(
+        self, request: _Request, head: Head, now: datetime, *, before: Head
+    ) -> tuple[Head, tuple[Job, ...]]:
+        """Give what is not extracted yet to a job, if that is due: one round trip more, every few turns. While an
+        earlier extraction is under way, its end does what this append does not.
+        """
+        is_asked = request.extract == "now"
+        if self.schedule is None or request.extract == "never" or not (is_asked or completes_buffer(before, head)):
             return head, ()
-        return self.long_term.armed(head, request.scope, now=seconds(now), always=request.extract == "now")
+        return self.schedule.armed(head, request.scope, now=seconds(now), always=is_asked)
 
 
 def _check_place(request: _Request, newest: str) -> None:

@@ -2,16 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import replace
 
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job, armed
+
+OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
+"""Errors of an extraction that the next messages would meet as well; any other may be the fault of these messages."""
 
 
 def extraction(head: Head, *, tenant: str, session: str, first: int, last: int, now: int) -> Job:
-    """The job that extracts messages `first` through `last`."""
+    """The job that extracts messages `first` through `last`; `now` is epoch seconds."""
     job = armed(tenant=tenant, user=head.user, kind="extract", session=session, first=first, last=last, now=now)
     return replace(job, epoch=head.epoch)
+
+
+def again(job: Job, *, first: int, now: int) -> Job:
+    """The same extraction as a new job, from message `first` on: what was parked or got stuck."""
+    text = "\x1f".join(("again", job.parent or job.id, str(job.attempt + 1)))
+    return replace(
+        job,
+        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
+        parent=None,
+        first=first,
+        attempt=job.attempt + 1,
+        state="pending",
+        error=None,
+        created_at=now,
+        due_at=now + OVERDUE_SECONDS,
+    )
 
 
 def armed_extraction(head: Head, *, tenant: str, session: str, now: int) -> tuple[Head, Job] | None:
@@ -24,6 +44,12 @@ def armed_extraction(head: Head, *, tenant: str, session: str, now: int) -> tupl
 
 
 def buffered_turns(head: Head) -> int:
-    """Whole turns since the last arming: one that waits for its answer does not count."""
+    """Whole turns since the last extraction was armed: a turn that waits for its answer does not count."""
     is_open = head.last_user_seq == head.seq or bool(head.open_calls)
     return max(0, head.turn - head.extract_turn - is_open)
+
+
+def completes_buffer(before: Head, after: Head) -> bool:
+    """Whether what was appended completes as many whole turns as are extracted at once, or a multiple of them."""
+    enough = after.extract_turns
+    return bool(enough) and buffered_turns(after) // enough > buffered_turns(before) // enough

@@ -23,7 +23,8 @@ from palimpsest.conversations.lifecycle import (
     touched,
 )
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
-from palimpsest.conversations.ports import LongTerm, Opened, Sessions
+from palimpsest.conversations.ports import Opened, Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Settings, Status
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
 from palimpsest.jobs.job import Job
@@ -62,8 +63,7 @@ class ManageSessions:
     tenants: Tenants
     tokens: TokenCounter
     clock: Clock
-    has_memories: bool = False  # whether long-term memory is there to be configured
-    long_term: LongTerm | None = None  # None: nothing is extracted
+    schedule: ExtractionSchedule | None = None  # None: there is no long-term memory
 
     def create(self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
         """A new session, and True; the one that is there, and False, if it is the same and has no messages yet.
@@ -74,34 +74,28 @@ class ManageSessions:
 
     def _create(self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
         now = self.clock.now()
-        opened = self.sessions.open(scope, settings=True)
+        opened = self.sessions.open(scope, settings=True, user=user)
         if opened.head is None or opened.head.is_gone(seconds(now)):
-            return self._begin(scope, opened.head, user=user, agent=agent, wanted=wanted, now=now), True
+            return self._begin(scope, opened, user=user, agent=agent, wanted=wanted, now=now), True
         setup = self._setup(wanted, {**self.tenants.settings(scope.owner).memory})
         return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
 
     def _begin(
-        self, scope: SessionScope, before: Head | None, *, user: str, agent: str | None, wanted: Wanted, now: datetime
+        self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, wanted: Wanted, now: datetime
     ) -> Session:
         defaults = self.tenants.settings(scope.owner)
         beginning = begun(
-            before,
+            opened.head,
             scope=scope,
             user=user,
             agent=agent,
             setup=self._setup(wanted, {**defaults.memory}),
             retention_days=defaults.retention_days,
-            epoch=self.long_term.epoch(scope.owner.user(user)) if self.long_term else 0,
+            epoch=opened.epoch,
             now=now,
         )
         after = touched(beginning.head, now=now)
-        commit = Commit(
-            before=before,
-            after=after,
-            begins=self.long_term is not None,
-            settings=beginning.settings,
-            jobs=beginning.jobs,
-        )
+        commit = Commit(before=opened.head, after=after, begins=True, settings=beginning.settings, jobs=beginning.jobs)
         self.sessions.commit(scope, commit)
         return Session(scope.session, after, beginning.settings)
 
@@ -126,12 +120,12 @@ class ManageSessions:
 
         def attempt() -> tuple[Session, bool]:
             now = self.clock.now()
-            opened = self.sessions.open(scope, settings=True)
+            opened = self.sessions.open(scope, settings=True, user=user)
             is_new = opened.head is None or opened.head.is_gone(seconds(now))
             if is_new and user is None:
                 raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
             if is_new and user is not None:
-                return self._begin(scope, opened.head, user=user, agent=agent, wanted=complete, now=now), True
+                return self._begin(scope, opened, user=user, agent=agent, wanted=complete, now=now), True
             setup = self._setup(complete, {**self.tenants.settings(scope.owner).memory})
             return self._configured(scope, opened, lambda _: setup, user=user, agent=agent, now=now), False
 
@@ -155,7 +149,7 @@ class ManageSessions:
             return self._setup(Wanted(system, wanted.memory, kept), {**settings.memory})
 
         def attempt() -> Session:
-            opened = self.sessions.open(scope, settings=True)
+            opened = self.sessions.open(scope, settings=True, user=user)
             return self._configured(scope, opened, setup, user=user, agent=agent, now=self.clock.now())
 
         return until_committed(attempt, clock=self.clock)
@@ -189,7 +183,7 @@ class ManageSessions:
 
     def check(self, memory: Strategy) -> None:
         """Raise `Unprocessable` (`no_long_term_memory`) for a configuration that asks for what is not there."""
-        asked = None if self.has_memories else asked_of_memories(memory)
+        asked = asked_of_memories(memory) if self.schedule is None else None
         if asked is not None:
             error = FieldError(f"memory.{asked}", "needs long-term memory")
             raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory", errors=(error,))
@@ -252,9 +246,9 @@ class ManageSessions:
         return until_committed(attempt, clock=self.clock)
 
     def _extracting(self, scope: SessionScope, head: Head, *, now: datetime) -> tuple[Head, tuple[Job, ...]]:
-        if self.long_term is None or not head.extract_turns:
+        if self.schedule is None or not head.extract_turns:
             return head, ()
-        return self.long_term.armed(head, scope, now=seconds(now), always=True)
+        return self.schedule.armed(head, scope, now=seconds(now), always=True)
 
     def delete(self, scope: SessionScope, *, keep_memories: bool = False) -> str:
         """The session is gone from this answer on; a job, whose id this returns, removes what it held, and the memories
@@ -264,7 +258,7 @@ class ManageSessions:
         def attempt() -> str:
             now = self.clock.now()
             before, _ = live(self.sessions.open(scope, settings=True), now=now)
-            forgets = self.long_term is not None and not keep_memories
+            forgets = self.schedule is not None and not keep_memories
             return bury(self.sessions, scope, before, now=now, forgets=forgets)
 
         return until_committed(attempt, clock=self.clock)

@@ -15,11 +15,12 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What one read of a session gave."""
+    """What one read of a session gave. `epoch` is that of the user who was named: how often they were erased."""
 
     head: Head | None
     settings: Settings | None = None
     key: IdempotencyKey | None = None
+    epoch: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +37,13 @@ class Sessions(Protocol):
     decides.
     """
 
-    def open(self, scope: SessionScope, *, settings: bool = False, key: str | None = None) -> Opened:
-        """The head, and what else is asked for, in one round trip (not one snapshot)."""
+    def open(
+        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+    ) -> Opened:
+        """The head, and what else is asked for, in one round trip (not one snapshot). A `user` asks for their epoch."""
+
+    def epoch(self, scope: UserScope) -> int:
+        """How often the user was erased; 0 where there is no long-term memory."""
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another transaction is under way.
@@ -120,16 +126,4 @@ class Summarizer(Protocol):
 
         A message too large for the step is cut in the middle. At most one model call and one repair; errors as for
         `ChatModel`.
-        """
-
-
-class LongTerm(Protocol):
-    """What a conversation asks of long-term memory. Every call raises `Unavailable` as `Sessions` does."""
-
-    def epoch(self, scope: UserScope) -> int:
-        """How often the user was erased."""
-
-    def armed(self, head: Head, scope: SessionScope, *, now: int, always: bool = False) -> tuple[Head, tuple[Job, ...]]:
-        """The head with what nobody extracts yet given to a job, and the job, for one transaction; or the head as it
-        is and no job, if no extraction is due by the session's own rule (or `always`). `now` is epoch seconds.
         """

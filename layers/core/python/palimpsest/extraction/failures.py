@@ -7,8 +7,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import seconds
+from palimpsest.conversations.buffer import OUTAGES, again
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
-from palimpsest.extraction.jobs import MOST_ATTEMPTS, OUTAGES, STUCK, again, ended, following, next_start, parked_within
+from palimpsest.extraction.jobs import MOST_ATTEMPTS, STUCK, ended, following, next_start, parked_within
 from palimpsest.extraction.ports import Extractor
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice

@@ -19,8 +19,6 @@ Range = tuple[int, int]
 ERASED, GONE, PARKED, STUCK = "erased", "session_gone", "parked", "stuck"
 MOST_ATTEMPTS = 7
 """How often what was parked is tried by itself: the last time about an hour after the first."""
-OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
-"""Failures that the next chunk would meet as well; any other may be this chunk's own."""
 
 
 def root_of(job: Job) -> str:
@@ -35,22 +33,6 @@ def following(job: Job, *, first: int, now: int) -> Job:
         id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
         parent=root_of(job),
         first=first,
-        state="pending",
-        error=None,
-        created_at=now,
-        due_at=now + OVERDUE_SECONDS,
-    )
-
-
-def again(job: Job, *, first: int, now: int) -> Job:
-    """The same work as a new job, from message `first` on: what was parked or got stuck."""
-    text = "\x1f".join(("again", root_of(job), str(job.attempt + 1)))
-    return replace(
-        job,
-        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
-        parent=None,
-        first=first,
-        attempt=job.attempt + 1,
         state="pending",
         error=None,
         created_at=now,

@@ -1,52 +1,17 @@
-"""What a conversation asks of long-term memory: the epoch that it begins in, and when its next extraction is due."""
+"""Give a session's messages to the job that extracts them: when a caller asks, or after the job before has ended."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.buffer import armed_extraction, buffered_turns
+from palimpsest.conversations.buffer import buffered_turns
 from palimpsest.conversations.history import live
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head
-from palimpsest.extraction.jobs import OUTAGES, again
-from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import Jobs
-from palimpsest.memory.ports import Memories
 from palimpsest.retry import until_committed
-from palimpsest.scope import SessionScope, UserScope
-
-
-@dataclass(frozen=True, slots=True)
-class LongTerm:
-    memories: Memories
-    jobs: Jobs
-
-    def epoch(self, scope: UserScope) -> int:
-        return self.memories.user(scope).epoch
-
-    def armed(self, head: Head, scope: SessionScope, *, now: int, always: bool = False) -> tuple[Head, tuple[Job, ...]]:
-        """The head with what nobody extracts yet given to a job, and the job, for one transaction: by the session's own
-        rule, or `always`.
-        """
-        if not (always or self._is_due(head, scope, now)):
-            return head, ()
-        armed = armed_extraction(head, tenant=scope.tenant, session=scope.session, now=now)
-        return (head, ()) if armed is None else (armed[0], (armed[1],))
-
-    def _is_due(self, head: Head, scope: SessionScope, now: int) -> bool:
-        """Whether enough turns wait, and no extraction before them is under way or waits for a model that is down. So
-        such a model is asked by one job at a time, however much is said meanwhile.
-        """
-        if not 0 < head.extract_turns <= buffered_turns(head):
-            return False
-        last = self.jobs.get(scope.owner, head.extract_job) if head.extract_job else None
-        while last is not None and last.state == "failed" and last.error in OUTAGES:
-            if last.due_at is not None:
-                return False
-            last = self.jobs.get(scope.owner, again(last, first=last.first, now=now).id)
-        return last is None or last.has_ended
-
+from palimpsest.scope import SessionScope
 
 MAX_BUFFER_TURNS = 5
 
@@ -62,7 +27,7 @@ class Requested:
 @dataclass(frozen=True, slots=True)
 class RequestExtraction:
     sessions: Sessions
-    long_term: LongTerm
+    schedule: ExtractionSchedule
     clock: Clock
 
     def __call__(
@@ -92,7 +57,7 @@ class RequestExtraction:
         until_committed(attempt, clock=self.clock)
 
     def _arm(self, scope: SessionScope, head: Head, *, always: bool) -> Requested:
-        after, jobs = self.long_term.armed(head, scope, now=seconds(self.clock.now()), always=always)
+        after, jobs = self.schedule.armed(head, scope, now=seconds(self.clock.now()), always=always)
         if not jobs:
             return Requested(head.extract_job, armed=False)
         self.sessions.commit(scope, Commit(before=head, after=replace(after, version=head.version + 1), jobs=jobs))

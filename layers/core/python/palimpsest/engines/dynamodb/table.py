@@ -75,11 +75,17 @@ class Table:
 
     def get_each(self, places: Sequence[tuple[str, str]]) -> Iterator[Item]:
         """The same for items of several partitions, each named by its partition and sort key."""
-        wanted: Any = {self.name: {"Keys": [key(*place) for place in places], "ConsistentRead": True}}
+        return self.get_across({self.name: places})
+
+    def get_across(self, places: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[Item]:
+        """The same for items of several tables: the places in each, by the table's name."""
+        wanted: Any = {
+            table: {"Keys": [key(*place) for place in there], "ConsistentRead": True} for table, there in places.items()
+        }
         backoff = _Backoff()
         while True:
             answer = self.call("BatchGetItem", RequestItems=wanted)
-            found = answer["Responses"].get(self.name, ())
+            found = [item for items in answer["Responses"].values() for item in items]
             yield from found
             wanted = answer.get("UnprocessedKeys")
             if not wanted:

@@ -15,7 +15,7 @@ from palimpsest.engines.in_memory.state import Faults, Partition, State, T
 from palimpsest.engines.places import COUNTERS, job_partition, listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import Scope, SessionScope, UserScope
 
 PAGE = 100
 REMOVED_AT_ONCE = 25
@@ -32,11 +32,20 @@ class InMemorySessions:
         """Every job that was put, in order: what the stream would carry."""
         return self.state.outbox
 
-    def open(self, scope: SessionScope, *, settings: bool = False, key: str | None = None) -> Opened:
+    def open(
+        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+    ) -> Opened:
         with self.state.lock:
             found = self._partition(scope)
-            kept_key = None if key is None else found.keys.get(key)
-            return Opened(head=found.head, settings=found.settings if settings else None, key=kept_key)
+            return Opened(
+                head=found.head,
+                settings=found.settings if settings else None,
+                key=None if key is None else found.keys.get(key),
+                epoch=0 if user is None else self.epoch(scope.owner.user(user)),
+            )
+
+    def epoch(self, scope: UserScope) -> int:
+        return self.state.epochs.get((scope.tenant, scope.user), 0)
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         with self.state.write("commit"):
@@ -123,7 +132,7 @@ class InMemorySessions:
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
         """Whether a session that begins is of its user's present epoch."""
         after = commit.after
-        return not commit.begins or after.epoch == self.state.epochs.get((scope.tenant, after.user), 0)
+        return not commit.begins or after.epoch == self.epoch(scope.owner.user(after.user))
 
     def _places(self, scope: Scope, user: str | None) -> Iterator[str]:
         with self.state.lock:

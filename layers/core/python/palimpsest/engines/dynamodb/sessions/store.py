@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Listed, Opened
@@ -11,12 +11,13 @@ from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.dynamodb.errors import Refused
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories.commits import in_epoch
+from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
 from palimpsest.engines.dynamodb.sessions.removal import remove
 from palimpsest.engines.dynamodb.table import Item, Meter, Table
 from palimpsest.errors import CommitLost, TooLarge
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import Scope, SessionScope, UserScope
 
 
 class DynamoDbSessions:
@@ -35,31 +36,47 @@ class DynamoDbSessions:
         meter: Meter | None = None,
     ) -> None:
         self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
-        self._memories = memories
+        self._users = None if memories is None else Table(memories, region=region, endpoint=endpoint, meter=meter)
 
     def warm(self) -> None:
         self._table.warm()
 
-    def open(self, scope: SessionScope, *, settings: bool = False, key: str | None = None) -> Opened:
-        if not settings and key is None:
-            head = self._table.get(scope.partition, items.HEAD)
-            return Opened(items.head_of(head) if head else None)
+    def open(
+        self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
+    ) -> Opened:
         sorts = [items.HEAD]
         if settings:
             sorts.append(items.SETTINGS)
         if key is not None:
             sorts.append(items.key_sort(key))
-        found = {item["sk"]["S"]: item for item in self._table.get_many(scope.partition, sorts)}
+        found = self._opened(scope, sorts, user)
         return Opened(
             head=items.head_of(found[items.HEAD]) if items.HEAD in found else None,
             settings=items.settings_of(found[items.SETTINGS]) if items.SETTINGS in found else None,
             key=items.key_of(found[sorts[-1]]) if key is not None and sorts[-1] in found else None,
+            epoch=epoch_of(found.get(USER)),
         )
+
+    def _opened(self, scope: SessionScope, sorts: Sequence[str], user: str | None) -> Mapping[str, Item]:
+        """Items of the session, and the user's item in the other table, by sort key: no two of them have the same."""
+        if self._users is not None and user is not None:
+            places = [(scope.partition, sort) for sort in sorts]
+            of_user = [(scope.owner.user(user).partition, USER)]
+            found = self._table.get_across({self._table.name: places, self._users.name: of_user})
+        elif len(sorts) > 1:
+            found = self._table.get_many(scope.partition, sorts)
+        else:
+            head = self._table.get(scope.partition, items.HEAD)
+            found = iter([head] if head else [])
+        return {item["sk"]["S"]: item for item in found}
+
+    def epoch(self, scope: UserScope) -> int:
+        return 0 if self._users is None else epoch_of(self._users.get(scope.partition, USER))
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         actions = actions_of(self._table.name, scope, commit)
-        if commit.begins and self._memories is not None:
-            actions.append(in_epoch(self._memories, scope.owner.user(commit.after.user), commit.after.epoch))
+        if commit.begins and self._users is not None:
+            actions.append(in_epoch(self._users.name, scope.owner.user(commit.after.user), commit.after.epoch))
         try:
             self._table.transact(actions)
         except Refused as error:
