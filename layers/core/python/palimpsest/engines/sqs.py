@@ -44,18 +44,21 @@ class SqsQueues(_Client):
 
     def send(self, notices: Sequence[JobNotice]) -> None:
         for notice in notices:
-            self._send(self._urls[notice.kind], json.dumps(asdict(notice)), MessageGroupId=notice.tenant)
+            self._send(self._urls[notice.kind], json.dumps(asdict(notice)), tenant=notice.tenant)
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
         for change in changes:
-            self._send(self._changes_url, json.dumps(asdict(change)), MessageGroupId=change.tenant)
+            self._send(self._changes_url, json.dumps(asdict(change)), tenant=change.tenant)
 
     def park(self, record: str) -> None:
         self._send(self._parked_url, record)
 
-    def _send(self, url: str, body: str, **group: str) -> None:
+    def _send(self, url: str, body: str, *, tenant: str | None = None) -> None:
         with _translated():
-            self._sqs.send_message(QueueUrl=url, MessageBody=body, **group)
+            if tenant is None:
+                self._sqs.send_message(QueueUrl=url, MessageBody=body)
+            else:
+                self._sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId=tenant)
 
 
 class SqsVisibility(_Client):
