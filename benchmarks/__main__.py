@@ -1,6 +1,6 @@
 """Measures, prints, and writes benchmarks/results.md: all of it, or the parts that were asked for.
 
-python -m benchmarks [append context peers race cold sizes retrieval memory crowd index service cost]
+python -m benchmarks [append context peers race tenant cold sizes retrieval memory crowd index service cost]
                      [--quick] [--set PATH]
 """
 
@@ -17,7 +17,7 @@ from benchmarks import report
 from benchmarks.beside import tables as beside
 from benchmarks.conversation import QUICK_SIZES, SIZES
 from benchmarks.cost import operations as cost
-from benchmarks.load import cold, growth, indexing, local_stack, race, sizes
+from benchmarks.load import cold, growth, indexing, large_tenant, local_stack, race, sizes
 from benchmarks.load import figures as costs
 from benchmarks.load.race import Course
 from benchmarks.report import Table
@@ -43,6 +43,7 @@ class Run:
             "context": lambda: [costs.context_table(self._figures)],
             "peers": self._peers,
             "race": lambda: [race.table(at, course=Course(5, 5) if quick else Course(10, 20))],
+            "tenant": lambda: [large_tenant.table(at, sessions=3_000 if quick else 100_000)],
             "cold": lambda: [cold.table(at, times=3 if quick else 7)],
             "sizes": lambda: [sizes.table()],
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
