@@ -8,7 +8,6 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from palimpsest.conversations.append import Appended
-from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.turns import problems
 from palimpsest.errors import ModelFailed, NotFound
 
@@ -202,7 +201,7 @@ class Conversation(RuleBasedStateMachine):
             return
         head = self.world.app.manage.read(self.world.session()).head
         found = self.world.sessions.messages(self.world.session(), first=head.window_start, last=head.seq)
-        held = [message for message in found if not is_withdrawn(message.seq, head)]
+        held = [message for message in found if not head.is_withdrawn(message.seq)]
         assert head.window_tokens == sum(message.tokens for message in held)
         assert head.window_messages == len(held)
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
@@ -22,7 +21,7 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
 
     Raises `NotFound` (`message_not_found`) if there is no such message or it was withdrawn.
     """
-    if not head.base < seq <= head.seq or is_withdrawn(seq, head):
+    if not head.base < seq <= head.seq or head.is_withdrawn(seq):
         error = FieldError("at", "no message of this session has this sequence number")
         raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
     earlier = _compactions(sessions, scope, head, last=seq)
@@ -42,7 +41,7 @@ def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: i
     """The compactions through `last` that still hold, the newest first; a withdrawal undoes those it reaches into."""
     while last > head.base:
         page = sessions.compactions(scope, first=head.base + 1, last=last, newest_first=True, limit=PAGE)
-        yield from (each for each in page if each.last < head.window_start and not is_withdrawn(each.last, head))
+        yield from (each for each in page if each.last < head.window_start and not head.is_withdrawn(each.last))
         if len(page) < PAGE:
             return
         last = page[-1].last - 1

@@ -16,7 +16,6 @@ from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live
-from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.messages import Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
@@ -178,7 +177,7 @@ class ReadContext:
         stored = (
             message
             for message in self.sessions.messages(plan.scope, first=first, last=head.seq, newest_first=True)
-            if not is_withdrawn(message.seq, head)
+            if not head.is_withdrawn(message.seq)
         )
         if plan.at is not None:
             shown, last_user_seq = read_back(stored, budget=plan.budget)

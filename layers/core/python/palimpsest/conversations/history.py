@@ -8,7 +8,7 @@ from datetime import datetime
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations.lifecycle import emptied, is_withdrawn, touched, withdrawn
+from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
@@ -33,7 +33,7 @@ def no_session() -> NotFound:
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
     """Every message that the window holds, oldest first."""
     found = sessions.messages(scope, first=head.window_start, last=head.seq)
-    return tuple(message for message in found if not is_withdrawn(message.seq, head))
+    return tuple(message for message in found if not head.is_withdrawn(message.seq))
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class History:
         if first > last:
             return iter(())
         found = self.sessions.messages(scope, first=first, last=last, newest_first=newest_first, page=page)
-        return (message for message in found if not is_withdrawn(message.seq, head))
+        return (message for message in found if not head.is_withdrawn(message.seq))
 
     def compactions(
         self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
@@ -82,7 +82,7 @@ class History:
         if after is not None:
             first, last = (first, after - 1) if newest_first else (after + 1, last)
         found = self.sessions.compactions(scope, first=first, last=last, newest_first=newest_first, limit=limit + 1)
-        page = tuple(compaction for compaction in found if not is_withdrawn(compaction.last, head))
+        page = tuple(compaction for compaction in found if not head.is_withdrawn(compaction.last))
         return page[:limit], found[limit - 1].last if len(found) > limit else None
 
     def unfold(
@@ -90,7 +90,7 @@ class History:
     ) -> tuple[tuple[Message, ...], int | None]:
         """The messages that compaction `n` took out of the window, word for word."""
         head = self._head(scope)
-        compaction = self.sessions.compaction(scope, n) if n > head.base and not is_withdrawn(n, head) else None
+        compaction = self.sessions.compaction(scope, n) if n > head.base and not head.is_withdrawn(n) else None
         if compaction is None:
             raise NotFound("There is no such compaction.", code="compaction_not_found")
         first = compaction.first if after is None else max(compaction.first, after + 1)
@@ -135,7 +135,7 @@ class History:
     def _withdraw(self, scope: SessionScope, first: int) -> tuple[Head, str]:
         now = self.clock.now()
         before, _ = live(self.sessions.open(scope, settings=True), now=now)
-        if not before.base < first <= before.seq or is_withdrawn(first, before):
+        if not before.base < first <= before.seq or before.is_withdrawn(first):
             error = FieldError("from", "no message of this session has this sequence number")
             raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
         summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))

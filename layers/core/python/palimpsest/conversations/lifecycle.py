@@ -204,7 +204,3 @@ def withdrawn(head: Head, *, first: int, rest: Sequence[Message], summary: Compa
         batch="",
         withdrawn=(*head.withdrawn, (first, head.seq)),
     )
-
-
-def is_withdrawn(seq: int, head: Head) -> bool:
-    return any(first <= seq <= last for first, last in head.withdrawn)

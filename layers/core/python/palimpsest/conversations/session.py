@@ -77,6 +77,10 @@ class Head:
         """The last update in epoch seconds."""
         return self.updated_at // 1000
 
+    def is_withdrawn(self, seq: int) -> bool:
+        """Whether the message with this sequence number was deleted; a job may still have to remove it."""
+        return any(first <= seq <= last for first, last in self.withdrawn)
+
     def is_gone(self, now: int) -> bool:
         """Deleted or expired: answers as if it had never been."""
         return self.status == "deleted" or (self.expires_at is not None and self.expires_at <= now)

@@ -7,7 +7,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Settings
 from palimpsest.errors import CommitLost
@@ -63,11 +62,11 @@ class Steps:
         least = max(head.base + 1, turn.first - LOOK_BACK)
         earlier = self.sessions.messages(scope, first=least, last=turn.first - 1, newest_first=True, page=5)
         return chunk_of(
-            (message for message in found if not is_withdrawn(message.seq, head)),
+            (message for message in found if not head.is_withdrawn(message.seq)),
             first=turn.first,
             last=turn.last,
             room=None if turn.is_parked else room,
-            before=context_of(message for message in earlier if not is_withdrawn(message.seq, head)),
+            before=context_of(message for message in earlier if not head.is_withdrawn(message.seq)),
         )
 
     def pass_by(self, job: Job, at: Looked) -> None:

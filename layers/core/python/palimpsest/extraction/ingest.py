@@ -10,7 +10,7 @@ from itertools import islice
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.append import MOVED_ON, Append, Appended
-from palimpsest.conversations.lifecycle import check_owner, is_withdrawn
+from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.messages import (
     MAX_BATCH_BYTES,
     MAX_MESSAGES_PER_APPEND,
@@ -136,7 +136,7 @@ class Ingest:
     def _continues(self, transcript: _Transcript, head: Head) -> bool:
         """Whether the history goes on behind the whole transcript."""
         found = self.sessions.messages(transcript.scope, first=head.base + 1, last=head.seq)
-        kept = (message.id for message in found if not is_withdrawn(message.seq, head))
+        kept = (message.id for message in found if not head.is_withdrawn(message.seq))
         return next(islice(kept, len(transcript.ids) - 1, None), None) == transcript.ids[-1]
 
     def _append(self, transcript: _Transcript, stored: _Stored) -> Appended | None:

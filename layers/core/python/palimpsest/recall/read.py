@@ -10,7 +10,6 @@ from typing import Any, TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
@@ -222,7 +221,7 @@ def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sess
 
 def _reason_against_message(message: Message, head: Head, run: RecallRun, *, session: str) -> str | None:
     """Why a message is not shown; None if it is."""
-    if message.seq <= head.base or is_withdrawn(message.seq, head):
+    if message.seq <= head.base or head.is_withdrawn(message.seq):
         return "missing"
     wanted = run.request.filter
     when = milliseconds(said_at(message))

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations.lifecycle import is_withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
@@ -120,7 +119,7 @@ class EmbedPlans:
             message.seq: message
             for page in pages
             for message in self.sessions.messages_at(session, page)
-            if message.seq > head.base and not is_withdrawn(message.seq, head)
+            if message.seq > head.base and not head.is_withdrawn(message.seq)
         }
 
 

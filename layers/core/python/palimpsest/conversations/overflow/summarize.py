@@ -9,7 +9,7 @@ from functools import partial
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
-from palimpsest.conversations.lifecycle import folded, is_withdrawn
+from palimpsest.conversations.lifecycle import folded
 from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
 from palimpsest.conversations.overflow.arm import Arm, summarizing
 from palimpsest.conversations.overflow.plan import step
@@ -69,7 +69,7 @@ class SummarizeOverflow:
 
     def _fold(self, scope: SessionScope, job: Job, head: Head, config: Summarize) -> None:
         found = self.sessions.messages(scope, first=job.first, last=job.last)
-        backlog = tuple(message for message in found if not is_withdrawn(message.seq, head))
+        backlog = tuple(message for message in found if not head.is_withdrawn(message.seq))
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
         limit = self._limit(head, config)
         room = self.summarizer.capacity(model=config.summary_model, prompt=config.summary_prompt, max_tokens=limit)
