@@ -109,14 +109,14 @@ def files_of(call: Callable[[], object]) -> tuple[str, ...]:
 
 
 def within_process() -> Service:
-    from palimpsest.api import memory_routes, routes
     from palimpsest.api.app import HttpApp
+    from palimpsest.api.operations import operations_of
 
     service = in_process(Scope(TENANT), memory={}, embedder=Meanings())
     return Service(
         engines="in process",
-        sessions=HttpApp(lambda: service.sessions, routes.ROUTERS),
-        memories=HttpApp(lambda: service.memories, memory_routes.ROUTERS),
+        sessions=HttpApp(lambda: service.sessions, operations_of("sessions")),
+        memories=HttpApp(lambda: service.memories, operations_of("memories")),
         work=service.work,
     )
 

@@ -60,8 +60,8 @@ class FrontDoor:
 def _applications(place: Place) -> tuple[Any, Any]:
     """What the functions log goes where it costs little: Lambda takes it without the function's CPU."""
     with contextlib.redirect_stdout(Path(os.devnull).open("w")):
-        from palimpsest.api import memory_routes, routes
         from palimpsest.api.app import HttpApp
+        from palimpsest.api.operations import operations_of
     jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
     tokens = TiktokenCounter()
     stores = MemoryStores(
@@ -70,4 +70,7 @@ def _applications(place: Place) -> tuple[Any, Any]:
     of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
     models = Models(embedder=lambda: place.embedder)
     of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)
-    return HttpApp(lambda: of_sessions, routes.ROUTERS), HttpApp(lambda: of_memories, memory_routes.ROUTERS)
+    return (
+        HttpApp(lambda: of_sessions, operations_of("sessions")),
+        HttpApp(lambda: of_memories, operations_of("memories")),
+    )

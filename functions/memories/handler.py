@@ -7,14 +7,14 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
-from palimpsest.api.memory_routes import ROUTERS
+from palimpsest.api.operations import operations_of
 
 
 def use_cases() -> bootstrap.MemoriesApp:
     return bootstrap.memories_app()
 
 
-app = HttpApp(use_cases, ROUTERS)
+app = HttpApp(use_cases, operations_of("memories"))
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

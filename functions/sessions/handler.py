@@ -7,14 +7,14 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
-from palimpsest.api.routes import ROUTERS
+from palimpsest.api.operations import operations_of
 
 
 def use_cases() -> bootstrap.SessionsApp:
     return bootstrap.sessions_app()
 
 
-app = HttpApp(use_cases, ROUTERS)
+app = HttpApp(use_cases, operations_of("sessions"))
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
-from palimpsest.api.routes import ROUTERS
+from palimpsest.api.operations import operations_of
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
@@ -62,7 +62,7 @@ class Service:
         """Go on as a fresh process, which does not know whose a session is."""
         stores = bootstrap.Stores(*self._stored)
         app = bootstrap.wire_sessions(stores, tokens=TOKENS, clock=SystemClock(), memories=self.memories)
-        self.call = Client(HttpApp(lambda: app, ROUTERS))
+        self.call = Client(HttpApp(lambda: app, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:
         answer = self.call("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})

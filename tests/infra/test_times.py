@@ -2,7 +2,7 @@
 
 import pytest
 from palimpsest.api.call import LONGEST
-from palimpsest.api.requests import LONGEST_WAIT
+from palimpsest.api.resources.fields import LONGEST_WAIT
 from palimpsest.engines.opensearch.index import BULK_SECONDS
 from palimpsest.models.openai.chat import TIMEOUT_SECONDS
 from palimpsest.models.openai.embedder import SECONDS as EMBEDDING_SECONDS

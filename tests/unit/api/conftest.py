@@ -3,8 +3,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.api import memory_routes, routes
 from palimpsest.api.app import HttpApp
+from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap import Stores, wire_memories, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.bootstrap.memories import MemoryStores, Models
@@ -27,6 +27,8 @@ from tests.unit.extraction.extraction_world import Extracts
 from tests.unit.world import LetterCounter, World
 
 OF_MEMORIES = ("/v1/users", "/v1/static-facts", "/v1/tools")
+"""Paths of which every call goes to the function `memories`, also one that no operation serves."""
+MEMORY_OPERATIONS = operations_of("memories")
 
 
 class WorkingClock(FakeClock):
@@ -127,14 +129,13 @@ class Service:
         )
         models = Models(embedder=lambda: self.embedder, answerer=lambda: self.answerer)
         self.memories_app = wire_memories(stores, models=models, tokens=LetterCounter(), clock=self.clock)
-        self.of_sessions = HttpApp(lambda: self.world.app, routes.ROUTERS)
-        self.of_memories = HttpApp(lambda: self.memories_app, memory_routes.ROUTERS)
+        self.of_sessions = HttpApp(lambda: self.world.app, operations_of("sessions"))
+        self.of_memories = HttpApp(lambda: self.memories_app, MEMORY_OPERATIONS)
 
     def handler(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """What the front door does: method and path decide which function answers."""
         method, path = event["requestContext"]["http"]["method"], event["rawPath"]
-        is_memory = path.startswith(OF_MEMORIES) or (method, path) == ("GET", "/v1/sessions")
-        is_memory |= method == "POST" and path.startswith("/v1/sessions/") and path.endswith("/context")
+        is_memory = path.startswith(OF_MEMORIES) or any(each.serves(method, path) for each in MEMORY_OPERATIONS)
         return (self.of_memories if is_memory else self.of_sessions)(event, context)
 
     def drain(self) -> None:

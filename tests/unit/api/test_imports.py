@@ -3,8 +3,11 @@
 import json
 import subprocess
 import sys
+from typing import get_args
 
 import pytest
+from palimpsest.api import operations
+from palimpsest.api.operations import Function, operations_of
 
 from tests.unit.api.handlers import ROOT
 
@@ -17,20 +20,18 @@ print(json.dumps([*sys.modules]))
 """
 
 
+RESOURCES = "palimpsest.api.resources."
+OF_SESSIONS = {RESOURCES + name for name in ("messages", "compactions", "extraction", "settings")}
+OF_MEMORIES = {RESOURCES + name for name in ("memories", "users", "ingest", "recall", "tools", "static_facts")}
+
+
 @pytest.mark.parametrize(
     ("function", "more"),
     [
-        ("sessions", {"palimpsest.api.description.documents", "palimpsest.api.memory_routes"}),
-        (
-            "memories",
-            {
-                "palimpsest.api.description.documents",
-                "palimpsest.api.description.memory_documents",
-                "palimpsest.api.routes",
-            },
-        ),
-        ("authorize", set()),
-        ("site", {"boto3", "palimpsest.api.routes"}),
+        ("sessions", {"palimpsest.api.description", "palimpsest.recall.recall", *OF_MEMORIES}),
+        ("memories", {"palimpsest.api.description", *OF_SESSIONS}),
+        ("authorize", {"palimpsest.api.operations", "palimpsest.api.resources"}),
+        ("site", {"boto3", "aws_lambda_powertools.event_handler", "palimpsest.api.resources"}),
     ],
 )
 def test_a_function_loads_nothing_that_it_does_not_need(function: str, more: set[str]) -> None:
@@ -38,3 +39,10 @@ def test_a_function_loads_nothing_that_it_does_not_need(function: str, more: set
         [sys.executable, "-c", LOADED, function], cwd=ROOT, capture_output=True, check=True, text=True, timeout=60
     )
     assert (HEAVY | more) & set(json.loads(ran.stdout)) == set()
+
+
+def test_a_function_lists_the_modules_of_its_own_operations_and_no_others() -> None:
+    functions: tuple[Function, ...] = get_args(Function)
+    for function in functions:
+        own = {each.handler.__module__.removeprefix("palimpsest.api.") for each in operations_of(function)}
+        assert own == set(operations.RESOURCES[function])

@@ -8,9 +8,8 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
-from palimpsest.api.app import resolver
 from palimpsest.api.description import examples, memory_examples
-from palimpsest.api.description.openapi import ANSWERS, EXAMPLES, ROUTERS, description, written
+from palimpsest.api.description.openapi import EXAMPLES, OPERATIONS, TAGS, description, written
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -39,11 +38,50 @@ def test_it_is_valid_openapi_3_1() -> None:
     validate(DESCRIPTION)
 
 
-def test_it_has_every_route_and_no_other() -> None:
-    app = resolver(ROUTERS)
-    routes = {(route.openapi_path, route.method.lower()) for route in app._static_routes + app._dynamic_routes}
-    site = {("/v1/health", "get"), ("/v1/openapi.json", "get"), ("/v1/docs", "get")}
-    assert {(path, method) for path, method, _ in operations()} == routes | site
+def test_it_has_every_operation_and_no_other() -> None:
+    known = {(each.path.replace("<", "{").replace(">", "}"), each.method.lower(), each.name) for each in OPERATIONS}
+    assert {(path, method, stated["operationId"]) for path, method, stated in operations()} == known
+    assert len({each.name for each in OPERATIONS}) == len(OPERATIONS)
+
+
+def test_it_says_which_function_serves_an_operation_and_with_which_scopes() -> None:
+    by_name = {each.name: each for each in OPERATIONS}
+    for _, _, stated in operations():
+        known = by_name[stated["operationId"]]
+        assert (stated["x-function"], tuple(stated.get("x-scopes", ()))) == (known.function, known.scopes)
+        assert (known.scopes == ()) is (known.function == "site")
+
+
+def test_operations_stand_in_the_order_of_the_tags_and_every_tag_is_described() -> None:
+    tags = [tag["name"] for tag in DESCRIPTION["tags"]]
+    assert tags == list(TAGS)
+    assert all(tag["description"] for tag in DESCRIPTION["tags"])
+    first_of_path = [next(iter(methods.values()))["tags"][0] for methods in DESCRIPTION["paths"].values()]
+    assert first_of_path == sorted(first_of_path, key=tags.index)
+    assert {tag for _, _, operation in operations() for tag in operation["tags"]} == set(tags)
+
+
+def test_a_successful_answer_stands_first() -> None:
+    for path, method, operation in operations():
+        assert next(iter(operation["responses"])).startswith("2"), (path, method)
+
+
+def test_what_may_be_left_out_is_not_required_and_has_no_default_that_a_generator_would_require() -> None:
+    shapes = DESCRIPTION["components"]["schemas"]
+    for name, shape in shapes.items():
+        for field, described in shape.get("properties", {}).items():
+            assert "default" not in described, (name, field)
+    assert "Default: 5" in shapes["RecallBody"]["properties"]["k"]["description"]
+    for strategy in ("Summarize", "Trim", "Delete", "Flush", "NoWindow"):
+        assert "strategy" not in shapes[strategy].get("required", ())
+
+
+def test_a_tool_message_and_what_a_tool_answers_are_two_shapes() -> None:
+    shapes = DESCRIPTION["components"]["schemas"]
+    assert {"id", "metadata", "timestamp"} <= set(shapes["ToolMessage"]["properties"])
+    sent = {"role": "tool", "tool_call_id": "c", "content": [{"type": "text", "text": "a"}], "id": "m", "metadata": {}}
+    OAS31Validator(schema("ToolMessage")).validate(sent)
+    assert set(shapes["ToolResult"]["properties"]) == {"role", "tool_call_id", "content"}
 
 
 def test_every_operation_says_what_it_is_and_how_it_fails() -> None:
@@ -54,7 +92,8 @@ def test_every_operation_says_what_it_is_and_how_it_fails() -> None:
             assert operation["security"] == []
             continue
         assert {"400", "401", "403", "422", "429", "500", "503"} <= set(operation["responses"])
-        assert set(map(str, ANSWERS[operation["operationId"]])) <= set(operation["responses"])
+        known = next(each for each in OPERATIONS if each.name == operation["operationId"])
+        assert {str(status) for status in (*known.answers, *known.refuses)} <= set(operation["responses"])
         for parameter in operation.get("parameters", ()):
             assert parameter["description"], (path, method, parameter["name"])
 
@@ -169,7 +208,7 @@ def test_real_answers_of_long_term_memory_keep_to_the_description(service: Servi
         (call("POST", "/v1/users/sarah/recall", tea), "Recalled"),
         (call("POST", "/v1/users/sarah/memories/search", {"query": "tea", "mode": "vector"}), "FoundMemories"),
         (call("GET", "/v1/tools"), "Tools"),
-        (call("POST", "/v1/users/sarah/tools/search_memory_tool", {"arguments": {"query": "tea"}}), "ToolMessage"),
+        (call("POST", "/v1/users/sarah/tools/search_memory_tool", {"arguments": {"query": "tea"}}), "ToolResult"),
         (fact, "StaticFact"),
         (call("GET", "/v1/static-facts"), "StaticFacts"),
         (call("DELETE", "/v1/static-facts/f"), "Deleted"),

@@ -9,10 +9,12 @@ from typing import Any, Self, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from palimpsest.api.guards import json_object
-from palimpsest.api.memory_requests import NewMemories, statement
 from palimpsest.api.problems import naming, refusal
-from palimpsest.api.recall_requests import IngestRequest, RecallBody
-from palimpsest.api.requests import AppendRequest, ContextRequest
+from palimpsest.api.resources.context import ContextRequest
+from palimpsest.api.resources.ingest import IngestRequest
+from palimpsest.api.resources.memories.bodies import NewMemories, statement
+from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.recall import RecallBody
 from palimpsest.bootstrap.in_process import LanguageModel, in_process
 from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp

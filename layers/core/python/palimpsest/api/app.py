@@ -1,35 +1,39 @@
-"""The HTTP application: guards, routes and problems around the use cases, one structured log line a request."""
+"""The HTTP application: guards, operations and problems around the use cases, one structured log line a request."""
 
 from __future__ import annotations
 
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from http import HTTPStatus
 from typing import Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.api_gateway import Router
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.api import problems
 from palimpsest.api.call import CURRENT, Call, MemoryUseCases, UseCases
-from palimpsest.api.caller import Caller, scopes_of
+from palimpsest.api.caller import Caller
 from palimpsest.api.guards import guarded, json_object, path_of
-from palimpsest.api.problems import Problem, problem
+from palimpsest.api.operations import Operation, scopes_of
+from palimpsest.api.problems import Failure, problem
 from palimpsest.errors import FieldError, PalimpsestError, Unprocessable
 from palimpsest.observability import logger
 
 
 class HttpApp:
-    """A Lambda handler for HTTP API events. `wired` gives the use cases, and is asked anew for every call."""
+    """A Lambda handler for HTTP API events, which serves `operations`.
 
-    def __init__(self, wired: Callable[[], UseCases | MemoryUseCases], routers: Sequence[Router]) -> None:
+    `wired` returns the use cases; every call asks it again.
+    """
+
+    def __init__(self, wired: Callable[[], UseCases | MemoryUseCases], operations: tuple[Operation, ...]) -> None:
         self._wired = wired
-        self._resolver = resolver(routers)
+        self._operations = operations
+        self._resolver = resolver(operations)
         self._turn = threading.Lock()
 
     def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
@@ -40,18 +44,18 @@ class HttpApp:
         try:
             answer = self._answer(event, context, seen)
         except Exception as error:  # noqa: BLE001 - the outermost edge: every failure is a typed problem
-            answer = _on_wire(_told(error), request_id)
+            answer = _as_event(_logged(error), request_id)
         bytes_in, bytes_out = len(event.get("body") or ""), len(answer["body"])
         seen |= {"status": answer["statusCode"], "bytes_in": bytes_in, "bytes_out": bytes_out}
         logger.info("request", extra={**seen, "ms": round((time.perf_counter() - begun) * 1000, 1)})
         return answer
 
     def _answer(self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]) -> dict[str, Any]:
-        """`seen` takes what the log may show: ids that were checked, nothing that was sent."""
+        """The answer; `seen` receives what the log line may show: checked ids, and nothing else that was sent."""
         caller = Caller.of(event)
         seen |= {"tenant": caller.tenant.tenant, "key_id": caller.key_id}
         path = seen["path"] = path_of(event)
-        caller.require(*scopes_of(seen["method"], path))
+        caller.require(*scopes_of(self._operations, seen["method"], path))
         request = guarded(event, method=seen["method"], path=path)
         with self._turn:  # Powertools keeps the current request in attributes that all share
             token = CURRENT.set(Call(caller, self._wired()))
@@ -61,35 +65,43 @@ class HttpApp:
                 CURRENT.reset(token)
 
     def warm(self) -> None:
-        """Do now what the first request of each route would wait for."""
+        """Prepare every operation now, so that its first request does not wait for it."""
         self._wired()
         for route in self._resolver._static_routes + self._resolver._dynamic_routes:  # noqa: SLF001 - no public way
             _ = route.dependant
 
 
-def resolver(routers: Sequence[Router]) -> APIGatewayHttpResolver:
-    """The routes, with validation, and every failure as a problem."""
+def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
+    """The operations as routes that check what they are sent; every failure becomes a problem."""
     app = APIGatewayHttpResolver(enable_validation=True, json_body_deserializer=json_object, debug=False)
     app.use([_only_known_parameters])
-    for router in routers:
-        app.include_router(router)
+    for each in operations:
+        app.route(
+            each.path,
+            method=each.method,
+            summary=each.summary,
+            description=each.description,
+            operation_id=each.name,
+            tags=[each.tag],
+            status_code=each.status,
+        )(each.handler)
 
     @app.not_found
     def not_found(_: NotFoundError) -> Response[str]:
         return _response(app, _no_route(app))
 
     def failed(error: Exception) -> Response[str]:
-        return _response(app, _told(error))
+        return _response(app, _logged(error))
 
     app.exception_handler(Exception)(failed)
     return app
 
 
 def _only_known_parameters(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
-    """A parameter that nobody reads is a mistake of the caller's, and is said to be one."""
+    """Refuse query parameters that the operation does not have: a misspelt one would silently do nothing."""
     known = {parameter.alias for parameter in app.context["_route"].dependant.query_params}
     unknown = sorted(set(app.current_event.query_string_parameters) - known)
-    if unknown and app.context["_route"].tags:
+    if unknown:
         errors = tuple(
             FieldError(name[: problems.MAX_FIELD], "is not known") for name in unknown[: problems.MAX_ERRORS]
         )
@@ -97,18 +109,18 @@ def _only_known_parameters(app: APIGatewayHttpResolver, next_middleware: NextMid
     return next_middleware(app)
 
 
-def _no_route(app: APIGatewayHttpResolver) -> Problem:
+def _no_route(app: APIGatewayHttpResolver) -> Failure:
     routes = app._static_routes + app._dynamic_routes  # noqa: SLF001 - no public way to ask for them
     methods = sorted({route.method for route in routes if route.rule.match(app.current_event.path)})
     if not methods:
-        return Problem(HTTPStatus.NOT_FOUND, "route_not_found", "There is no such route.")
+        return Failure(HTTPStatus.NOT_FOUND, "route_not_found", "There is no such route.")
     allowed = ", ".join(methods)
     detail = f"This route takes {allowed}."
-    return Problem(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, headers={"Allow": allowed})
+    return Failure(HTTPStatus.METHOD_NOT_ALLOWED, "method_not_allowed", detail, headers={"Allow": allowed})
 
 
-def _told(error: Exception) -> Problem:
-    """The problem, after the log was told of what nobody expected: where it was, not what was being handled."""
+def _logged(error: Exception) -> Failure:
+    """The problem that answers an error. An unexpected one is logged first: where it was raised, never its text."""
     if isinstance(error, PalimpsestError) or type(error).__module__.startswith("aws_lambda_powertools"):
         return problem(error)
     frames = traceback.extract_tb(error.__traceback__)[-8:]
@@ -117,14 +129,14 @@ def _told(error: Exception) -> Problem:
     return problem(error)
 
 
-def _response(app: APIGatewayHttpResolver, found: Problem) -> Response[str]:
+def _response(app: APIGatewayHttpResolver, found: Failure) -> Response[str]:
     body = found.body(app.current_event.request_context.request_id)
     return Response(
         status_code=found.status, content_type=problems.CONTENT_TYPE, body=body, headers=dict(found.headers)
     )
 
 
-def _on_wire(found: Problem, request_id: str) -> dict[str, Any]:
+def _as_event(found: Failure, request_id: str) -> dict[str, Any]:
     return {
         "statusCode": found.status.value,
         "headers": {"Content-Type": problems.CONTENT_TYPE, **found.headers},

@@ -1,4 +1,4 @@
-"""The call that is being answered: its caller, what the function can do, and how long it may still take."""
+"""The call that is being answered: its caller, the function's use cases, and how long it may still take."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ LONGEST = 27.0  # seconds: the gateway answers for us after 30
 
 
 class Common(Protocol):
-    """What the routes of every function can do."""
+    """Use cases that every function behind the gateway has."""
 
     @property
     def read_job(self) -> ReadJob: ...
@@ -50,7 +50,7 @@ class Common(Protocol):
 
 
 class Windows(Protocol):
-    """What routes of every function do with a session's window."""
+    """Use cases on a session's window, which both functions have."""
 
     @property
     def context(self) -> ReadContext: ...
@@ -61,7 +61,7 @@ class Windows(Protocol):
 
 
 class UseCases(Common, Windows, Protocol):
-    """What the routes of conversations can do. `extract` is None where there is no long-term memory."""
+    """Use cases of the function `sessions`. `extract` is None where there is no long-term memory."""
 
     @property
     def list_jobs(self) -> ListJobs: ...
@@ -79,7 +79,7 @@ class UseCases(Common, Windows, Protocol):
 
 
 class MemoryUseCases(Common, Windows, Protocol):
-    """What the routes of long-term memory can do."""
+    """Use cases of the function `memories`."""
 
     @property
     def memories(self) -> Memories: ...
@@ -109,7 +109,7 @@ class MemoryUseCases(Common, Windows, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`wired` is what the function can do; its routes are those that ask for no more."""
+    """`wired` holds the use cases of the function that serves the call; `begun` is its time.monotonic()."""
 
     caller: Caller
     wired: UseCases | MemoryUseCases
@@ -134,7 +134,7 @@ class Call:
         return self.caller.tenant.session(session_id)
 
     def patience(self, wait: float) -> float:
-        """`wait` seconds, or what is left of the time in which an answer still arrives."""
+        """`wait` seconds, or less where the gateway would give up before."""
         return max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
 
 
@@ -142,5 +142,5 @@ CURRENT: ContextVar[Call] = ContextVar("CURRENT")
 
 
 def call() -> Call:
-    """The call that this route answers."""
+    """The call that the current operation answers."""
     return CURRENT.get()

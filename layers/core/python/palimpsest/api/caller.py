@@ -1,4 +1,4 @@
-"""Who calls, and what they may do: the one place that reads tenant and scopes, and fails closed."""
+"""Who calls, and what they may do. Only this module reads tenant and scopes; what is missing is refused."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Caller:
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> Caller:
-        """The caller that the authorizer vouches for: a key's context or a token's claims, nothing that was sent.
+        """The caller as the authorizer states it: a key's context or a token's claims, nothing from the request.
 
         Raises `Unauthenticated` unless there is a tenant.
         """
@@ -47,17 +47,3 @@ class Caller:
         missing = [scope for scope in scopes if scope not in self.scopes]
         if missing:
             raise Forbidden(f"The credential lacks the scope {missing[0]}.", code="missing_scope")
-
-
-def scopes_of(method: str, path: str) -> tuple[str, ...]:
-    """The scopes that a call needs: `admin` for what the tenant states, `read` to look, `write` for the rest."""
-    match method, path.split("/")[2:]:
-        case (_, ["settings"]) | ("PUT" | "DELETE", ["static-facts", *_]):
-            return ("admin",)
-        case ("GET" | "HEAD", _) | ("POST", ["sessions", _, "context"]):
-            return ("read",)
-        case "POST", ["users", _, "recall"] | ["users", _, "memories", "search"] | ["users", _, "tools", _]:
-            return ("read",)
-        case "POST", ["sessions", _, "prune"]:
-            return ("read", "write")  # its answer is the context
-    return ("write",)

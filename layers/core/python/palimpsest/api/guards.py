@@ -34,7 +34,7 @@ NAMED_BY = {
 def path_of(event: Mapping[str, Any]) -> str:
     """The path below the stage, decoded once.
 
-    Raises `BadRequest` (`invalid_id`) where a segment is no id: no slash, NUL, separator of keys or look-alike passes.
+    Raises `BadRequest` (`invalid_id`) for a segment that is not an id, such as one with an encoded slash or NUL.
     """
     path, stage = str(event["rawPath"]), event["requestContext"].get("stage", "$default")
     if stage != "$default":
@@ -57,15 +57,15 @@ def _decoded(segment: str, named: str) -> str:
 
 
 def guarded(event: Mapping[str, Any], *, method: str, path: str) -> dict[str, Any]:
-    """The event as the routes may see it: path and body decoded, the body JSON whatever its Content-Type says.
+    """The event for the routes: path and body decoded, the body taken for JSON whatever its Content-Type.
 
-    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`, `invalid_unicode`),
-    and parses nothing.
+    Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`, `invalid_unicode`).
+    The JSON is not parsed here.
     """
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
     body = _body(event, headers) if method in WITH_BODY else None
     if method == "PUT" and not body:
-        raise BadRequest("A PUT says all that shall hold: send it, {} for the defaults.", code="missing_body")
+        raise BadRequest("A PUT needs a body, {} for the defaults.", code="missing_body")
     return {
         **event,
         "rawPath": path,
@@ -78,7 +78,7 @@ def guarded(event: Mapping[str, Any], *, method: str, path: str) -> dict[str, An
 
 def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
     if headers.get("content-encoding", "identity").strip().lower() not in ("identity", ""):
-        raise BadRequest("Send the body as it is: no Content-Encoding is understood.", code="unsupported_encoding")
+        raise BadRequest("Send the body without a Content-Encoding.", code="unsupported_encoding")
     body = event.get("body") or ""
     is_encoded = bool(event.get("isBase64Encoded"))
     if len(body) > (MAX_BYTES * 4 // 3 + 4 if is_encoded else MAX_BYTES):

@@ -1,4 +1,4 @@
-"""What goes wrong, as RFC 9457 problems: one table from errors to statuses, in a shape that holds no stored text."""
+"""Errors as RFC 9457 problems: one table from errors to statuses; no problem repeats stored or sent text."""
 
 from __future__ import annotations
 
@@ -7,10 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from typing import Any
+from typing import Annotated, Any, NotRequired
 
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
-from pydantic import ValidationError
+from pydantic import Field, ValidationError
+from typing_extensions import TypedDict
 
 from palimpsest.conversations.configuration import PRIORITY
 from palimpsest.conversations.messages import CHAT_FIELDS
@@ -58,7 +59,7 @@ MAX_FIELD = 200  # characters of a field's path: its end is the caller's own tex
 TAGS = frozenset({*CHAT_FIELDS, "function", "custom", *PRIORITY})
 """What pydantic puts into a path to say which kind of message, call or block it took something for."""
 
-SAID = {
+MESSAGES = {
     "missing": "is required",
     "extra_forbidden": "is not known",
     "model_type": "must be an object",
@@ -67,9 +68,28 @@ SAID = {
 }
 
 
+class FieldProblem(TypedDict):
+    field: str
+    message: str
+
+
+class Problem(TypedDict):
+    """RFC 9457. `code` is stable; `retryable`: the same call may work later."""
+
+    type: str
+    title: str
+    status: int
+    detail: str
+    code: str
+    request_id: str
+    retryable: bool
+    errors: list[FieldProblem]
+    minimum: NotRequired[Annotated[int, Field(description="The smallest budget that fits, with `budget_too_small`")]]
+
+
 @dataclass(frozen=True, slots=True)
-class Problem:
-    """A failure as it is answered. `more` are members of its own, such as the minimum of a budget."""
+class Failure:
+    """An error as it is answered. `minimum` is the smallest budget that would fit, in tokens."""
 
     status: HTTPStatus
     code: str
@@ -77,10 +97,10 @@ class Problem:
     retryable: bool = False
     errors: Sequence[FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
-    more: Mapping[str, Any] = field(default_factory=dict)
+    minimum: int | None = None
 
     def body(self, request_id: str) -> str:
-        said = {
+        answer: Problem = {
             "type": f"urn:palimpsest:problem:{self.code}",
             "title": title(self.status),
             "status": self.status.value,
@@ -90,34 +110,36 @@ class Problem:
             "retryable": self.retryable,
             "errors": [{"field": error.field, "message": error.message} for error in self.errors],
         }
-        return json.dumps({**said, **self.more}, separators=(",", ":"))
+        if self.minimum is not None:
+            answer["minimum"] = self.minimum
+        return json.dumps(answer, separators=(",", ":"))
 
 
 def title(status: HTTPStatus) -> str:
     return TITLES.get(status, status.phrase)
 
 
-def problem(error: Exception) -> Problem:
-    """The problem that an error is. What nobody expected says nothing of itself."""
+def problem(error: Exception) -> Failure:
+    """The failure that answers an error. An unexpected error is 500 `internal_error`, without its text."""
     if isinstance(error, RequestValidationError):
         return problem(refusal(error.errors()))
     if not isinstance(error, PalimpsestError):
-        return Problem(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side.")
+        return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side.")
     status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
-    return Problem(
+    return Failure(
         status,
         error.code,
         error.detail,
         retryable=error.retryable,
         errors=error.errors,
         headers={"Retry-After": RETRY_AFTER} if error.retryable else {},
-        more={"minimum": error.minimum} if isinstance(error, BudgetTooSmall) else {},
+        minimum=error.minimum if isinstance(error, BudgetTooSmall) else None,
     )
 
 
 @contextmanager
 def naming(name: str) -> Iterator[None]:
-    """Turn what pydantic refuses within a field that is only read later into an error of that field."""
+    """Turn pydantic's refusal of a field that is checked after the body into an error of that field."""
     try:
         yield
     except ValidationError as error:
@@ -126,9 +148,7 @@ def naming(name: str) -> Iterator[None]:
 
 
 def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
-    """What pydantic's errors come to: `BadRequest` where an id is none, because nothing can be named by it;
-    `Unprocessable` for anything else that breaks the schema.
-    """
+    """The error for what pydantic refused: `BadRequest` for an invalid id, `Unprocessable` for anything else."""
     errors = fields(faults)
     if any(fault["type"] == INVALID_ID for fault in faults):
         return BadRequest(_detail(errors), code=INVALID_ID, errors=errors)
@@ -144,22 +164,22 @@ def _field_error(fault: Mapping[str, Any]) -> FieldError:
     kind, path, context = fault["type"], _path(fault["loc"]), fault.get("ctx") or {}
     if kind in ("union_tag_invalid", "union_tag_not_found"):
         path.append(str(context["discriminator"]).strip("'"))
-        message = f"must be one of {context['expected_tags']}" if "expected_tags" in context else SAID["missing"]
+        message = f"must be one of {context['expected_tags']}" if "expected_tags" in context else MESSAGES["missing"]
     else:
-        message = str(context["error"]) if kind == "value_error" else SAID.get(kind, str(fault["msg"]))
+        message = str(context["error"]) if kind == "value_error" else MESSAGES.get(kind, str(fault["msg"]))
     return FieldError(".".join(path)[:MAX_FIELD] or "body", message)
 
 
 def _path(location: Sequence[int | str]) -> list[str]:
     """The path without where it stood (body, query) and without the tags of unions."""
     steps = list(location[1:])
-    kept = []
+    shown = []
     for number, step in enumerate(steps):
         before = steps[number - 1] if number else None
         is_tag = step in TAGS and (isinstance(before, int) or before in ("message", "system"))
         if not is_tag and not (isinstance(step, str) and step.startswith("<")):
-            kept.append(str(step))
-    return kept
+            shown.append(str(step))
+    return shown
 
 
 def _detail(errors: Sequence[FieldError]) -> str:

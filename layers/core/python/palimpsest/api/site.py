@@ -11,7 +11,11 @@ from functools import cache
 from http import HTTPStatus
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
+
+from typing_extensions import TypedDict
+
+from palimpsest.api.operations import operation
 
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
@@ -21,15 +25,20 @@ CONTENT_SECURITY = (
 )
 
 
+class Health(TypedDict):
+    status: Literal["ok"]
+    stage: str
+
+
 def page(event: Mapping[str, Any], *, stage: str, request_id: str) -> dict[str, Any]:
     """The answer to an HTTP API event; any path but three is a 404 problem."""
     match "/" + str(event["rawPath"]).rsplit("/", 1)[-1]:
         case "/health":
-            return _answer(JSON, json.dumps({"status": "ok", "stage": stage}))
+            return _answer(JSON, json.dumps(health(stage)))
         case "/openapi.json":
-            return _packed(JSON, description(), event)
+            return _packed(JSON, openapi(), event)
         case "/docs":
-            return _packed(HTML, documentation(), event)
+            return _packed(HTML, docs(), event)
     problem = {
         "type": "urn:palimpsest:problem:route_not_found",
         "title": HTTPStatus.NOT_FOUND.phrase,
@@ -43,14 +52,48 @@ def page(event: Mapping[str, Any], *, stage: str, request_id: str) -> dict[str, 
     return _answer(PROBLEM, json.dumps(problem), status=HTTPStatus.NOT_FOUND)
 
 
+@operation(
+    "GET",
+    "/v1/health",
+    function="site",
+    scopes=(),
+    tag="site",
+    summary="Check that the service answers",
+    description="No key is needed.",
+    answers={200: "Health"},
+)
+def health(stage: str) -> Health:
+    return {"status": "ok", "stage": stage}
+
+
+@operation(
+    "GET",
+    "/v1/openapi.json",
+    function="site",
+    scopes=(),
+    tag="site",
+    summary="Read this description",
+    description="No key is needed.",
+    answers={200: JSON},
+)
 @cache
-def description() -> str:
-    """OpenAPI, as it was generated from the routes."""
+def openapi() -> str:
+    """The OpenAPI description. It is made from the operations when the service is built."""
     return resources.files("palimpsest.api").joinpath("openapi.json").read_text()
 
 
+@operation(
+    "GET",
+    "/v1/docs",
+    function="site",
+    scopes=(),
+    tag="site",
+    summary="Read this description as a page",
+    description="No key is needed.",
+    answers={200: HTML},
+)
 @cache
-def documentation() -> str:
+def docs() -> str:
     """Swagger UI with everything in the page. The files are those that Powertools ships; its code is not loaded."""
     found = importlib.util.find_spec("aws_lambda_powertools")
     if found is None or found.origin is None:
@@ -58,7 +101,7 @@ def documentation() -> str:
     files = Path(found.origin).parent / "event_handler" / "openapi" / "swagger_ui"
     script = (files / "swagger-ui-bundle.min.js").read_text()
     style = (files / "swagger-ui.min.css").read_text()
-    spec = description().replace("<", "\\u003c")
+    spec = openapi().replace("<", "\\u003c")
     return (
         '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>Palimpsest</title>'
         f'<style>{style}</style></head><body><div id="ui"></div><script>{script}</script><script>'

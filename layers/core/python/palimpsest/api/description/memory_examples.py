@@ -90,7 +90,7 @@ ANSWERS: dict[str, Json] = {
             }
         ]
     },
-    "ToolMessage": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
+    "ToolResult": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
     "StaticFact": FACT,
     "StaticFacts": {"static_facts": [FACT]},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},

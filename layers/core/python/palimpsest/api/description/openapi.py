@@ -1,25 +1,25 @@
-"""Requests from the routes, answers from models: `python -m palimpsest.api.description.openapi` writes it."""
+"""The OpenAPI description, made from the operations: `python -m palimpsest.api.description.openapi` writes it."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping
 from http import HTTPStatus
-from typing import Any, Literal
+from typing import Any, get_args
 
-from pydantic import BaseModel
-from pydantic.json_schema import models_json_schema
+from pydantic import TypeAdapter
+from typing_extensions import is_typeddict
 
-from palimpsest.api import memory_routes as long_term
-from palimpsest.api import problems, routes
+from palimpsest.api import problems
 from palimpsest.api.app import resolver
-from palimpsest.api.description import documents, examples, job_documents, memory_documents, memory_examples
+from palimpsest.api.description import examples, memory_examples
 from palimpsest.api.description.links import links
+from palimpsest.api.operations import Function, Operation, operations_of
 
 Json = dict[str, Any]
-ROUTERS = (*routes.ROUTERS, *long_term.ROUTERS)
+OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))
 EXAMPLES = examples.ANSWERS | memory_examples.ANSWERS
+REQUESTS = examples.REQUESTS | memory_examples.REQUESTS
 SCHEMAS = "#/components/schemas/"
 TITLE = "Palimpsest"
 VERSION = "1"
@@ -29,135 +29,121 @@ DESCRIPTION = (
     "Bodies and answers stay under 5 MB. "
     "400 is for what can't be parsed or named, 422 for what breaks the schema."
 )
-
-ANSWERS: dict[str, dict[int, str]] = {
-    "create_session": {201: "Session", 200: "Session"},
-    "list_sessions": {200: "SessionPage"},
-    "read_session": {200: "Session"},
-    "replace_session": {200: "Session", 201: "Session"},
-    "change_session": {200: "Session"},
-    "delete_session": {200: "JobDone", 202: "JobPending"},
-    "forget_sessions": {200: "WouldForget JobDone", 202: "JobPending"},
-    "end_session": {200: "Session"},
-    "append_messages": {201: "Appended"},
-    "read_history": {200: "MessagePage"},
-    "remove_messages": {200: "WindowEmptied JobDone", 202: "JobPending"},
-    "get_context": {200: "Context"},
-    "get_context_for": {200: "Context"},
-    "prune_window": {200: "Pruned", 202: "JobPending"},
-    "list_compactions": {200: "CompactionPage"},
-    "unfold_compaction": {200: "MessagePage"},
-    "read_settings": {200: "TenantSettings"},
-    "replace_settings": {200: "TenantSettings"},
-    "list_jobs": {200: "JobPage"},
-    "read_job": {200: "Job"},
-    "retry_job": {202: "JobPending"},
-    "extract_session": {200: "NothingExtracted JobDone", 202: "JobPending"},
-    "list_users": {200: "UserPage"},
-    "read_user": {200: "User"},
-    "erase_user": {200: "UserErased", 202: "JobPending"},
-    "save_memories": {201: "SavedMemories"},
-    "list_memories": {200: "MemoryPage"},
-    "read_memory": {200: "Memory"},
-    "change_memory": {200: "Memory"},
-    "delete_memory": {200: "Deleted"},
-    "ingest_transcript": {200: "NothingExtracted JobDone", 202: "JobPending"},
-    "recall": {200: "Recalled"},
-    "search_memories": {200: "FoundMemories"},
-    "list_tools": {200: "Tools"},
-    "call_tool": {200: "ToolMessage"},
-    "list_static_facts": {200: "StaticFacts"},
-    "put_static_fact": {201: "StaticFact", 200: "StaticFact"},
-    "delete_static_fact": {200: "Deleted"},
-    "read_memory_history": {200: "MemoryVersions"},
-    "revert_memory": {200: "Memory"},
-    "forget_memories": {200: "WouldForget JobDone", 202: "JobPending"},
+TAGS = {
+    "sessions": "A session is one conversation of a user, with its configuration: begin, configure, read, list, end "
+    "and delete sessions.",
+    "messages": "Append messages to a session and read its history. What is appended is kept word for word.",
+    "context": "The messages to send to the model next: always within the budget, with what is remembered. What left "
+    "the window can be unfolded.",
+    "memories": "Facts, events, instructions and tasks remembered of a user: extracted from conversations, or saved by "
+    "hand.",
+    "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
+    "users": "Users of whom anything is remembered. Erasing a user removes everything.",
+    "jobs": "Work that outlasts a call, such as a summary or an extraction: read it, wait for it, try it again.",
+    "administration": "Settings and static facts of the tenant. Changing them needs the scope `admin`.",
+    "site": "Pages that need no key.",
 }
-"""What each operation answers: models by status, several where it depends on what was asked."""
-SAID = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
+"""The order of a user's path. The page shows tags, and the operations of each, as they stand here."""
+PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
 EVERYWHERE = (400, 403, 422, 500, 503)
-CONFLICTS = frozenset({
-    "create_session", "append_messages", "replace_session", "change_session", "remove_messages",
-    "change_memory", "revert_memory", "retry_job", "ingest_transcript", "put_static_fact",
-})  # fmt: skip
-READ_ONLY = frozenset({"change_memory", "delete_memory"})
-LARGE = frozenset({
-    "list_sessions", "forget_sessions", "read_history", "unfold_compaction", "list_compactions", "get_context",
-    "list_memories", "read_memory_history", "forget_memories",
-})  # fmt: skip
-OPEN: dict[str, tuple[str, str, str]] = {
-    "/v1/health": ("health", "Is the service there?", "application/json"),
-    "/v1/openapi.json": ("openapi", "This description", "application/json"),
-    "/v1/docs": ("docs", "This description as a page", "text/html"),
-}
-OPEN_CONTENT: dict[str, Json] = {
-    "health": {"schema": {"$ref": f"{SCHEMAS}Health"}, "example": EXAMPLES["Health"]},
-    "openapi": {"schema": {"type": "object"}, "example": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}},
-    "docs": {"schema": {"type": "string"}, "example": "<!DOCTYPE html>…"},
-}
+PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
+PAGE_EXAMPLES = {"openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}, "docs": "<!DOCTYPE html>…"}
 
 
 def description() -> Json:
     """The OpenAPI document."""
-    app = resolver(ROUTERS)
-    made = json.loads(app.get_openapi_json_schema(title=TITLE, version=VERSION))
-    schemas = {name: shape for name, shape in made["components"]["schemas"].items() if "Validation" not in name}
-    for name, example in (examples.REQUESTS | memory_examples.REQUESTS).items():
-        schemas[name]["examples"] = [example]
-    for methods in made["paths"].values():
-        for method, operation in methods.items():
-            operation["responses"] = _responses(operation, method, has_body="requestBody" in operation)
-            if body := operation.get("requestBody"):
-                body["required"] = method == "put" or _must_say_something(body, schemas)
+    behind_a_key = tuple(each for each in OPERATIONS if each.function != "site")
+    made = json.loads(resolver(behind_a_key).get_openapi_json_schema(title=TITLE, version=VERSION))
+    requests = {name: shape for name, shape in made["components"]["schemas"].items() if "Validation" not in name}
+    for name, example in REQUESTS.items():
+        requests[name]["examples"] = [example]
+    _move_defaults(requests)
+    paths: Json = {}
+    for each in sorted(OPERATIONS, key=lambda known: [*TAGS].index(known.tag)):
+        path = each.path.replace("<", "{").replace(">", "}")
+        stated = made["paths"].get(path, {}).get(each.method.lower(), {})
+        paths.setdefault(path, {})[each.method.lower()] = _operation(each, stated, requests)
     return {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": VERSION, "description": DESCRIPTION, "license": {"name": "Apache-2.0"}},
         "servers": [{"url": "/"}],
         "security": [{"key": []}],
-        "paths": dict(sorted((made["paths"] | _open_paths()).items())),
+        "tags": [{"name": name, "description": text} for name, text in TAGS.items()],
+        "paths": paths,
         "components": {
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key: `pal_…`"}},
-            "schemas": dict(sorted((schemas | _answer_schemas()).items())),
+            "schemas": dict(sorted(_apart(requests, _answer_schemas()).items())),
             "responses": {f"Problem{status}": _problem(status) for status in (*EVERYWHERE, 404, 405, 409, 413)}
             | {"Gateway401": _gateway("No key"), "Gateway429": _gateway("Too many requests")},
         },
     }
 
 
-def _must_say_something(body: Json, schemas: Json) -> bool:
+def _operation(known: Operation, stated: Json, requests: Json) -> Json:
+    made: Json = {
+        "tags": [known.tag],
+        "summary": known.summary,
+        "description": known.description,
+        "operationId": known.name,
+        "x-function": known.function,
+    }
+    if known.function == "site":
+        return made | {"security": [], "responses": {"200": _page(known), "429": _ref("Gateway429")}}
+    made["x-scopes"] = list(known.scopes)
+    if "parameters" in stated:
+        made["parameters"] = stated["parameters"]
+    if body := stated.get("requestBody"):
+        made["requestBody"] = body | {"required": known.method == "PUT" or _must_hold_something(body, requests)}
+    return made | {"responses": _responses(known, has_path_ids="<" in known.path, has_body="requestBody" in stated)}
+
+
+def _must_hold_something(body: Json, requests: Json) -> bool:
     """A body that may be `{}` may be left out."""
-    shape = schemas[body["content"]["application/json"]["schema"]["$ref"].removeprefix(SCHEMAS)]
+    shape = requests[body["content"]["application/json"]["schema"]["$ref"].removeprefix(SCHEMAS)]
     return "required" in shape or "minProperties" in shape
 
 
-def _responses(operation: Mapping[str, Any], method: str, *, has_body: bool) -> Json:
-    name = operation["operationId"]
-    given = {str(status): _answer(status, models) | _links(name) for status, models in ANSWERS[name].items()}
-    refused = {str(status): _ref(f"Problem{status}") for status in _refusals(operation, method, has_body=has_body)}
-    return given | dict(sorted((refused | {"401": _ref("Gateway401"), "429": _ref("Gateway429")}).items()))
+def _move_defaults(schema: Any) -> None:
+    """State each default of a field in its description: generators make fields with a `default` required ones."""
+    if isinstance(schema, list):
+        for each in schema:
+            _move_defaults(each)
+    elif isinstance(schema, dict):
+        for field in schema.get("properties", {}).values():
+            default = field.pop("default", None)
+            if default not in (None, {}, []):
+                text = field.get("description", "")
+                field["description"] = f"{text}{'. ' if text else ''}Default: {json.dumps(default)}"
+        for name, each in schema.items():
+            if name != "examples":
+                _move_defaults(each)
 
 
-def _refusals(operation: Mapping[str, Any], method: str, *, has_body: bool) -> Iterator[int]:
-    name = operation["operationId"]
-    yield from EVERYWHERE
-    if any(parameter["in"] == "path" for parameter in operation.get("parameters", ())):
-        yield 404
-    if name in READ_ONLY:
-        yield 405
-    if name in CONFLICTS:
-        yield 409
-    if has_body or name in LARGE or method in ("post", "put", "patch"):
-        yield 413
+def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
+    given = {str(status): _answer(status, models) | _links(known.name) for status, models in known.answers.items()}
+    refused = {*EVERYWHERE, *known.refuses}
+    refused |= {404} if has_path_ids else set()
+    refused |= {413} if has_body or known.method in ("POST", "PUT", "PATCH") else set()
+    problem = {str(status): _ref(f"Problem{status}") for status in refused}
+    return given | dict(sorted((problem | {"401": _ref("Gateway401"), "429": _ref("Gateway429")}).items()))
 
 
 def _answer(status: int, models: str) -> Json:
-    names = models.split()
+    names = models.split(" | ")
     refs = [{"$ref": SCHEMAS + name} for name in names]
-    content = {"schema": refs[0] if len(refs) == 1 else {"oneOf": refs}, "example": EXAMPLES[names[0]]}
-    answer: Json = {"description": SAID[status], "content": {"application/json": content}}
+    content = {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}, "example": EXAMPLES[names[0]]}
+    answer: Json = {"description": PHRASES[status], "content": {"application/json": content}}
     if status == HTTPStatus.ACCEPTED:
         answer["headers"] = {"Location": {"description": "Where the job can be read", "schema": {"type": "string"}}}
     return answer
+
+
+def _page(known: Operation) -> Json:
+    kind = known.answers[200]
+    if kind not in PAGES:
+        return _answer(200, kind)
+    content = {"schema": PAGES[kind], "example": PAGE_EXAMPLES[known.name]}
+    return {"description": known.summary, "content": {kind.partition(";")[0]: content}}
 
 
 def _links(name: str) -> Json:
@@ -199,28 +185,30 @@ def _ref(name: str) -> Json:
 
 
 def _answer_schemas() -> Json:
-    names = {name for models in ANSWERS.values() for answer in models.values() for name in answer.split()}
-    wanted: list[tuple[type[BaseModel], Literal["serialization"]]] = [
-        (_document(name), "serialization") for name in sorted(names | {"Health", "Problem"})
-    ]
-    _, defined = models_json_schema(wanted, by_alias=True, ref_template=SCHEMAS + "{model}")
+    """The shapes of all answers; only a shape that is open by itself may hold more than it names."""
+    names = {name for each in OPERATIONS for models in each.answers.values() for name in models.split(" | ")}
+    shapes = [problems.Problem, *(_shape(name) for name in sorted(names - PAGES.keys()))]
+    adapters: Any = [(shape, "serialization", TypeAdapter(shape)) for shape in shapes]
+    _, defined = TypeAdapter.json_schemas(adapters, ref_template=SCHEMAS + "{model}")
+    for shape in defined["$defs"].values():
+        if shape.get("type") == "object":
+            shape.setdefault("additionalProperties", False)
     return dict(defined["$defs"])
 
 
-def _document(name: str) -> type[BaseModel]:
-    rooms = (documents, job_documents, memory_documents)
-    found: type[BaseModel] = next(getattr(room, name) for room in rooms if hasattr(room, name))
-    return found
+def _shape(name: str) -> Any:
+    """The typed dictionary of this name, from whichever module of the API defines it."""
+    modules = [module for place, module in sys.modules.items() if place.startswith("palimpsest.api.")]
+    return next(shape for module in modules if is_typeddict(shape := getattr(module, name, None)))
 
 
-def _open_paths() -> Json:
-    paths = {}
-    for path, (name, summary, kind) in OPEN.items():
-        answer = {"description": summary, "content": {kind: OPEN_CONTENT[name]}}
-        operation = {"operationId": name, "summary": summary, "description": "No key is needed.", "tags": ["site"]}
-        responses = {"200": answer, "429": _ref("Gateway429")}
-        paths[path] = {"get": operation | {"security": [], "responses": responses}}
-    return paths
+def _apart(requests: Json, answers: Json) -> Json:
+    """Both together. Raises `ValueError` if one name means two shapes."""
+    both = {name for name in requests.keys() & answers.keys() if requests[name] != answers[name]}
+    if both:
+        message = f"two shapes have one name: {', '.join(sorted(both))}"
+        raise ValueError(message)
+    return requests | answers
 
 
 def written() -> str:

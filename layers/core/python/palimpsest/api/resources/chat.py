@@ -1,4 +1,4 @@
-"""Chat messages as the chat API has them, checked by role, split into what a context carries and what is kept."""
+"""Chat messages as callers send them: checked by role, then split into what a context carries and the rest."""
 
 from __future__ import annotations
 

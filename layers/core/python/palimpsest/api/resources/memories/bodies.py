@@ -1,9 +1,11 @@
-"""What callers may say of memories: statements, changes and filters, each within its limits."""
+"""The bodies that operations on memories take: memories, changes and filters, each within its limits."""
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
+from collections.abc import Sequence
 from datetime import datetime
 from math import isfinite
 from typing import Annotated, Any
@@ -11,9 +13,10 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
 from pydantic.config import JsonDict
 
-from palimpsest.api.chat import Id, Timestamp
-from palimpsest.api.requests import Closed, WaitSeconds
+from palimpsest.api.resources.chat import Id, Timestamp
+from palimpsest.api.resources.fields import Closed, WaitSeconds
 from palimpsest.clock import milliseconds
+from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.manage import Change, Where
 from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
@@ -71,7 +74,7 @@ Terms = Annotated[
 
 
 class GivenSource(Closed):
-    """What a memory rests on. Deleting the session deletes the memory, unless it is told to keep it."""
+    """What a memory rests on. Deleting the session deletes the memory, unless the deletion keeps memories."""
 
     session_id: Id | None = None
     message_ids: Annotated[list[Id], Field(max_length=50, default_factory=list)]
@@ -108,7 +111,7 @@ class NewMemories(Closed):
 
 
 class MemoryChange(Closed):
-    """What is said changes, the rest stays. New content makes a new version of the memory, under another id."""
+    """What is given changes, the rest stays. New content makes a new version of the memory, under another id."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
@@ -129,7 +132,7 @@ class MemoryChange(Closed):
 
 
 class Filter(Closed):
-    """What is said limits, all of it at once; values match exactly, limits are inclusive."""
+    """Every limit that is given must hold. Values match exactly; limits of numbers and times are inclusive."""
 
     types: Annotated[list[RecordType], Field(max_length=4, default_factory=list)]
     min_importance: Share | None = None
@@ -144,8 +147,8 @@ class Filter(Closed):
         return Where(
             types=frozenset(self.types),
             min_importance=self.min_importance,
-            created_after=instant(self.created_after),
-            created_before=instant(self.created_before),
+            created_after=milliseconds_of(self.created_after),
+            created_before=milliseconds_of(self.created_before),
             subject=self.subject,
             session=self.session_id,
             agent=self.agent_id,
@@ -154,8 +157,8 @@ class Filter(Closed):
 
 
 class ForgetRequest(Closed):
-    filter: Annotated[Filter, Field(description="At least one limit: who wants to forget everything deletes the user")]
-    dry_run: Annotated[bool, Field(description="Only say what would be forgotten")] = False
+    filter: Annotated[Filter, Field(description="At least one limit; to forget everything, delete the user")]
+    dry_run: Annotated[bool, Field(description="Only answer which would be forgotten")] = False
     wait: WaitSeconds = 0
 
     @field_validator("filter")
@@ -166,33 +169,62 @@ class ForgetRequest(Closed):
         return value
 
 
-def statement(told: NewMemory) -> Statement:
+def statement(given: NewMemory) -> Statement:
     return Statement(
-        type=told.type,
-        content=told.content,
-        topic=told.topic_key,
-        subject=told.subject,
-        keywords=tuple(told.keywords),
-        queries=tuple(told.queries),
-        importance=told.importance,
-        confidence=told.confidence,
-        source=Source() if told.source is None else told.source.read(),
-        agent=told.agent_id,
-        metadata=told.metadata,
-        valid_from=instant(told.valid_from),
+        type=given.type,
+        content=given.content,
+        topic=given.topic_key,
+        subject=given.subject,
+        keywords=tuple(given.keywords),
+        queries=tuple(given.queries),
+        importance=given.importance,
+        confidence=given.confidence,
+        source=Source() if given.source is None else given.source.read(),
+        agent=given.agent_id,
+        metadata=given.metadata,
+        valid_from=milliseconds_of(given.valid_from),
     )
 
 
-def change(told: MemoryChange) -> Change:
+def change(given: MemoryChange) -> Change:
     return Change(
-        content=told.content,
-        importance=told.importance,
-        subject=told.subject,
-        metadata=told.metadata,
-        keywords=None if told.keywords is None else tuple(told.keywords),
+        content=given.content,
+        importance=given.importance,
+        subject=given.subject,
+        metadata=given.metadata,
+        keywords=None if given.keywords is None else tuple(given.keywords),
     )
 
 
-def instant(told: str | None) -> int | None:
+def milliseconds_of(given: str | None) -> int | None:
     """Epoch milliseconds of an RFC 3339 time."""
-    return None if told is None else milliseconds(datetime.fromisoformat(told))
+    return None if given is None else milliseconds(datetime.fromisoformat(given))
+
+
+def read_terms(given: Sequence[str]) -> dict[str, Scalar] | None:
+    """The terms by name, None for none. A value that is a JSON number, true, false or a quoted text is that; any other
+    is a text as it stands. Raises `Unprocessable`.
+    """
+    if len(given) > MAX_METADATA_TERMS:
+        raise _refused(f"at most {MAX_METADATA_TERMS} terms")
+    terms = {}
+    for term in given:
+        name, has_value, value = term.partition("=")
+        if not name or not has_value:
+            raise _refused("must be name=value")
+        terms[name] = _value_of(value)
+    return terms or None
+
+
+def _value_of(text: str) -> Scalar:
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return text
+    return value if isinstance(value, Scalar) else text
+
+
+def _refused(message: str) -> Unprocessable:
+    return Unprocessable(
+        f"The request breaks the schema: metadata: {message}", errors=(FieldError("metadata", message),)
+    )

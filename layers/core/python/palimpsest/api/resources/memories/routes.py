@@ -1,4 +1,4 @@
-"""Memories: save, list, read, change, revert and delete what is remembered of a user."""
+"""Operations on memories: save, list, read, change, revert, delete and forget them."""
 
 from __future__ import annotations
 
@@ -6,60 +6,74 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 
-from palimpsest.api import cursors, memory_answers
+from palimpsest.api import cursors
 from palimpsest.api.call import call
-from palimpsest.api.chat import LIKE_AN_ID, Timestamp
-from palimpsest.api.memory_requests import MemoryChange, NewMemories, change, instant, statement
-from palimpsest.api.memory_terms import read_terms
+from palimpsest.api.operations import operation
 from palimpsest.api.outgoing import answered, fitting, paged
-from palimpsest.api.routing import DEFAULT_LIMIT, Cursor, Limit, Order, UserId, new_router
+from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, Order, UserId, WouldForget
+from palimpsest.api.resources.jobs import awaited
+from palimpsest.api.resources.memories.answers import MemoryPage, SavedMemories, shown
+from palimpsest.api.resources.memories.bodies import (
+    ForgetRequest,
+    MemoryChange,
+    NewMemories,
+    change,
+    milliseconds_of,
+    read_terms,
+    statement,
+)
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.manage import Where
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import UserScope, checked_id
 
-router = new_router()
-TAGS = ["memories"]
 MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra=LIKE_AN_ID)]
 
 
-@router.post(
+@operation(
+    "POST",
     "/v1/users/<user_id>/memories",
+    function="memories",
+    scopes=("write",),
+    tag="memories",
     summary="Save memories",
     description=(
         "Save 1 to 30 memories, with an outcome for each: `created`, `unchanged` (said already) or `superseded` (it "
         "took the place of another under its topic key). The same request again leaves them unchanged, an event with "
-        "its `valid_from` too. Whose they are says the path alone."
+        "its `valid_from` too. The user comes from the path, never from the body."
     ),
-    operation_id="save_memories",
-    status_code=HTTPStatus.CREATED,
-    tags=TAGS,
+    answers={201: "SavedMemories"},
 )
 def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
     scope = call().user(user_id)
-    made = call().memory.remember(scope, [statement(told) for told in body.memories])
-    shown = call().memory.show(scope, [one.record for one in made])
-    rows = [
-        {**memory_answers.memory(version), "outcome": one.outcome} for version, one in zip(shown, made, strict=True)
-    ]
-    return answered({"memories": rows}, status=HTTPStatus.CREATED)
+    made = call().memory.remember(scope, [statement(each) for each in body.memories])
+    versions = call().memory.show(scope, [one.record for one in made])
+    saved: SavedMemories = {
+        "memories": [{**shown(version), "outcome": one.outcome} for version, one in zip(versions, made, strict=True)]
+    }
+    return answered(saved, status=HTTPStatus.CREATED)
 
 
-@router.get(
+@operation(
+    "GET",
     "/v1/users/<user_id>/memories",
+    function="memories",
+    scopes=("read",),
+    tag="memories",
     summary="List memories",
     description=(
         "Current memories by creation. A page may be short, or empty, although there are more: `next_cursor` alone "
         "says where the end is."
     ),
-    operation_id="list_memories",
-    tags=TAGS,
+    answers={200: "MemoryPage"},
+    refuses=(413,),
 )
 def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
@@ -88,53 +102,64 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     where = Where(
         types=frozenset(types or ()),
         min_importance=min_importance,
-        created_after=instant(created_after),
-        created_before=instant(created_before),
+        created_after=milliseconds_of(created_after),
+        created_before=milliseconds_of(created_before),
         subject=subject,
         session=session_id,
         agent=agent_id,
         metadata=read_terms(metadata or ()),
     )
     scope = call().user(user_id)
-    listed = (scope.partition, "memories", *_said(where), order)
+    listed = (scope.partition, "memories", *_limits(where), order)
     after = cursors.after(cursor, *listed)
 
-    def page(most: int) -> dict[str, Any]:
+    def page(most: int) -> MemoryPage:
         found, following = call().memory.show.listed(
             scope, where=where, limit=most, after=after, newest_first=order == "desc"
         )
         next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-        return {"memories": list(map(memory_answers.memory, found)), "next_cursor": next_cursor}
+        return {"memories": list(map(shown, found)), "next_cursor": next_cursor}
 
     return fitting(page, limit=limit)
 
 
-def _said(where: Where) -> tuple[object, ...]:
+def _limits(where: Where) -> tuple[object, ...]:
     """The filter, so that a cursor is good for no other."""
-    told = {**asdict(where), "types": sorted(where.types), "metadata": sorted((where.metadata or {}).items(), key=str)}
-    return tuple(told.values())
+    limits = {
+        **asdict(where),
+        "types": sorted(where.types),
+        "metadata": sorted((where.metadata or {}).items(), key=str),
+    }
+    return tuple(limits.values())
 
 
-@router.get(
+@operation(
+    "GET",
     "/v1/users/<user_id>/memories/<memory_id>",
+    function="memories",
+    scopes=("read",),
+    tag="memories",
     summary="Read a memory",
     description="A memory by its id, also one that has been superseded: its `status` says so, and what came after it.",
-    operation_id="read_memory",
-    tags=TAGS,
+    answers={200: "Memory"},
 )
 def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
-    return answered(memory_answers.memory(call().memory.manage_memories.read(call().user(user_id), memory_id)))
+    return answered(shown(call().memory.manage_memories.read(call().user(user_id), memory_id)))
 
 
-@router.patch(
+@operation(
+    "PATCH",
     "/v1/users/<user_id>/memories/<memory_id>",
+    function="memories",
+    scopes=("write",),
+    tag="memories",
     summary="Change a memory",
     description=(
         "New content makes a new current version under another id, which is answered; other fields change in place. "
         "Only the current version can be changed."
     ),
-    operation_id="change_memory",
-    tags=TAGS,
+    answers={200: "Memory"},
+    refuses=(405, 409),
 )
 def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Response[str]:
     scope = call().user(user_id)
@@ -143,28 +168,37 @@ def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> R
     return _shown(scope, changed)
 
 
-@router.delete(
+@operation(
+    "DELETE",
     "/v1/users/<user_id>/memories/<memory_id>",
+    function="memories",
+    scopes=("write",),
+    tag="memories",
     summary="Delete a memory",
     description=(
         "Remove one version of a memory for good. Without its current version a topic has none: no older one comes "
         "back. What was deleted is not extracted again from the same messages."
     ),
-    operation_id="delete_memory",
-    tags=TAGS,
+    answers={200: "Deleted"},
+    refuses=(405,),
 )
 def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     with _no_static_fact(memory_id):
         call().memory.manage_memories.delete(call().user(user_id), memory_id)
-    return answered({"id": memory_id, "deleted": True})
+    done: Deleted = {"id": memory_id, "deleted": True}
+    return answered(done)
 
 
-@router.get(
+@operation(
+    "GET",
     "/v1/users/<user_id>/memories/<memory_id>/history",
+    function="memories",
+    scopes=("read",),
+    tag="memories",
     summary="Read a memory's history",
     description="Every version of what a memory is about, also those before and after it.",
-    operation_id="read_memory_history",
-    tags=TAGS,
+    answers={200: "MemoryVersions"},
+    refuses=(413,),
 )
 def read_memory_history(
     user_id: UserId, memory_id: MemoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "desc"
@@ -176,17 +210,21 @@ def read_memory_history(
     in_order = chain if order == "desc" else tuple(reversed(chain))
     begin = next((at for at, version in enumerate(in_order, 1) if version.number == place), 0)
     page = in_order[begin : begin + limit]
-    rows = ((memory_answers.memory(version), version.number) for version in page)
+    rows = ((shown(version), version.number) for version in page)
     after = page[-1].number if begin + limit < len(chain) else None
     return paged("versions", rows, after=after, cursor=lambda last: cursors.cursor(*listed, after=last))
 
 
-@router.post(
+@operation(
+    "POST",
     "/v1/users/<user_id>/memories/<memory_id>/revert",
+    function="memories",
+    scopes=("write",),
+    tag="memories",
     summary="Revert to a version",
     description="What this version says becomes current again, as a new version.",
-    operation_id="revert_memory",
-    tags=TAGS,
+    answers={200: "Memory"},
+    refuses=(409,),
 )
 def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     scope = call().user(user_id)
@@ -195,15 +233,40 @@ def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
 
 @contextmanager
 def _no_static_fact(memory_id: str) -> Iterator[None]:
-    """A context names static facts by their ids too: who takes one for a memory of the user is told what it is."""
+    """Refuse to change a static fact as a memory: a context shows ids of both."""
     try:
         yield
     except NotFound as error:
         if any(fact.id == memory_id for fact in call().memory.facts.listed(call().caller.tenant)):
-            raise ReadOnlyBlock("This is a static fact: only an admin changes it, at static-facts.") from error
+            raise ReadOnlyBlock(
+                "This id is a static fact's. It can be changed with the scope admin, at /v1/static-facts."
+            ) from error
         raise
 
 
 def _shown(scope: UserScope, record: Record) -> Response[str]:
     (version,) = call().memory.show(scope, [record])
-    return answered(memory_answers.memory(version))
+    return answered(shown(version))
+
+
+@operation(
+    "POST",
+    "/v1/users/<user_id>/memories/forget",
+    function="memories",
+    scopes=("write",),
+    tag="memories",
+    summary="Forget memories",
+    description=(
+        "A job removes each current memory that matches the filter now, with all versions of what it is about. What is "
+        "saved from now on stays. `dry_run` only answers which they are."
+    ),
+    answers={200: "JobDone | WouldForget", 202: "JobPending"},
+)
+def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
+    scope = call().user(user_id)
+    where = body.filter.read()
+    if body.dry_run:
+        ids = call().memory.manage_memories.matching(scope, where)
+        would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
+        return answered(would)
+    return awaited(call().memory.forget(scope, where), wait=body.wait)

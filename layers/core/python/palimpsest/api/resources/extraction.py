@@ -1,27 +1,40 @@
-"""Extraction of a session, asked for: what was said since the last one becomes memories."""
+"""Extraction of a session on request: what was said since the last extraction becomes memories."""
 
 from __future__ import annotations
 
+from typing import Annotated
+
 from aws_lambda_powertools.event_handler import Response
+from pydantic import Field
 
 from palimpsest.api.call import call
-from palimpsest.api.outgoing import answered, told_of
-from palimpsest.api.requests import ExtractRequest
-from palimpsest.api.routing import SessionId, new_router
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered
+from palimpsest.api.resources.fields import Closed, SessionId, WaitSeconds
+from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.errors import Unprocessable
 
-router = new_router()
+
+class ExtractRequest(Closed):
+    if_needed: Annotated[bool, Field(description="Only if at least `max_buffer_turns` turns wait")] = False
+    max_buffer_turns: Annotated[
+        int | None, Field(ge=1, le=1_000, description="How many turns are enough; default: the session's own number")
+    ] = None
+    wait: WaitSeconds = 0
 
 
-@router.post(
+@operation(
+    "POST",
     "/v1/sessions/<session_id>/extract",
+    function="sessions",
+    scopes=("write",),
+    tag="memories",
     summary="Extract memories from a session",
     description=(
         "A job extracts what was said after the message that was extracted last. With `if_needed` only if enough turns "
         "wait. Where nothing is to be done, the job that did it last is answered, and `armed` is false."
     ),
-    operation_id="extract_session",
-    tags=["sessions"],
+    answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
 )
 def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str]:
     extract = call().use.extract
@@ -31,4 +44,4 @@ def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str
     beside = {"session_id": session_id, "armed": asked.armed}
     if asked.job_id is None:
         return answered({"job_id": None, "state": "done", **beside})
-    return told_of(asked.job_id, wait=body.wait, beside=beside)
+    return awaited_or_ended(asked.job_id, wait=body.wait, beside=beside)

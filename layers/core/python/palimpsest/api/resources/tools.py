@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal, NotRequired
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import Field
+from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.chat import LIKE_AN_ID
+from palimpsest.api.operations import operation
 from palimpsest.api.outgoing import answered
-from palimpsest.api.recall_requests import ToolCallBody
-from palimpsest.api.routing import UserId, new_router
+from palimpsest.api.resources.chat import LIKE_AN_ID
+from palimpsest.api.resources.fields import Closed, Json, UserId
 from palimpsest.errors import NotFound
 from palimpsest.recall.tool import MOST_RECORDS, NAME, Format, definition
 
-router = new_router()
-TAGS = ["tools"]
+
+class ToolCallBody(Closed):
+    arguments: Annotated[
+        str | dict[str, Any], Field(description="As the model wrote them: JSON text, or the object it stands for")
+    ]
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=256)] = None
+    k: Annotated[int | None, Field(ge=1, le=50, description="The most memories that are shown")] = None
 
 
-@router.get(
+class Tools(TypedDict):
+    tools: list[Json]
+
+
+class ToolResult(TypedDict):
+    """A tool message that can be appended as it is."""
+
+    role: Literal["tool"]
+    tool_call_id: NotRequired[str]
+    content: str
+
+
+@operation(
+    "GET",
     "/v1/tools",
+    function="memories",
+    scopes=("read",),
+    tag="recall",
     summary="List tools",
     description="Definitions of the tools, as a model's API takes them.",
-    operation_id="list_tools",
-    tags=TAGS,
+    answers={200: "Tools"},
 )
 def list_tools(
     form: Annotated[Format, Query(alias="format", description="Whose API they are written for")] = "openai",
@@ -32,15 +54,18 @@ def list_tools(
     return answered({"tools": [definition(form)]})
 
 
-@router.post(
+@operation(
+    "POST",
     "/v1/users/<user_id>/tools/<name>",
+    function="memories",
+    scopes=("read",),
+    tag="recall",
     summary="Call a tool",
     description=(
-        "Answers a tool message that can be appended as it is. Whose memory is searched says the path alone; arguments "
-        "that can't be used are answered too, so that the model can call again."
+        "Answers a tool message that can be appended as it is. The user comes from the path, never from the "
+        "arguments. Arguments that can't be used get an answer too, so that the model can call again."
     ),
-    operation_id="call_tool",
-    tags=TAGS,
+    answers={200: "ToolResult"},
 )
 def call_tool(
     user_id: UserId,

@@ -1,0 +1,263 @@
+"""The context of a session: what the model shall see next, and making room in its window."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered
+from palimpsest.api.resources.chat import Given
+from palimpsest.api.resources.fields import (
+    LONGEST_WAIT,
+    Closed,
+    Json,
+    MaxTokens,
+    Moment,
+    Provenance,
+    SessionId,
+    WaitSeconds,
+    provenance,
+    rfc3339,
+)
+from palimpsest.api.resources.jobs import accepted
+from palimpsest.api.resources.sessions.shapes import Window, window
+from palimpsest.context.blocks.block import Item
+from palimpsest.context.explain import trace
+from palimpsest.context.read import Context as ReadContext
+from palimpsest.conversations.messages import Chat
+from palimpsest.conversations.session import CompactionState
+from palimpsest.observability import logger
+from palimpsest.scope import SessionScope
+
+Model = Annotated[
+    str, Field(min_length=1, max_length=128, description="The model that will read it: its window is the budget")
+]
+
+
+class ContextOptions(Closed):
+    max_tokens: MaxTokens | None = None
+    model: Model | None = None
+    compact: Annotated[
+        Literal["sync"] | None, Field(description="sync: compact what overflows first, waiting up to 20 s for it")
+    ] = None
+    explain: Annotated[bool, Field(description="Add why each part is there, and what was left out")] = False
+    at: Annotated[int | None, Field(ge=1, description="The window as it stood after this message, alone")] = None
+
+
+class ContextRequest(ContextOptions):
+    message: Annotated[
+        Given | None, Field(description="The user's message about to be sent, as text or message: weighed, not stored")
+    ] = None
+
+
+class PruneRequest(Closed):
+    strategy: Annotated[
+        Literal["fifo", "summarize"], Field(description="fifo drops the oldest turns, summarize replaces them")
+    ]
+    max_tokens: MaxTokens | None = None
+    message: Given | None = None
+    wait: WaitSeconds = 0
+
+
+class ContextTokens(TypedDict):
+    """`context` counts this answer's messages, `window` all that the window holds, `summary` the summary in it.
+
+    `memory` counts the memory prompt: a part of `context` where it stands in the system message, else it comes on top.
+    Both together keep within the budget.
+    """
+
+    context: int
+    budget: int
+    window: int
+    summary: int
+    memory: int
+
+
+class ShownFact(TypedDict):
+    id: str
+    content: str
+    agent_id: str | None
+
+
+class ShownMemory(TypedDict):
+    id: str
+    type: Annotated[str, Field(json_schema_extra={"enum": ["fact", "event", "instruction", "task", "message"]})]
+    content: str
+    score: float | None
+    valid_from: Moment | None
+    source: Provenance
+    agent_id: str | None
+
+
+class ShownMessage(ShownMemory):
+    role: str | None
+
+
+class Context(TypedDict):
+    messages: Annotated[Sequence[Mapping[str, Any]], Field(description="Chat messages, ready to send")]
+    tokens: ContextTokens
+    compaction: CompactionState
+    degraded: Annotated[Sequence[str], Field(description="What could not be asked and is missing here")]
+    static_facts: Annotated[list[ShownFact], Field(description="What the tenant states")]
+    extracted_facts: Annotated[list[ShownMemory], Field(description="What was extracted from the user's conversations")]
+    vector_matches: Annotated[list[ShownMessage], Field(description="Past messages that resemble the given one")]
+    memory_prompt: Annotated[str, Field(description="All three as a model is shown them, escaped; empty without any")]
+    tools: NotRequired[
+        Annotated[Sequence[Mapping[str, Any]], Field(description="With `auto_recall`: what the model may be given")]
+    ]
+    trace: NotRequired[Annotated[Json, Field(description="With `explain`: why each part is there")]]
+
+
+class Pruned(TypedDict):
+    session_id: str
+    job_id: str | None
+    state: Literal["done", "failed"]
+    window: Window
+    context: Context | None
+    degraded: list[str]
+
+
+@operation(
+    "GET",
+    "/v1/sessions/<session_id>/context",
+    function="sessions",
+    scopes=("read",),
+    tag="context",
+    summary="Get the context",
+    description=(
+        "Chat messages ready to send, always within the budget, with what the session's blocks bring from the tables. "
+        "Only `compact=sync` waits for a model."
+    ),
+    answers={200: "Context"},
+    refuses=(413,),
+)
+def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
+    session_id: SessionId,
+    max_tokens: Annotated[
+        int | None, Query(ge=1, le=10_000_000, description="Budget of the context, in tokens")
+    ] = None,
+    model: Annotated[
+        str | None,
+        Query(min_length=1, max_length=128, description="The model that will read it: its window is the budget"),
+    ] = None,
+    compact: Annotated[Literal["sync"] | None, Query(description="sync: fold what overflows first, up to 20 s")] = None,
+    explain: Annotated[bool, Query(description="Say why each part is there, and what was left out")] = False,  # noqa: FBT002
+    at: Annotated[int | None, Query(ge=1, description="The window as it stood after this message")] = None,
+) -> Response[str]:
+    options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at)
+    return answered(context_of(call().session(session_id), options))
+
+
+@operation(
+    "POST",
+    "/v1/sessions/<session_id>/prune",
+    function="sessions",
+    scopes=("read", "write"),
+    tag="context",
+    summary="Make room in the window",
+    description=(
+        "`fifo` drops the oldest turns at once. `summarize` folds all but the recent turns: done within `wait` seconds "
+        "it is answered with 200, else with 202 and a job. What leaves the window stays in the history."
+    ),
+    answers={200: "Pruned", 202: "JobPending"},
+)
+def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
+    scope = call().session(session_id)
+    wait = call().patience(body.wait)
+    job = call().use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, wait=wait)
+    if job is not None and not job.has_ended:
+        return accepted(job.id, job.state)
+    answer = {
+        "session_id": session_id,
+        "job_id": None if job is None else job.id,
+        "state": "done" if job is None else job.state,
+        "window": window(call().use.manage.read(scope).head),
+    }
+    return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
+
+
+@operation(
+    "POST",
+    "/v1/sessions/<session_id>/context",
+    function="memories",
+    scopes=("read",),
+    tag="context",
+    summary="Get the context for a message",
+    description=(
+        "As by GET; a message about to be sent is weighed, not stored, and a vector block brings what resembles it. "
+        "What can't be asked in time is named in `degraded`."
+    ),
+    answers={200: "Context"},
+)
+def get_context_for(session_id: SessionId, body: ContextRequest) -> Response[str]:
+    return answered(context_of(call().session(session_id), body, given=body.message))
+
+
+def answered_with_context(
+    done: Mapping[str, Any],
+    scope: SessionScope,
+    options: ContextOptions,
+    *,
+    given: Chat | None = None,
+    status: int = 200,
+) -> Response[str]:
+    """The answer to something that is already done, with the context; null where the context can't be read."""
+    try:
+        context = context_of(scope, options, given=given)
+        return answered({**done, "context": context, "degraded": context["degraded"]}, status=status)
+    except Exception as error:  # noqa: BLE001 - whatever it is, what was committed stands
+        logger.warning("no context beside the answer", extra={"error": type(error).__name__})
+        return answered({**done, "context": None, "degraded": ["context"]}, status=status)
+
+
+def context_of(scope: SessionScope, options: ContextOptions, *, given: Chat | None = None) -> Context:
+    if options.compact is not None:
+        call().windows.prune.compact(scope, wait=call().patience(LONGEST_WAIT))
+    read = call().windows.context
+    context = read(scope, given=given, max_tokens=options.max_tokens, model=options.model, at=options.at)
+    return _shown(context, explain=options.explain)
+
+
+def _shown(read: ReadContext, *, explain: bool) -> Context:
+    answer: Context = {
+        "messages": read.fitted.messages,
+        "tokens": {
+            "context": read.fitted.tokens,
+            "budget": read.budget,
+            "window": read.head.tokens,
+            "summary": read.fitted.summary_tokens,
+            "memory": read.memory.tokens,
+        },
+        "compaction": read.compaction,
+        "degraded": read.degraded,
+        "static_facts": [
+            {"id": item.id, "content": item.text, "agent_id": item.agent} for item in read.memory.of("static")
+        ],
+        "extracted_facts": [_remembered(item) for item in read.memory.of("extractive")],
+        "vector_matches": [{**_remembered(item), "role": item.speaker} for item in read.memory.of("vector")],
+        "memory_prompt": read.memory.text,
+    }
+    if read.tools:
+        answer["tools"] = read.tools
+    if explain:
+        answer["trace"] = trace(read)
+    return answer
+
+
+def _remembered(item: Item) -> ShownMemory:
+    return {
+        "id": item.id,
+        "type": item.kind,
+        "content": item.text,
+        "score": item.score,
+        "valid_from": None if item.said_at is None else rfc3339(item.said_at),
+        "source": provenance(item.source),
+        "agent_id": item.agent,
+    }

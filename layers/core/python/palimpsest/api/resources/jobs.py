@@ -1,0 +1,306 @@
+"""Jobs: the work that outlasts a call. They can be read, waited for and tried again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api import cursors
+from palimpsest.api.call import call
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered, fitting
+from palimpsest.api.resources.chat import LIKE_AN_ID
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Cursor,
+    Limit,
+    Moment,
+    NextCursor,
+    Order,
+    Wait,
+    rfc3339,
+    rfc3339_or_null,
+)
+from palimpsest.api.resources.sessions.shapes import Window
+from palimpsest.errors import Unavailable
+from palimpsest.extraction.report import Ledger as CountedLedger
+from palimpsest.extraction.report import Report
+from palimpsest.jobs.job import Job as StoredJob
+from palimpsest.jobs.job import JobKind, JobState
+from palimpsest.scope import checked_id
+
+JobId = Annotated[str, Path(description="Id of the job", json_schema_extra=LIKE_AN_ID)]
+
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
+
+
+class Ledger(TypedDict):
+    """What became of the messages of an extraction: received = extracted + skipped + parked."""
+
+    received: int
+    extracted: int
+    skipped: int
+    parked: int
+    reasons: Annotated[Mapping[str, int], Field(description="Why messages were skipped")]
+    dropped: Annotated[Mapping[str, int], Field(description="Findings that did not hold, by reason")]
+
+
+class Usage(TypedDict):
+    model_calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+class ListedJob(TypedDict):
+    id: str
+    kind: JobKind
+    state: JobState
+    user_id: Annotated[str | None, Field(description="Whose memory it is about")]
+    session_id: str | None
+    range: SequenceRange | None
+    attempt: int
+    error: Annotated[str | None, Field(description="A code")]
+    created_at: Moment
+
+
+class Reached(TypedDict):
+    state: Literal["pending", "done"]
+    count: Annotated[int, Field(description="How much was removed")]
+
+
+class Follows(TypedDict):
+    """The index follows the tables by their streams, and answers nothing that they do not have."""
+
+    state: Literal["follows"]
+
+
+class Expires(TypedDict):
+    """What ends by itself, and when the last of it does."""
+
+    state: Literal["expires"]
+    until: Moment
+
+
+class Receipt(TypedDict):
+    """What the erasure of a user has reached, store by store."""
+
+    sessions: Reached
+    memories: Annotated[Reached, Field(description="Counted in items, with what is kept beside the memories")]
+    index: Follows
+    jobs: Annotated[Expires, Field(description="They hold ids and counts")]
+    backups: Expires
+
+
+class WorkedJob(ListedJob):
+    result: Mapping[str, int]
+    ledger: Ledger
+    records: Annotated[Sequence[str], Field(description="Memories that it made, or that were said again")]
+    usage: Usage
+
+
+class Job(WorkedJob):
+    receipt: NotRequired[Annotated[Receipt, Field(description="Of an erasure")]]
+
+
+class JobPage(TypedDict):
+    jobs: list[ListedJob]
+    next_cursor: NextCursor
+
+
+class Beside(TypedDict):
+    """What stands beside a job, if it was begun by a withdrawal, an extraction or an ingest."""
+
+    window: NotRequired[Window]
+    armed: NotRequired[Annotated[bool, Field(description="Whether this call began the extraction")]]
+    created: NotRequired[Annotated[bool, Field(description="Whether an ingest began the session")]]
+    appended: NotRequired[Annotated[int, Field(description="How many messages an ingest stored")]]
+
+
+class JobDone(Job, Beside):
+    """A job that ended within `wait`."""
+
+    job_id: str
+
+
+class UserErased(WorkedJob, Beside):
+    """An erasure that ended within `wait`."""
+
+    job_id: str
+    receipt: Receipt
+
+
+class JobPending(Beside):
+    """The job can be read under Location."""
+
+    job_id: str
+    state: Literal["pending", "running"]
+    session_id: NotRequired[str]
+
+
+class NothingExtracted(Beside):
+    """Nothing was ever said that could be extracted."""
+
+    session_id: str
+    job_id: None
+    state: Literal["done"]
+
+
+@operation(
+    "GET",
+    "/v1/jobs",
+    function="sessions",
+    scopes=("read",),
+    tag="jobs",
+    summary="List jobs",
+    description=(
+        "Jobs of a user, or of one session, by creation: for 30 days. A page may be short, or empty, although there "
+        "are more: `next_cursor` alone says where the end is."
+    ),
+    answers={200: "JobPage"},
+)
+def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
+    user_id: Annotated[
+        str | None, Query(description="Of this user; this or a session must be named", json_schema_extra=LIKE_AN_ID)
+    ] = None,
+    session_id: Annotated[str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)] = None,
+    state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "desc",
+) -> Response[str]:
+    user, session = user_id, session_id
+    for field, value in (("user_id", user), ("session_id", session)):
+        if value is not None:
+            checked_id(value, field=field)
+    tenant = call().caller.tenant
+    listed = (tenant.tenant, "jobs", user, session, state, order)
+    after = cursors.after(cursor, *listed)
+
+    def page(most: int) -> JobPage:
+        found, following = call().use.list_jobs(
+            tenant, user=user, session=session, state=state, limit=most, after=after, newest_first=order == "desc"
+        )
+        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
+        return {"jobs": list(map(_listed, found)), "next_cursor": next_cursor}
+
+    return fitting(page, limit=limit)
+
+
+@operation(
+    "GET",
+    "/v1/jobs/<job_id>",
+    function="sessions",
+    scopes=("read",),
+    tag="jobs",
+    summary="Read a job",
+    description="The job as it is when it has ended, or when `wait` seconds are over. It can be read for 30 days.",
+    answers={200: "Job"},
+)
+def read_job(job_id: JobId, wait: Wait = 0) -> Response[str]:
+    return answered(shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait))))
+
+
+@operation(
+    "POST",
+    "/v1/jobs/<job_id>/retry",
+    function="sessions",
+    scopes=("write",),
+    tag="jobs",
+    summary="Try a failed job again",
+    description="What failed begins again as a new job, whose id is answered. By itself that happens after a while.",
+    answers={202: "JobPending"},
+    refuses=(409,),
+)
+def retry_job(job_id: JobId) -> Response[str]:
+    return accepted(call().use.retry_job(call().caller.tenant, job_id), "pending")
+
+
+def awaited(job_id: str, *, wait: float, beside: Mapping[str, Any] | None = None) -> Response[str]:
+    """200 and the job if it ends within `wait` seconds, else 202 and where to ask for it."""
+    job = _ended(job_id, wait)
+    if job is not None:
+        return answered({"job_id": job_id, **shown_job(job), **(beside or {})})
+    return accepted(job_id, "pending", beside=beside)
+
+
+def shown_job(job: StoredJob) -> Job:
+    """The job; an extraction with its ledger and its memories."""
+    report = call().use.report
+    return _job(job, report(job) if report is not None and job.kind == "extract" else None)
+
+
+def awaited_or_ended(job_id: str, *, wait: float, beside: Mapping[str, Any]) -> Response[str]:
+    """As `awaited`, for a job that may have ended before this call."""
+    now = call()
+    job = now.use.read_job(now.caller.tenant, job_id, wait=now.patience(wait))
+    if job.has_ended:
+        return answered({"job_id": job_id, **shown_job(job), **beside})
+    return accepted(job_id, job.state, beside=beside)
+
+
+def accepted(job_id: str, state: str, *, beside: Mapping[str, Any] | None = None) -> Response[str]:
+    headers = {"Location": f"/v1/jobs/{job_id}"}
+    return answered({"job_id": job_id, "state": state, **(beside or {})}, status=HTTPStatus.ACCEPTED, headers=headers)
+
+
+def _ended(job_id: str, wait: float) -> StoredJob | None:
+    """The job if it ended within `wait` seconds; None also where it can't be read now: what was asked for is done."""
+    if not wait:
+        return None
+    now = call()
+    try:
+        job = now.use.read_job(now.caller.tenant, job_id, wait=now.patience(wait))
+    except Unavailable:
+        return None
+    return job if job.has_ended else None
+
+
+def _listed(found: StoredJob) -> ListedJob:
+    """A job on all of a user's memory has no session and no range."""
+    return {
+        "id": found.id,
+        "kind": found.kind,
+        "state": found.state,
+        "user_id": found.user,
+        "session_id": found.session or None,
+        "range": {"from": found.first, "to": found.last} if found.session else None,
+        "attempt": found.attempt,
+        "error": found.error,
+        "created_at": rfc3339(found.created_at * 1000),
+    }
+
+
+def _job(found: StoredJob, report: Report | None) -> Job:
+    """The ledger counts what an extraction did with messages; a job without a report extracts nothing."""
+    usage: Mapping[str, Any] = {"model_calls": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": None, **found.usage}
+    answer: Job = {
+        **_listed(found),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
+        "result": found.result,
+        "ledger": cast(Ledger, asdict(report.ledger if report else CountedLedger(0, 0, 0, 0, {}, {}))),
+        "records": report.records if report else (),
+        "usage": cast(Usage, asdict(report.spent) if report else usage),
+    }
+    if report:
+        answer["state"] = report.state
+    if found.kind == "erase":
+        answer["receipt"] = _receipt(found)
+    return answer
+
+
+def _receipt(job: StoredJob) -> Receipt:
+    """What an erasure has reached; its index follows by the stream, and its backups end by themselves."""
+    from palimpsest.memory.removal.erase import receipt
+
+    stores = receipt(job)
+    for store in stores.values():
+        if "until" in store:
+            store["until"] = rfc3339_or_null(store["until"])
+    return cast(Receipt, stores)

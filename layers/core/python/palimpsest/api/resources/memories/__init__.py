@@ -1,0 +1,1 @@
+"""Memories: what is remembered of a user."""

@@ -1,0 +1,225 @@
+"""Messages of a session: append them, read the history, empty the window, withdraw messages."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from http import HTTPStatus
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Header, Query
+from pydantic import BeforeValidator, ConfigDict, Field, with_config
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.cursors import after_number
+from palimpsest.api.cursors import cursor as cursor_of
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered, paged
+from palimpsest.api.resources.chat import LIKE_AN_ID, ChatMessage, Id
+from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Closed,
+    Cursor,
+    Json,
+    Limit,
+    Moment,
+    NextCursor,
+    Order,
+    SessionId,
+    Wait,
+)
+from palimpsest.api.resources.jobs import awaited
+from palimpsest.api.resources.sessions.shapes import Window, window
+from palimpsest.conversations.append import Appended as AppendedMessages
+from palimpsest.conversations.messages import MAX_MESSAGES_PER_APPEND, Message
+from palimpsest.errors import FieldError, TooLarge
+from palimpsest.scope import checked_id
+
+KEY = "Idempotency-Key"
+
+
+def _few_enough(messages: Any) -> Any:
+    if isinstance(messages, list) and len(messages) > MAX_MESSAGES_PER_APPEND:
+        error = FieldError("messages", f"{len(messages)} of at most {MAX_MESSAGES_PER_APPEND}")
+        raise TooLarge("There are too many messages in one append.", code="too_many_messages", errors=(error,))
+    return messages
+
+
+class AppendRequest(Closed):
+    user_id: Annotated[Id | None, Field(description="Whose session it is. Begins the session if there is none")] = None
+    agent_id: Id | None = None
+    messages: Annotated[
+        list[ChatMessage], BeforeValidator(_few_enough), Field(min_length=1, max_length=MAX_MESSAGES_PER_APPEND)
+    ]
+    context: Annotated[ContextOptions | None, Field(description="Give the context in the same answer")] = None
+    allow_repeat: Annotated[bool, Field(description="Without a key: store even what equals the last append")] = False
+
+
+class AppendedMessage(TypedDict):
+    id: Annotated[str, Field(description="Running digest: equal histories have equal ids")]
+    seq: int
+    tokens: int
+
+
+class Overflow(TypedDict):
+    strategy: str
+    state: Literal["done", "pending"]
+    job_id: str | None
+
+
+class Appended(TypedDict):
+    session_id: str
+    created: bool
+    messages: list[AppendedMessage]
+    window: Window
+    overflow: Overflow | None
+    replayed: Annotated[bool, Field(description="This append had been stored before; this is its first result")]
+    context: NotRequired[Annotated[Context | None, Field(description="If asked for; null if it could not be read")]]
+    degraded: NotRequired[list[str]]
+
+
+@with_config(ConfigDict(extra="allow"))
+class HistoryMessage(TypedDict):
+    """A message as it was sent, unknown fields included, and what the service knows of it."""
+
+    id: str
+    seq: int
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: NotRequired[str | list[Json] | None]
+    name: NotRequired[str | None]
+    refusal: NotRequired[str | None]
+    tool_calls: NotRequired[list[Json] | None]
+    tool_call_id: NotRequired[str | None]
+    tokens: int
+    timestamp: Annotated[Moment | None, Field(description="When it was said, by the caller's clock")]
+    created_at: Moment
+    client_id: NotRequired[Annotated[str | None, Field(description="The id that it was sent with")]]
+    metadata: Mapping[str, Any]
+
+
+class MessagePage(TypedDict):
+    messages: list[HistoryMessage]
+    next_cursor: NextCursor
+
+
+class WindowEmptied(TypedDict):
+    session_id: str
+    window: Window
+
+
+@operation(
+    "POST",
+    "/v1/sessions/<session_id>/messages",
+    function="sessions",
+    scopes=("write",),
+    tag="messages",
+    summary="Append messages",
+    description=(
+        "Store 1 to 50 messages behind what is there: all of them, once and in order, or none. A request whose answer "
+        "was lost can be repeated with its Idempotency-Key (or with ids on all messages): it gives the first result."
+    ),
+    answers={201: "Appended"},
+    refuses=(409,),
+)
+def append_messages(
+    session_id: SessionId,
+    body: AppendRequest,
+    idempotency_key: Annotated[
+        str | None, Header(alias=KEY, description="Makes it repeatable for a day", json_schema_extra=LIKE_AN_ID)
+    ] = None,
+) -> Response[str]:
+    if body.context is not None:
+        call().caller.require("read")
+    scope = call().session(session_id)
+    done = call().use.append(
+        scope,
+        body.messages,
+        user=body.user_id,
+        agent=body.agent_id,
+        key=None if idempotency_key is None else checked_id(idempotency_key.strip().strip('"'), field=KEY),
+        allow_repeat=body.allow_repeat,
+    )
+    answer = _appended(session_id, done)
+    if body.context is not None:
+        return answered_with_context(answer, scope, body.context, status=HTTPStatus.CREATED)
+    return answered(answer, status=HTTPStatus.CREATED)
+
+
+@operation(
+    "GET",
+    "/v1/sessions/<session_id>/messages",
+    function="sessions",
+    scopes=("read",),
+    tag="messages",
+    summary="Read the history",
+    description="Everything that was said, word for word, also what left the window long ago.",
+    answers={200: "MessagePage"},
+    refuses=(413,),
+)
+def read_history(
+    session_id: SessionId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
+) -> Response[str]:
+    scope = call().session(session_id)
+    listed = (scope.partition, "messages", order)
+    page, after = call().use.history.messages(
+        scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
+    )
+    rows = ((shown_message(each), each.seq) for each in page)
+    return paged("messages", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
+
+
+@operation(
+    "DELETE",
+    "/v1/sessions/<session_id>/messages",
+    function="sessions",
+    scopes=("write",),
+    tag="messages",
+    summary="Empty the window, or withdraw messages",
+    description=(
+        "Without `from` the window is emptied and the history stays. With `from` every message from that number on "
+        "is withdrawn, from window, summaries and history, at once; a job deletes what is withdrawn."
+    ),
+    answers={200: "WindowEmptied | JobDone", 202: "JobPending"},
+    refuses=(409,),
+)
+def remove_messages(
+    session_id: SessionId,
+    first: Annotated[int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")] = None,
+    wait: Wait = 0,
+) -> Response[str]:
+    scope = call().session(session_id)
+    if first is None:
+        head = call().use.history.empty(scope)
+        return answered({"session_id": session_id, "window": window(head)})
+    head, job_id = call().use.history.withdraw(scope, first=first)
+    return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})
+
+
+def _appended(session_id: str, done: AppendedMessages) -> Appended:
+    happened = done.overflow
+    return {
+        "session_id": session_id,
+        "created": done.created,
+        "messages": [{"id": each.id, "seq": each.seq, "tokens": each.tokens} for each in done.messages],
+        "window": window(done.head),
+        "overflow": None
+        if happened is None
+        else {"strategy": happened.strategy, "state": happened.state, "job_id": happened.job_id},
+        "replayed": done.replayed,
+    }
+
+
+def shown_message(stored: Message) -> HistoryMessage:
+    row = {
+        **stored.chat,
+        **stored.extra,
+        "id": stored.id,
+        "seq": stored.seq,
+        "tokens": stored.tokens,
+        "timestamp": stored.timestamp,
+        "created_at": stored.created_at,
+        "metadata": stored.metadata,
+    }
+    return cast(HistoryMessage, row if stored.client_id is None else {**row, "client_id": stored.client_id})

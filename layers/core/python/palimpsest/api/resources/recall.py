@@ -1,0 +1,192 @@
+"""Recall: the memories and messages that answer a question, and search by one retriever alone."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import AfterValidator, Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered
+from palimpsest.api.resources.chat import Timestamp
+from palimpsest.api.resources.fields import Closed, Moment, Provenance, UserId, provenance, rfc3339
+from palimpsest.api.resources.memories.bodies import SAYING_SOMETHING, Filter, milliseconds_of, says_something
+from palimpsest.recall import request
+from palimpsest.recall.request import DEFAULT_K, EVERY_TYPE, RecallFilter, RecallRequest, ResultType
+
+MAX_QUERY = 2_000  # characters
+
+Query = Annotated[str, Field(max_length=MAX_QUERY, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)]
+K = Annotated[int, Field(ge=1, le=100, description="The most results")]
+
+
+class AnyFilter(Filter):
+    """As for memories; messages that were said are a type of their own. Default: all five."""
+
+    types: Annotated[  # type: ignore[assignment] # one type more than memories have
+        list[ResultType], Field(max_length=5, default_factory=list)
+    ]
+
+    def wanted(self) -> RecallFilter:
+        return RecallFilter(
+            types=frozenset(self.types) or EVERY_TYPE,
+            min_importance=self.min_importance,
+            created_after=milliseconds_of(self.created_after),
+            created_before=milliseconds_of(self.created_before),
+            subject=self.subject,
+            session=self.session_id,
+            agent=self.agent_id,
+            metadata=self.metadata,
+        )
+
+
+class RecallBody(Closed):
+    query: Query
+    k: K = DEFAULT_K
+    max_tokens: Annotated[int | None, Field(ge=1, le=1_000_000, description="Room for the memories, in tokens")] = None
+    filter: AnyFilter | None = None
+    as_of: Annotated[Timestamp | None, Field(description="What held at this time")] = None
+    known_at: Annotated[Timestamp | None, Field(description="What had been recorded by this time")] = None
+    answer: Annotated[bool, Field(description="Answer the question from the memories, with citations")] = False
+    explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
+
+    def asked(self) -> RecallRequest:
+        return RecallRequest(
+            query=self.query,
+            k=self.k,
+            max_tokens=self.max_tokens,
+            filter=self.filter.wanted() if self.filter else RecallFilter(),
+            as_of=milliseconds_of(self.as_of),
+            known_at=milliseconds_of(self.known_at),
+            answer=self.answer,
+            explain=self.explain,
+        )
+
+
+class SearchBody(Closed):
+    query: Query
+    mode: Annotated[
+        Literal["keyword", "vector"], Field(description="By words (BM25) or by meaning (cosine), nothing fused")
+    ]
+    k: K = DEFAULT_K
+    filter: AnyFilter | None = None
+
+    def where(self) -> RecallFilter:
+        return self.filter.wanted() if self.filter else RecallFilter()
+
+
+class Found(TypedDict):
+    """A memory or a message that was found, and what speaks for it; a message has no subject and no importance."""
+
+    id: str
+    type: ResultType
+    content: str
+    score: float
+    found_by: Annotated[Sequence[str], Field(description="Which retrievers found it")]
+    source: Provenance
+    valid_from: Moment
+    role: Annotated[str | None, Field(description="Who said a message")]
+    outdated_by: Annotated[str | None, Field(description="The current memory, where a message says an earlier value")]
+    subject: str | None
+    topic_key: str | None
+    importance: float | None
+    agent_id: str | None
+    metadata: Mapping[str, Any]
+
+
+class FoundMemories(TypedDict):
+    memories: list[Found]
+
+
+class ModelUsage(TypedDict):
+    model_calls: int
+    tokens_in: int
+    tokens_out: int
+
+
+class Recalled(FoundMemories):
+    answer: Annotated[str | None, Field(description="If it was asked for; empty where nothing answers")]
+    citations: Annotated[Sequence[str], Field(description="Ids of the memories that the answer rests on")]
+    method: Annotated[str | None, Field(description="Who answered: model, or quoted, in the memories' own words")]
+    degraded: Annotated[Sequence[str], Field(description="What could not take part: vector, search, reranker, answer")]
+    usage: ModelUsage
+    trace: NotRequired[
+        Annotated[Mapping[str, Any], Field(description="With `explain`: how the memories were found and ranked")]
+    ]
+
+
+@operation(
+    "POST",
+    "/v1/users/<user_id>/recall",
+    function="memories",
+    scopes=("read",),
+    tag="recall",
+    summary="Recall",
+    description=(
+        "The memories and messages that answer a question best, by words, topics and meaning at once, with where each "
+        "comes from; none where nothing comes near it. What was corrected is never given as current. With `answer` the "
+        "question is answered from them, with citations; what could not take part is named in `degraded`."
+    ),
+    answers={200: "Recalled"},
+)
+def recall(user_id: UserId, body: RecallBody) -> Response[str]:
+    found = call().memory.recall(call().user(user_id), body.asked())
+    return answered(_recalled(found, asked=body.answer))
+
+
+@operation(
+    "POST",
+    "/v1/users/<user_id>/memories/search",
+    function="memories",
+    scopes=("read",),
+    tag="recall",
+    summary="Search memories",
+    description=(
+        "One retriever alone, with its own score: by words or by meaning. Nothing stands in for one that fails: 503, "
+        "or 422 `no_vectors` where nobody makes vectors."
+    ),
+    answers={200: "FoundMemories"},
+)
+def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
+    found = call().memory.search(call().user(user_id), body.query, mode=body.mode, k=body.k, where=body.where())
+    return answered({"memories": list(map(_found, found))})
+
+
+def _found(found: request.FoundMemory) -> Found:
+    record = found.record
+    return {
+        "id": found.id,
+        "type": found.type,
+        "content": found.content,
+        "score": found.score,
+        "found_by": found.found_by,
+        "source": provenance(found.source),
+        "valid_from": rfc3339(found.valid_from),
+        "role": found.speaker,
+        "outdated_by": found.outdated_by,
+        "subject": record.subject if record else None,
+        "topic_key": record.topic_key if record else None,
+        "importance": record.importance if record else None,
+        "agent_id": record.agent if record else None,
+        "metadata": record.metadata if record else {},
+    }
+
+
+def _recalled(found: request.Recalled, *, asked: bool) -> Recalled:
+    """`asked`: an answer was asked for; it is "" where nothing answers."""
+    usage = found.usage
+    answer: Recalled = {
+        "answer": found.answer if asked else None,
+        "citations": found.citations,
+        "method": found.method,
+        "memories": list(map(_found, found.memories)),
+        "degraded": found.degraded,
+        "usage": {"model_calls": usage.model_calls, "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out},
+    }
+    if found.trace is not None:
+        answer["trace"] = found.trace
+    return answer

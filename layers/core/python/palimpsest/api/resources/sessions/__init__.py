@@ -1,0 +1,1 @@
+"""Sessions: conversations with their configuration."""

@@ -1,0 +1,136 @@
+"""The bodies that operations on sessions take, and the answers that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal
+
+from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import TypedDict
+
+from palimpsest.api.resources.chat import Id, Metadata, System
+from palimpsest.api.resources.fields import (
+    Closed,
+    Json,
+    MemoryFields,
+    Moment,
+    NextCursor,
+    WaitSeconds,
+    rfc3339,
+    rfc3339_or_null,
+)
+from palimpsest.conversations import manage
+from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.messages import Chat
+from palimpsest.conversations.session import CompactionState, Head, Status
+
+
+class SessionSetup(Closed):
+    """PUT: what is left out goes back to the tenant's defaults."""
+
+    user_id: Annotated[
+        Id | None, Field(description="Whose session it is. PUT begins the session if there is none; it never changes")
+    ] = None
+    agent_id: Annotated[Id | None, Field(description="Whose agent's session it is")] = None
+    system: Annotated[System | None, Field(description="System message: text, or a system or developer message")] = None
+    memory: Annotated[MemoryFields | None, Field(description="Fields over the tenant's defaults")] = None
+    metadata: Metadata | None = None
+
+    def wanted(self) -> manage.Wanted:
+        return manage.Wanted(system=self.system, memory=self.memory, metadata=self.metadata)
+
+
+class NewSession(SessionSetup):
+    session_id: Annotated[Id | None, Field(description="Chosen by the service if it is left out")] = None
+    user_id: Id
+
+
+class SessionChange(SessionSetup):
+    """PATCH: what is given changes. `memory` merges field by field, `metadata` key by key; null removes."""
+
+
+class ForgetSessionsRequest(Closed):
+    """Which sessions: at least one of user, agent and status."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    user_id: Annotated[Id | None, Field(description="Only this user's")] = None
+    agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
+    status: Annotated[Literal["active", "ended"] | None, Field(description="Only those in this state")] = None
+    keep_memories: Annotated[bool, Field(description="Keep every memory that was extracted from them")] = False
+    dry_run: Annotated[bool, Field(description="Only answer which would be deleted")] = False
+    wait: WaitSeconds = 0
+
+    @model_validator(mode="after")
+    def _limits_something(self) -> ForgetSessionsRequest:
+        if (self.user_id, self.agent_id, self.status) == (None, None, None):
+            raise ValueError("must hold at least one limit")
+        return self
+
+
+class Window(TypedDict):
+    """What the model would see of the conversation. `is_full`: its next overflow is due."""
+
+    messages: int
+    tokens: int
+    max_tokens: int
+    is_full: bool
+
+
+class Totals(TypedDict):
+    messages: int
+    tokens: int
+
+
+class Session(TypedDict):
+    session_id: str
+    user_id: str
+    agent_id: str | None
+    status: Annotated[Status, Field(json_schema_extra={"enum": ["active", "ended"]})]
+    system: Annotated[str | Json | None, Field(description="The text, or the whole message if it is more than text")]
+    memory: Annotated[Json, Field(description="The whole configuration, defaults included")]
+    metadata: Mapping[str, Any]
+    window: Window
+    totals: Totals
+    compaction: CompactionState
+    created_at: Moment
+    updated_at: Moment
+    expires_at: Moment | None
+
+
+class SessionPage(TypedDict):
+    sessions: list[Session]
+    next_cursor: NextCursor
+
+
+def session(shown: manage.Session) -> Session:
+    head, settings = shown.head, shown.settings
+    return {
+        "session_id": shown.id,
+        "user_id": head.user,
+        "agent_id": head.agent,
+        "status": head.status,
+        "system": _system(settings.system),
+        "memory": parsed(dict(settings.memory)).model_dump(),
+        "metadata": settings.metadata,
+        "window": window(head),
+        "totals": {"messages": head.total_messages, "tokens": head.total_tokens},
+        "compaction": head.compaction,
+        "created_at": settings.created_at,
+        "updated_at": rfc3339(head.updated_at),
+        "expires_at": rfc3339_or_null(head.expires_at),
+    }
+
+
+def window(head: Head) -> Window:
+    return {
+        "messages": head.window_messages,
+        "tokens": head.tokens,
+        "max_tokens": head.max_tokens,
+        "is_full": head.is_full,
+    }
+
+
+def _system(chat: Chat | None) -> Any:
+    is_plain = chat is not None and chat["role"] == "system" and set(chat) == {"role", "content"}
+    return chat["content"] if chat is not None and is_plain and isinstance(chat["content"], str) else chat

@@ -1,0 +1,76 @@
+"""Settings of the tenant: the defaults of its sessions, and how long data is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered
+from palimpsest.api.problems import naming
+from palimpsest.api.resources.fields import Closed, MemoryFields
+from palimpsest.conversations.configuration import parsed, stored
+from palimpsest.conversations.manage import check_room
+from palimpsest.tenants.ports import TenantSettings as StoredSettings
+
+
+class NewTenantSettings(Closed):
+    memory: Annotated[MemoryFields, Field(description="Fields over the built-in defaults", default_factory=dict)]
+    retention_days: Annotated[
+        int | None, Field(ge=1, le=36_500, description="Days from a session's last activity; null = for ever")
+    ] = StoredSettings().retention_days
+    memory_days: Annotated[
+        int | None,
+        Field(ge=1, le=36_500, description="Days that facts, events and instructions are kept after the last mention"),
+    ] = StoredSettings().memory_days
+
+
+class TenantSettings(TypedDict):
+    memory: Mapping[str, Any]
+    retention_days: Annotated[int | None, Field(description="Days from a session's last activity; null = for ever")]
+    memory_days: Annotated[int | None, Field(description="Days after a memory was last said; null = for ever")]
+
+
+@operation(
+    "GET",
+    "/v1/settings",
+    function="sessions",
+    scopes=("admin",),
+    tag="administration",
+    summary="Read the tenant's settings",
+    description="What sessions of this tenant start with, and how long conversations and memories are kept.",
+    answers={200: "TenantSettings"},
+)
+def read_settings() -> Response[str]:
+    return answered(_shown(call().use.tenants.settings(call().caller.tenant)))
+
+
+@operation(
+    "PUT",
+    "/v1/settings",
+    function="sessions",
+    scopes=("admin",),
+    tag="administration",
+    summary="Replace the tenant's settings",
+    description=(
+        "Sessions begun and memories said from now on take them; what is not said goes back to the built-in default."
+    ),
+    answers={200: "TenantSettings"},
+)
+def replace_settings(body: NewTenantSettings) -> Response[str]:
+    with naming("memory"):
+        memory = parsed(dict(body.memory))
+    call().use.manage.check(memory)
+    check_room(told=stored(memory))
+    settings = StoredSettings(memory=body.memory, retention_days=body.retention_days, memory_days=body.memory_days)
+    call().use.tenants.replace_settings(call().caller.tenant, settings)
+    return answered(_shown(settings))
+
+
+def _shown(settings: StoredSettings) -> TenantSettings:
+    return {"memory": settings.memory, "retention_days": settings.retention_days, "memory_days": settings.memory_days}

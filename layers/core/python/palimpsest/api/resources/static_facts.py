@@ -1,0 +1,87 @@
+"""Static facts: what the tenant states for all its users; no conversation changes them."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered
+from palimpsest.api.resources.chat import LIKE_AN_ID, Id
+from palimpsest.api.resources.fields import Closed, Deleted, Moment
+from palimpsest.tenants.ports import StaticFact as StoredFact
+
+FactId = Annotated[str, Path(description="Id of the fact, chosen by the tenant", json_schema_extra=LIKE_AN_ID)]
+
+
+class StaticFactBody(Closed):
+    content: Annotated[str, Field(min_length=1)]
+    agent_id: Annotated[Id | None, Field(description="Only for sessions of this agent")] = None
+
+
+class StaticFact(TypedDict):
+    id: str
+    content: str
+    agent_id: Annotated[str | None, Field(description="null: for every agent")]
+    updated_at: Moment
+
+
+class StaticFacts(TypedDict):
+    static_facts: list[StaticFact]
+
+
+@operation(
+    "GET",
+    "/v1/static-facts",
+    function="memories",
+    scopes=("read",),
+    tag="administration",
+    summary="List static facts",
+    description="All that the tenant states, by id: at most 200 facts.",
+    answers={200: "StaticFacts"},
+)
+def list_static_facts() -> Response[str]:
+    facts = call().memory.facts.listed(call().caller.tenant)
+    return answered({"static_facts": list(map(_shown, facts))})
+
+
+@operation(
+    "PUT",
+    "/v1/static-facts/<fact_id>",
+    function="memories",
+    scopes=("admin",),
+    tag="administration",
+    summary="State a fact",
+    description="Every session whose blocks have `static` sees it from now on: of all agents, or of the one named.",
+    answers={201: "StaticFact", 200: "StaticFact"},
+    refuses=(409,),
+)
+def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
+    fact, is_new = call().memory.facts.put(call().caller.tenant, fact_id, content=body.content, agent=body.agent_id)
+    return answered(_shown(fact), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+
+
+@operation(
+    "DELETE",
+    "/v1/static-facts/<fact_id>",
+    function="memories",
+    scopes=("admin",),
+    tag="administration",
+    summary="Delete a static fact",
+    description="No session sees it any more.",
+    answers={200: "Deleted"},
+)
+def delete_static_fact(fact_id: FactId) -> Response[str]:
+    call().memory.facts.delete(call().caller.tenant, fact_id)
+    done: Deleted = {"id": fact_id, "deleted": True}
+    return answered(done)
+
+
+def _shown(fact: StoredFact) -> StaticFact:
+    return {"id": fact.id, "content": fact.content, "agent_id": fact.agent, "updated_at": fact.updated_at}

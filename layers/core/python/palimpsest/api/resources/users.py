@@ -1,0 +1,98 @@
+"""Users: those of whom the tenant remembers anything, and erasing one."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api import cursors
+from palimpsest.api.call import call
+from palimpsest.api.operations import operation
+from palimpsest.api.outgoing import answered
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, UserId, Wait
+from palimpsest.api.resources.jobs import awaited
+
+
+class MemoryCounts(TypedDict):
+    fact: int
+    event: int
+    instruction: int
+    task: int
+    total: int
+
+
+class User(TypedDict):
+    user_id: str
+    memories: Annotated[MemoryCounts, Field(description="Current memories by type")]
+
+
+class ListedUser(TypedDict):
+    user_id: str
+
+
+class UserPage(TypedDict):
+    users: list[ListedUser]
+    next_cursor: NextCursor
+
+
+@operation(
+    "GET",
+    "/v1/users",
+    function="memories",
+    scopes=("read",),
+    tag="users",
+    summary="List users",
+    description="Those of the tenant's users of whom something is remembered, by id.",
+    answers={200: "UserPage"},
+)
+def list_users(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[str]:
+    tenant = call().caller.tenant.tenant
+    listed = (tenant, "users")
+    after = cursors.after(cursor, *listed)
+    page, following = call().memory.memories.users(tenant, limit=limit, after=after)
+    next_cursor = None if following is None else cursors.cursor(*listed, after=following)
+    return answered({"users": [{"user_id": user} for user in page], "next_cursor": next_cursor})
+
+
+@operation(
+    "GET",
+    "/v1/users/<user_id>",
+    function="memories",
+    scopes=("read",),
+    tag="users",
+    summary="Read a user",
+    description="How many current memories of each type there are of a user; none of one who is not known.",
+    answers={200: "User"},
+)
+def read_user(user_id: UserId) -> Response[str]:
+    counts = call().memory.manage_memories.counts(call().user(user_id))
+    memories: MemoryCounts = {
+        "fact": counts["fact"],
+        "event": counts["event"],
+        "instruction": counts["instruction"],
+        "task": counts["task"],
+        "total": sum(counts.values()),
+    }
+    user: User = {"user_id": user_id, "memories": memories}
+    return answered(user)
+
+
+@operation(
+    "DELETE",
+    "/v1/users/<user_id>",
+    function="memories",
+    scopes=("write",),
+    tag="users",
+    summary="Erase a user",
+    description=(
+        "Nothing of the user is there from this answer on: no session, no memory, nothing that is found or recalled. A "
+        "job removes it; its receipt says how far that has come in each store, and when the last backup ends. What is "
+        "stored from now on is of a new life of the user, and stays."
+    ),
+    answers={200: "UserErased", 202: "JobPending"},
+)
+def erase_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
+    return awaited(call().memory.erase(call().user(user_id)), wait=wait)
