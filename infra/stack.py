@@ -24,12 +24,6 @@ from infra.parts.queues import Line, Queues
 from infra.parts.search import Search
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
-OPEN_ROUTES = ("/v1/health", "/v1/openapi.json", "/v1/docs")
-SESSION_ROUTES = ("/v1/sessions", "/v1/sessions/{proxy+}", "/v1/settings", "/v1/jobs", "/v1/jobs/{proxy+}")
-MEMORY_ROUTES = ("/v1/users", "/v1/users/{proxy+}", "/v1/static-facts", "/v1/static-facts/{proxy+}")
-LISTS_OF_MEMORIES = ("/v1/tools", "/v1/sessions")
-CONTEXTS_OF_MEMORIES = ("/v1/sessions/{session_id}/context",)
-"""Of sessions, what may search: no turn waits for a list, and GET of a context for tables alone."""
 NEW_JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
 NEW_MESSAGES = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
 GONE_MESSAGES = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}}
@@ -107,11 +101,7 @@ class Palimpsest(Stack):
         memories = self._add_memories()
         site = self._function("site", seconds=10, memory_mb=512)
         self.front = HttpFront(self, stage=self._stage, authorizer=self._authorizer())
-        self.front.route(site.function, paths=OPEN_ROUTES, method=gateway.HttpMethod.GET, is_open=True)
-        self.front.route(sessions.function, paths=SESSION_ROUTES, method=gateway.HttpMethod.ANY)
-        self.front.route(memories.function, paths=MEMORY_ROUTES, method=gateway.HttpMethod.ANY)
-        self.front.route(memories.function, paths=LISTS_OF_MEMORIES, method=gateway.HttpMethod.GET)
-        self.front.route(memories.function, paths=CONTEXTS_OF_MEMORIES, method=gateway.HttpMethod.POST)
+        self.front.route({"site": site.function, "sessions": sessions.function, "memories": memories.function})
 
     def _add_memories(self) -> PythonFunction:
         tables = self.tables

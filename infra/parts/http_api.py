@@ -1,7 +1,8 @@
 """The front door: routes, who calls, throttling and the access log."""
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping
 
 import jsii
 from aws_cdk import Duration
@@ -13,10 +14,13 @@ from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
 
+from infra import paths
 from infra.config import Choices, Stage
 from infra.parts.accepted import accept
 from infra.parts.python_function import log_group
 
+DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
+OPEN = "site"
 TOKEN = ["$request.header.Authorization"]
 CACHED = Duration.seconds(60)
 ACCESS_LOG = {
@@ -66,18 +70,46 @@ class HttpFront(Construct):
             access_log_settings=AccessLog(log_group(self, "AccessLog", stage=stage)),
         )  # fmt: skip
 
-    def route(
-        self, function: lambda_.IFunction, *, paths: Sequence[str], method: gateway.HttpMethod, is_open: bool = False
-    ) -> None:
-        """Send those paths to the function; `is_open` ones need no key."""
-        integration = integrations.HttpLambdaIntegration(f"{paths[0]}Integration", function)
-        for path in paths:
+    def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:
+        """Send every operation to the function that serves it; those of `site` need no key."""
+        integrations_of = {
+            name: integrations.HttpLambdaIntegration(f"{name.capitalize()}Integration", function)
+            for name, function in functions.items()
+        }
+        for method, path, name in routes():
+            is_open = name == OPEN
             (route,) = self.api.add_routes(
-                path=path, methods=[method], integration=integration,
+                path=path, methods=[gateway.HttpMethod(method)], integration=integrations_of[name],
                 authorizer=gateway.HttpNoneAuthorizer() if is_open else None,
             )  # fmt: skip
             if is_open:
                 accept(route, "APIG4", because="Health and documentation hold no data; their function may do nothing.")
+
+
+def routes() -> Iterator[tuple[str, str, str]]:
+    """Method, path and function of each route, from the API's description.
+
+    The function that serves most operations of a resource, such as /v1/sessions, gets every call to it, so that it can
+    answer what no operation serves; the other operations have a route each.
+    """
+    described = json.loads(DESCRIPTION.read_text())["paths"]
+    serves = {
+        (method.upper(), path): operation["x-function"]
+        for path, methods in described.items()
+        for method, operation in methods.items()
+    }
+    resources = {"/".join(path.split("/")[:3]) for (_, path), name in serves.items() if name != OPEN}
+    main = {
+        resource: Counter(
+            name for (_, path), name in serves.items() if f"{path}/".startswith(f"{resource}/")
+        ).most_common(1)[0][0]
+        for resource in sorted(resources)
+    }
+    for resource, name in main.items():
+        yield from (("ANY", resource, name), ("ANY", f"{resource}/{{proxy+}}", name))
+    for (method, path), name in serves.items():
+        if main.get("/".join(path.split("/")[:3])) != name:
+            yield method, path, name
 
 
 def key_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:

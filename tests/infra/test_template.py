@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from infra.parts.http_api import DESCRIPTION
 from tests.infra.conftest import Synthesized, Template
 
 RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
@@ -188,6 +189,21 @@ def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
     open_routes = {route for route, kind in routes.items() if kind == "NONE"}
     assert open_routes == {"GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs"}
     assert {kind for route, kind in routes.items() if route not in open_routes} == {"CUSTOM"}
+
+
+def test_every_operation_of_the_description_reaches_the_function_that_serves_it(prod: Template) -> None:
+    described = json.loads(DESCRIPTION.read_text())["paths"]
+    integrations = prod.of_type("AWS::ApiGatewayV2::Integration")
+    reached = {
+        route["RouteKey"]: json.dumps(integrations[route["Target"]["Fn::Join"][1][1]["Ref"]]["IntegrationUri"])
+        for route in prod.of_type("AWS::ApiGatewayV2::Route").values()
+    }
+    for path, methods in described.items():
+        for method, operation in methods.items():
+            whole = f"{method.upper()} {path}"
+            resource = "/".join(path.split("/")[:3])
+            routes = (key for key in (whole, f"ANY {path}", f"ANY {resource}/{{proxy+}}") if key in reached)
+            assert f'"{operation["x-function"].capitalize()}' in reached[next(routes)], whole
 
 
 def test_the_authorizer_is_cached_for_a_minute(prod: Template) -> None:

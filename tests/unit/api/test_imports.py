@@ -28,7 +28,7 @@ OF_MEMORIES = {RESOURCES + name for name in ("memories", "users", "ingest", "rec
 @pytest.mark.parametrize(
     ("function", "more"),
     [
-        ("sessions", {"palimpsest.api.description", "palimpsest.recall.recall", *OF_MEMORIES}),
+        ("sessions", {"palimpsest.api.description", *OF_MEMORIES}),
         ("memories", {"palimpsest.api.description", *OF_SESSIONS}),
         ("authorize", {"palimpsest.api.operations", "palimpsest.api.resources"}),
         ("site", {"boto3", "aws_lambda_powertools.event_handler", "palimpsest.api.resources"}),

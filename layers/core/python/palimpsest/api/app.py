@@ -76,15 +76,9 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     app = APIGatewayHttpResolver(enable_validation=True, json_body_deserializer=json_object, debug=False)
     app.use([_only_known_parameters])
     for each in operations:
-        app.route(
-            each.path,
-            method=each.method,
-            summary=each.summary,
-            description=each.description,
-            operation_id=each.name,
-            tags=[each.tag],
-            status_code=each.status,
-        )(each.handler)
+        app.route(each.route, method=each.method, operation_id=each.name, tags=[each.tag], status_code=each.status)(
+            each.handler
+        )
 
     @app.not_found
     def not_found(_: NotFoundError) -> Response[str]:

@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, Protocol, TypeVar
 
 Function = Literal["sessions", "memories", "site"]
 Scope = Literal["read", "write", "admin"]
@@ -41,7 +41,8 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `path` names its variables as `<session_id>`.
+    """One method of one path. `path` names its variables as `{session_id}`; `summary` and `description` are the
+    docstring of `handler`.
 
     `answers` names the type of the body for each status, several as `A | B`, the most usual first. `refuses` are
     statuses of problems beyond those that every operation may answer. The description is made from both; no request
@@ -54,8 +55,6 @@ class Operation:
     function: Function
     scopes: tuple[Scope, ...]
     tag: str
-    summary: str
-    description: str
     answers: Mapping[int, str]
     refuses: tuple[int, ...]
     handler: Callable[..., Any]
@@ -65,49 +64,75 @@ class Operation:
         """The status of the usual answer."""
         return HTTPStatus(next(iter(self.answers)))
 
+    @property
+    def route(self) -> str:
+        """The path as Powertools writes it: `<session_id>`."""
+        return self.path.replace("{", "<").replace("}", ">")
+
+    @property
+    def summary(self) -> str:
+        return getdoc(self.handler).partition("\n")[0].removesuffix(".")
+
+    @property
+    def description(self) -> str:
+        return " ".join(getdoc(self.handler).partition("\n")[2].split())
+
     def serves(self, method: str, path: str) -> bool:
         """Whether a call of this method and path, decoded, is this operation."""
         own, asked = self.path.split("/"), path.split("/")
         same = method == self.method and len(own) == len(asked)
-        return same and all(a == b or (a.startswith("<") and bool(b)) for a, b in zip(own, asked, strict=True))
+        return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
+
+
+class Decorator(Protocol):
+    """Makes the decorated code an operation. Its parameters are those of the code, its name is the code's name."""
+
+    def __call__(
+        self,
+        place: str,
+        *,
+        answers: Mapping[int, str],
+        refuses: tuple[int, ...] = (),
+        scopes: tuple[Scope, ...] | None = None,
+        function: Function | None = None,
+    ) -> Callable[[Handler], Handler]:
+        """`place` is method and path: "GET /v1/jobs". `scopes` are `read` for a GET and `write` for the rest, unless
+        they are given; `function` is the resource's.
+        """
 
 
 _KNOWN: list[Operation] = []
 
 
-def operation(
-    method: str,
-    path: str,
-    *,
-    function: Function,
-    scopes: tuple[Scope, ...],
-    tag: str,
-    summary: str,
-    description: str,
-    answers: Mapping[int, str],
-    refuses: tuple[int, ...] = (),
-) -> Callable[[Handler], Handler]:
-    """Make the decorated code an operation; its parameters are those of the code, its name is the code's."""
+def operations_on(tag: str, *, function: Function) -> Decorator:
+    """The decorator for the operations of a resource, which `function` serves."""
+    served_by = function
 
-    def known(handler: Handler) -> Handler:
-        _KNOWN.append(
-            Operation(
-                name=handler.__name__,
-                method=method,
-                path=path,
-                function=function,
-                scopes=scopes,
-                tag=tag,
-                summary=summary,
-                description=description,
-                answers=answers,
-                refuses=refuses,
-                handler=handler,
+    def operation(
+        place: str,
+        *,
+        answers: Mapping[int, str],
+        refuses: tuple[int, ...] = (),
+        scopes: tuple[Scope, ...] | None = None,
+        function: Function | None = None,
+    ) -> Callable[[Handler], Handler]:
+        method, _, path = place.partition(" ")
+        needed = scopes or (("read",) if method == "GET" else ("write",))
+
+        def known(handler: Handler) -> Handler:
+            made = Operation(
+                handler.__name__, method, path, function or served_by, needed, tag, answers, refuses, handler
             )
-        )
-        return handler
+            _KNOWN.append(made)
+            return handler
 
-    return known
+        return known
+
+    return operation
+
+
+def getdoc(handler: Callable[..., Any]) -> str:
+    return handler.__doc__ or ""
 
 
 def operations_of(function: Function) -> tuple[Operation, ...]:

@@ -15,7 +15,9 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
+
+operation = operations_on("site", function="site")
 
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
@@ -52,49 +54,32 @@ def page(event: Mapping[str, Any], *, stage: str, request_id: str) -> dict[str, 
     return _answer(PROBLEM, json.dumps(problem), status=HTTPStatus.NOT_FOUND)
 
 
-@operation(
-    "GET",
-    "/v1/health",
-    function="site",
-    scopes=(),
-    tag="site",
-    summary="Check that the service answers",
-    description="No key is needed.",
-    answers={200: "Health"},
-)
+@operation("GET /v1/health", answers={200: "Health"})
 def health(stage: str) -> Health:
+    """Check that the service answers.
+
+    No key is needed.
+    """
     return {"status": "ok", "stage": stage}
 
 
-@operation(
-    "GET",
-    "/v1/openapi.json",
-    function="site",
-    scopes=(),
-    tag="site",
-    summary="Read this description",
-    description="No key is needed.",
-    answers={200: JSON},
-)
+@operation("GET /v1/openapi.json", answers={200: JSON})
 @cache
 def openapi() -> str:
-    """The OpenAPI description. It is made from the operations when the service is built."""
+    """Read this description.
+
+    No key is needed.
+    """
     return resources.files("palimpsest.api").joinpath("openapi.json").read_text()
 
 
-@operation(
-    "GET",
-    "/v1/docs",
-    function="site",
-    scopes=(),
-    tag="site",
-    summary="Read this description as a page",
-    description="No key is needed.",
-    answers={200: HTML},
-)
+@operation("GET /v1/docs", answers={200: HTML})
 @cache
 def docs() -> str:
-    """Swagger UI with everything in the page. The files are those that Powertools ships; its code is not loaded."""
+    """Read this description as a page.
+
+    No key is needed.
+    """
     found = importlib.util.find_spec("aws_lambda_powertools")
     if found is None or found.origin is None:
         raise ModuleNotFoundError("aws_lambda_powertools")

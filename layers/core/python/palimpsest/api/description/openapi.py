@@ -60,9 +60,8 @@ def description() -> Json:
     _move_defaults(requests)
     paths: Json = {}
     for each in sorted(OPERATIONS, key=lambda known: [*TAGS].index(known.tag)):
-        path = each.path.replace("<", "{").replace(">", "}")
-        stated = made["paths"].get(path, {}).get(each.method.lower(), {})
-        paths.setdefault(path, {})[each.method.lower()] = _operation(each, stated, requests)
+        stated = made["paths"].get(each.path, {}).get(each.method.lower(), {})
+        paths.setdefault(each.path, {})[each.method.lower()] = _operation(each, stated, requests)
     return {
         "openapi": "3.1.0",
         "info": {"title": TITLE, "version": VERSION, "description": DESCRIPTION, "license": {"name": "Apache-2.0"}},
@@ -94,7 +93,7 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
         made["parameters"] = stated["parameters"]
     if body := stated.get("requestBody"):
         made["requestBody"] = body | {"required": known.method == "PUT" or _must_hold_something(body, requests)}
-    return made | {"responses": _responses(known, has_path_ids="<" in known.path, has_body="requestBody" in stated)}
+    return made | {"responses": _responses(known, has_path_ids="{" in known.path, has_body="requestBody" in stated)}
 
 
 def _must_hold_something(body: Json, requests: Json) -> bool:

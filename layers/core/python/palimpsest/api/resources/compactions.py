@@ -12,11 +12,13 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import paged
 from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId
 from palimpsest.api.resources.messages import shown_message
 from palimpsest.conversations.session import Compaction as StoredCompaction
+
+operation = operations_on("context", function="sessions")
 
 Compaction = TypedDict(
     "Compaction",
@@ -40,20 +42,14 @@ class CompactionPage(TypedDict):
     next_cursor: NextCursor
 
 
-@operation(
-    "GET",
-    "/v1/sessions/<session_id>/compactions",
-    function="sessions",
-    scopes=("read",),
-    tag="context",
-    summary="List compactions",
-    description="What left the window, and the summaries that stand for it.",
-    answers={200: "CompactionPage"},
-    refuses=(413,),
-)
+@operation("GET /v1/sessions/{session_id}/compactions", answers={200: "CompactionPage"}, refuses=(413,))
 def list_compactions(
     session_id: SessionId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
 ) -> Response[str]:
+    """List compactions.
+
+    What left the window, and the summaries that stand for it.
+    """
     scope = call().session(session_id)
     listed = (scope.partition, "compactions", order)
     page, after = call().use.history.compactions(
@@ -63,23 +59,17 @@ def list_compactions(
     return paged("compactions", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
 
 
-@operation(
-    "GET",
-    "/v1/sessions/<session_id>/compactions/<n>/messages",
-    function="sessions",
-    scopes=("read",),
-    tag="context",
-    summary="Unfold a compaction",
-    description="The messages that a compaction took out of the window, word for word.",
-    answers={200: "MessagePage"},
-    refuses=(413,),
-)
+@operation("GET /v1/sessions/{session_id}/compactions/{n}/messages", answers={200: "MessagePage"}, refuses=(413,))
 def unfold_compaction(
     session_id: SessionId,
     n: Annotated[int, Path(ge=1, description="`n` of the compaction")],
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
 ) -> Response[str]:
+    """Unfold a compaction.
+
+    The messages that a compaction took out of the window, word for word.
+    """
     scope = call().session(session_id)
     listed = (scope.partition, "unfolded", n)
     page, after = call().use.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))

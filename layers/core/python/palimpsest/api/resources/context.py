@@ -11,7 +11,7 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.fields import (
@@ -35,6 +35,8 @@ from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.session import CompactionState
 from palimpsest.observability import logger
 from palimpsest.scope import SessionScope
+
+operation = operations_on("context", function="sessions")
 
 Model = Annotated[
     str, Field(min_length=1, max_length=128, description="The model that will read it: its window is the budget")
@@ -124,20 +126,7 @@ class Pruned(TypedDict):
     degraded: list[str]
 
 
-@operation(
-    "GET",
-    "/v1/sessions/<session_id>/context",
-    function="sessions",
-    scopes=("read",),
-    tag="context",
-    summary="Get the context",
-    description=(
-        "Chat messages ready to send, always within the budget, with what the session's blocks bring from the tables. "
-        "Only `compact=sync` waits for a model."
-    ),
-    answers={200: "Context"},
-    refuses=(413,),
-)
+@operation("GET /v1/sessions/{session_id}/context", answers={200: "Context"}, refuses=(413,))
 def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     session_id: SessionId,
     max_tokens: Annotated[
@@ -151,24 +140,22 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     explain: Annotated[bool, Query(description="Say why each part is there, and what was left out")] = False,  # noqa: FBT002
     at: Annotated[int | None, Query(ge=1, description="The window as it stood after this message")] = None,
 ) -> Response[str]:
+    """Get the context.
+
+    Chat messages ready to send, always within the budget, with what the session's blocks bring from the tables. Only
+    `compact=sync` waits for a model.
+    """
     options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at)
     return answered(context_of(call().session(session_id), options))
 
 
-@operation(
-    "POST",
-    "/v1/sessions/<session_id>/prune",
-    function="sessions",
-    scopes=("read", "write"),
-    tag="context",
-    summary="Make room in the window",
-    description=(
-        "`fifo` drops the oldest turns at once. `summarize` folds all but the recent turns: done within `wait` seconds "
-        "it is answered with 200, else with 202 and a job. What leaves the window stays in the history."
-    ),
-    answers={200: "Pruned", 202: "JobPending"},
-)
+@operation("POST /v1/sessions/{session_id}/prune", scopes=("read", "write"), answers={200: "Pruned", 202: "JobPending"})
 def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
+    """Make room in the window.
+
+    `fifo` drops the oldest turns at once. `summarize` folds all but the recent turns: done within `wait` seconds it
+    is answered with 200, else with 202 and a job. What leaves the window stays in the history.
+    """
     scope = call().session(session_id)
     wait = call().patience(body.wait)
     job = call().use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, wait=wait)
@@ -183,20 +170,13 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
 
 
-@operation(
-    "POST",
-    "/v1/sessions/<session_id>/context",
-    function="memories",
-    scopes=("read",),
-    tag="context",
-    summary="Get the context for a message",
-    description=(
-        "As by GET; a message about to be sent is weighed, not stored, and a vector block brings what resembles it. "
-        "What can't be asked in time is named in `degraded`."
-    ),
-    answers={200: "Context"},
-)
+@operation("POST /v1/sessions/{session_id}/context", function="memories", scopes=("read",), answers={200: "Context"})
 def get_context_for(session_id: SessionId, body: ContextRequest) -> Response[str]:
+    """Get the context for a message.
+
+    As by GET; a message about to be sent is weighed, not stored, and a vector block brings what resembles it. What
+    can't be asked in time is named in `degraded`.
+    """
     return answered(context_of(call().session(session_id), body, given=body.message))
 
 

@@ -8,11 +8,13 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import Field
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.fields import Closed, SessionId, WaitSeconds
 from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.errors import Unprocessable
+
+operation = operations_on("memories", function="sessions")
 
 
 class ExtractRequest(Closed):
@@ -23,20 +25,13 @@ class ExtractRequest(Closed):
     wait: WaitSeconds = 0
 
 
-@operation(
-    "POST",
-    "/v1/sessions/<session_id>/extract",
-    function="sessions",
-    scopes=("write",),
-    tag="memories",
-    summary="Extract memories from a session",
-    description=(
-        "A job extracts what was said after the message that was extracted last. With `if_needed` only if enough turns "
-        "wait. Where nothing is to be done, the job that did it last is answered, and `armed` is false."
-    ),
-    answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
-)
+@operation("POST /v1/sessions/{session_id}/extract", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
 def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str]:
+    """Extract memories from a session.
+
+    A job extracts what was said after the message that was extracted last. With `if_needed` only if enough turns
+    wait. Where nothing is to be done, the job that did it last is answered, and `armed` is false.
+    """
     extract = call().use.extract
     if extract is None:
         raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")

@@ -8,12 +8,14 @@ from aws_lambda_powertools.event_handler import Response
 from pydantic import Field
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.fields import Closed, UserId, WaitSeconds
 from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
+
+operation = operations_on("memories", function="memories")
 
 
 class IngestRequest(Closed):
@@ -26,21 +28,15 @@ class IngestRequest(Closed):
 
 
 @operation(
-    "POST",
-    "/v1/users/<user_id>/ingest",
-    function="memories",
-    scopes=("write",),
-    tag="memories",
-    summary="Take in a transcript",
-    description=(
-        "Store 1 to 1000 messages as a session's history, word for word, and have them extracted by a job. What is "
-        "stored may be a beginning of the transcript (the rest is appended) or the other way round (nothing is): the "
-        "same transcript can be sent again and again, as it grows. Any other history is 409 `transcript_diverged`."
-    ),
-    answers={200: "JobDone | NothingExtracted", 202: "JobPending"},
-    refuses=(409,),
+    "POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"}, refuses=(409,)
 )
 def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
+    """Take in a transcript.
+
+    Store 1 to 1000 messages as a session's history, word for word, and have them extracted by a job. What is stored
+    may be a beginning of the transcript (the rest is appended) or the other way round (nothing is): the same
+    transcript can be sent again and again, as it grows. Any other history is 409 `transcript_diverged`.
+    """
     done = call().memory.ingest(call().user(user_id), body.messages, session_id=body.session_id, agent=body.agent_id)
     beside = {"session_id": done.session, "created": done.created, "appended": done.appended}
     if done.job_id is None:

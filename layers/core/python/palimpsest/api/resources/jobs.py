@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 
 from palimpsest.api import cursors
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered, fitting
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import (
@@ -35,6 +35,8 @@ from palimpsest.extraction.report import Report
 from palimpsest.jobs.job import Job as StoredJob
 from palimpsest.jobs.job import JobKind, JobState
 from palimpsest.scope import checked_id
+
+operation = operations_on("jobs", function="sessions")
 
 JobId = Annotated[str, Path(description="Id of the job", json_schema_extra=LIKE_AN_ID)]
 
@@ -153,19 +155,7 @@ class NothingExtracted(Beside):
     state: Literal["done"]
 
 
-@operation(
-    "GET",
-    "/v1/jobs",
-    function="sessions",
-    scopes=("read",),
-    tag="jobs",
-    summary="List jobs",
-    description=(
-        "Jobs of a user, or of one session, by creation: for 30 days. A page may be short, or empty, although there "
-        "are more: `next_cursor` alone says where the end is."
-    ),
-    answers={200: "JobPage"},
-)
+@operation("GET /v1/jobs", answers={200: "JobPage"})
 def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: Annotated[
         str | None, Query(description="Of this user; this or a session must be named", json_schema_extra=LIKE_AN_ID)
@@ -176,6 +166,11 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     cursor: Cursor = None,
     order: Order = "desc",
 ) -> Response[str]:
+    """List jobs.
+
+    Jobs of a user, or of one session, by creation: for 30 days. A page may be short, or empty, although there are
+    more: `next_cursor` alone says where the end is.
+    """
     user, session = user_id, session_id
     for field, value in (("user_id", user), ("session_id", session)):
         if value is not None:
@@ -194,32 +189,21 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     return fitting(page, limit=limit)
 
 
-@operation(
-    "GET",
-    "/v1/jobs/<job_id>",
-    function="sessions",
-    scopes=("read",),
-    tag="jobs",
-    summary="Read a job",
-    description="The job as it is when it has ended, or when `wait` seconds are over. It can be read for 30 days.",
-    answers={200: "Job"},
-)
+@operation("GET /v1/jobs/{job_id}", answers={200: "Job"})
 def read_job(job_id: JobId, wait: Wait = 0) -> Response[str]:
+    """Read a job.
+
+    The job as it is when it has ended, or when `wait` seconds are over. It can be read for 30 days.
+    """
     return answered(shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait))))
 
 
-@operation(
-    "POST",
-    "/v1/jobs/<job_id>/retry",
-    function="sessions",
-    scopes=("write",),
-    tag="jobs",
-    summary="Try a failed job again",
-    description="What failed begins again as a new job, whose id is answered. By itself that happens after a while.",
-    answers={202: "JobPending"},
-    refuses=(409,),
-)
+@operation("POST /v1/jobs/{job_id}/retry", answers={202: "JobPending"}, refuses=(409,))
 def retry_job(job_id: JobId) -> Response[str]:
+    """Try a failed job again.
+
+    What failed begins again as a new job, whose id is answered. By itself that happens after a while.
+    """
     return accepted(call().use.retry_job(call().caller.tenant, job_id), "pending")
 
 

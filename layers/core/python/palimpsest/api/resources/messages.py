@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered, paged
 from palimpsest.api.resources.chat import LIKE_AN_ID, ChatMessage, Id
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
@@ -36,6 +36,8 @@ from palimpsest.conversations.append import Appended as AppendedMessages
 from palimpsest.conversations.messages import MAX_MESSAGES_PER_APPEND, Message
 from palimpsest.errors import FieldError, TooLarge
 from palimpsest.scope import checked_id
+
+operation = operations_on("messages", function="sessions")
 
 KEY = "Idempotency-Key"
 
@@ -109,20 +111,7 @@ class WindowEmptied(TypedDict):
     window: Window
 
 
-@operation(
-    "POST",
-    "/v1/sessions/<session_id>/messages",
-    function="sessions",
-    scopes=("write",),
-    tag="messages",
-    summary="Append messages",
-    description=(
-        "Store 1 to 50 messages behind what is there: all of them, once and in order, or none. A request whose answer "
-        "was lost can be repeated with its Idempotency-Key (or with ids on all messages): it gives the first result."
-    ),
-    answers={201: "Appended"},
-    refuses=(409,),
-)
+@operation("POST /v1/sessions/{session_id}/messages", answers={201: "Appended"}, refuses=(409,))
 def append_messages(
     session_id: SessionId,
     body: AppendRequest,
@@ -130,6 +119,11 @@ def append_messages(
         str | None, Header(alias=KEY, description="Makes it repeatable for a day", json_schema_extra=LIKE_AN_ID)
     ] = None,
 ) -> Response[str]:
+    """Append messages.
+
+    Store 1 to 50 messages behind what is there: all of them, once and in order, or none. A request whose answer was
+    lost can be repeated with its Idempotency-Key (or with ids on all messages): it gives the first result.
+    """
     if body.context is not None:
         call().caller.require("read")
     scope = call().session(session_id)
@@ -147,20 +141,14 @@ def append_messages(
     return answered(answer, status=HTTPStatus.CREATED)
 
 
-@operation(
-    "GET",
-    "/v1/sessions/<session_id>/messages",
-    function="sessions",
-    scopes=("read",),
-    tag="messages",
-    summary="Read the history",
-    description="Everything that was said, word for word, also what left the window long ago.",
-    answers={200: "MessagePage"},
-    refuses=(413,),
-)
+@operation("GET /v1/sessions/{session_id}/messages", answers={200: "MessagePage"}, refuses=(413,))
 def read_history(
     session_id: SessionId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc"
 ) -> Response[str]:
+    """Read the history.
+
+    Everything that was said, word for word, also what left the window long ago.
+    """
     scope = call().session(session_id)
     listed = (scope.partition, "messages", order)
     page, after = call().use.history.messages(
@@ -171,16 +159,7 @@ def read_history(
 
 
 @operation(
-    "DELETE",
-    "/v1/sessions/<session_id>/messages",
-    function="sessions",
-    scopes=("write",),
-    tag="messages",
-    summary="Empty the window, or withdraw messages",
-    description=(
-        "Without `from` the window is emptied and the history stays. With `from` every message from that number on "
-        "is withdrawn, from window, summaries and history, at once; a job deletes what is withdrawn."
-    ),
+    "DELETE /v1/sessions/{session_id}/messages",
     answers={200: "WindowEmptied | JobDone", 202: "JobPending"},
     refuses=(409,),
 )
@@ -189,6 +168,11 @@ def remove_messages(
     first: Annotated[int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")] = None,
     wait: Wait = 0,
 ) -> Response[str]:
+    """Empty the window, or withdraw messages.
+
+    Without `from` the window is emptied and the history stays. With `from` every message from that number on is
+    withdrawn, from window, summaries and history, at once; a job deletes what is withdrawn.
+    """
     scope = call().session(session_id)
     if first is None:
         head = call().use.history.empty(scope)

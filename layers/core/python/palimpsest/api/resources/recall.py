@@ -10,13 +10,15 @@ from pydantic import AfterValidator, Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import Timestamp
 from palimpsest.api.resources.fields import Closed, Moment, Provenance, UserId, provenance, rfc3339
 from palimpsest.api.resources.memories.bodies import SAYING_SOMETHING, Filter, milliseconds_of, says_something
 from palimpsest.recall import request
 from palimpsest.recall.request import DEFAULT_K, EVERY_TYPE, RecallFilter, RecallRequest, ResultType
+
+operation = operations_on("recall", function="memories")
 
 MAX_QUERY = 2_000  # characters
 
@@ -119,39 +121,25 @@ class Recalled(FoundMemories):
     ]
 
 
-@operation(
-    "POST",
-    "/v1/users/<user_id>/recall",
-    function="memories",
-    scopes=("read",),
-    tag="recall",
-    summary="Recall",
-    description=(
-        "The memories and messages that answer a question best, by words, topics and meaning at once, with where each "
-        "comes from; none where nothing comes near it. What was corrected is never given as current. With `answer` the "
-        "question is answered from them, with citations; what could not take part is named in `degraded`."
-    ),
-    answers={200: "Recalled"},
-)
+@operation("POST /v1/users/{user_id}/recall", scopes=("read",), answers={200: "Recalled"})
 def recall(user_id: UserId, body: RecallBody) -> Response[str]:
+    """Recall.
+
+    The memories and messages that answer a question best, by words, topics and meaning at once, with where each comes
+    from; none where nothing comes near it. What was corrected is never given as current. With `answer` the question
+    is answered from them, with citations; what could not take part is named in `degraded`.
+    """
     found = call().memory.recall(call().user(user_id), body.asked())
     return answered(_recalled(found, asked=body.answer))
 
 
-@operation(
-    "POST",
-    "/v1/users/<user_id>/memories/search",
-    function="memories",
-    scopes=("read",),
-    tag="recall",
-    summary="Search memories",
-    description=(
-        "One retriever alone, with its own score: by words or by meaning. Nothing stands in for one that fails: 503, "
-        "or 422 `no_vectors` where nobody makes vectors."
-    ),
-    answers={200: "FoundMemories"},
-)
+@operation("POST /v1/users/{user_id}/memories/search", scopes=("read",), answers={200: "FoundMemories"})
 def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
+    """Search memories.
+
+    One retriever alone, with its own score: by words or by meaning. Nothing stands in for one that fails: 503, or 422
+    `no_vectors` where nobody makes vectors.
+    """
     found = call().memory.search(call().user(user_id), body.query, mode=body.mode, k=body.k, where=body.where())
     return answered({"memories": list(map(_found, found))})
 

@@ -10,13 +10,15 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.problems import naming
 from palimpsest.api.resources.fields import Closed, MemoryFields
 from palimpsest.conversations.configuration import parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.tenants.ports import TenantSettings as StoredSettings
+
+operation = operations_on("administration", function="sessions")
 
 
 class NewTenantSettings(Closed):
@@ -36,33 +38,21 @@ class TenantSettings(TypedDict):
     memory_days: Annotated[int | None, Field(description="Days after a memory was last said; null = for ever")]
 
 
-@operation(
-    "GET",
-    "/v1/settings",
-    function="sessions",
-    scopes=("admin",),
-    tag="administration",
-    summary="Read the tenant's settings",
-    description="What sessions of this tenant start with, and how long conversations and memories are kept.",
-    answers={200: "TenantSettings"},
-)
+@operation("GET /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
 def read_settings() -> Response[str]:
+    """Read the tenant's settings.
+
+    What sessions of this tenant start with, and how long conversations and memories are kept.
+    """
     return answered(_shown(call().use.tenants.settings(call().caller.tenant)))
 
 
-@operation(
-    "PUT",
-    "/v1/settings",
-    function="sessions",
-    scopes=("admin",),
-    tag="administration",
-    summary="Replace the tenant's settings",
-    description=(
-        "Sessions begun and memories said from now on take them; what is not said goes back to the built-in default."
-    ),
-    answers={200: "TenantSettings"},
-)
+@operation("PUT /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
 def replace_settings(body: NewTenantSettings) -> Response[str]:
+    """Replace the tenant's settings.
+
+    Sessions begun and memories said from now on take them; what is not said goes back to the built-in default.
+    """
     with naming("memory"):
         memory = parsed(dict(body.memory))
     call().use.manage.check(memory)

@@ -11,11 +11,13 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
 from palimpsest.api.resources.fields import Closed, Deleted, Moment
 from palimpsest.tenants.ports import StaticFact as StoredFact
+
+operation = operations_on("administration", function="memories")
 
 FactId = Annotated[str, Path(description="Id of the fact, chosen by the tenant", json_schema_extra=LIKE_AN_ID)]
 
@@ -36,48 +38,34 @@ class StaticFacts(TypedDict):
     static_facts: list[StaticFact]
 
 
-@operation(
-    "GET",
-    "/v1/static-facts",
-    function="memories",
-    scopes=("read",),
-    tag="administration",
-    summary="List static facts",
-    description="All that the tenant states, by id: at most 200 facts.",
-    answers={200: "StaticFacts"},
-)
+@operation("GET /v1/static-facts", answers={200: "StaticFacts"})
 def list_static_facts() -> Response[str]:
+    """List static facts.
+
+    All that the tenant states, by id: at most 200 facts.
+    """
     facts = call().memory.facts.listed(call().caller.tenant)
     return answered({"static_facts": list(map(_shown, facts))})
 
 
 @operation(
-    "PUT",
-    "/v1/static-facts/<fact_id>",
-    function="memories",
-    scopes=("admin",),
-    tag="administration",
-    summary="State a fact",
-    description="Every session whose blocks have `static` sees it from now on: of all agents, or of the one named.",
-    answers={201: "StaticFact", 200: "StaticFact"},
-    refuses=(409,),
+    "PUT /v1/static-facts/{fact_id}", scopes=("admin",), answers={201: "StaticFact", 200: "StaticFact"}, refuses=(409,)
 )
 def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
+    """State a fact.
+
+    Every session whose blocks have `static` sees it from now on: of all agents, or of the one named.
+    """
     fact, is_new = call().memory.facts.put(call().caller.tenant, fact_id, content=body.content, agent=body.agent_id)
     return answered(_shown(fact), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
-@operation(
-    "DELETE",
-    "/v1/static-facts/<fact_id>",
-    function="memories",
-    scopes=("admin",),
-    tag="administration",
-    summary="Delete a static fact",
-    description="No session sees it any more.",
-    answers={200: "Deleted"},
-)
+@operation("DELETE /v1/static-facts/{fact_id}", scopes=("admin",), answers={200: "Deleted"})
 def delete_static_fact(fact_id: FactId) -> Response[str]:
+    """Delete a static fact.
+
+    No session sees it any more.
+    """
     call().memory.facts.delete(call().caller.tenant, fact_id)
     done: Deleted = {"id": fact_id, "deleted": True}
     return answered(done)

@@ -10,12 +10,14 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import Closed, Json, UserId
 from palimpsest.errors import NotFound
 from palimpsest.recall.tool import MOST_RECORDS, NAME, Format, definition
+
+operation = operations_on("recall", function="memories")
 
 
 class ToolCallBody(Closed):
@@ -38,40 +40,28 @@ class ToolResult(TypedDict):
     content: str
 
 
-@operation(
-    "GET",
-    "/v1/tools",
-    function="memories",
-    scopes=("read",),
-    tag="recall",
-    summary="List tools",
-    description="Definitions of the tools, as a model's API takes them.",
-    answers={200: "Tools"},
-)
+@operation("GET /v1/tools", answers={200: "Tools"})
 def list_tools(
     form: Annotated[Format, Query(alias="format", description="Whose API they are written for")] = "openai",
 ) -> Response[str]:
+    """List tools.
+
+    Definitions of the tools, as a model's API takes them.
+    """
     return answered({"tools": [definition(form)]})
 
 
-@operation(
-    "POST",
-    "/v1/users/<user_id>/tools/<name>",
-    function="memories",
-    scopes=("read",),
-    tag="recall",
-    summary="Call a tool",
-    description=(
-        "Answers a tool message that can be appended as it is. The user comes from the path, never from the "
-        "arguments. Arguments that can't be used get an answer too, so that the model can call again."
-    ),
-    answers={200: "ToolResult"},
-)
+@operation("POST /v1/users/{user_id}/tools/{name}", scopes=("read",), answers={200: "ToolResult"})
 def call_tool(
     user_id: UserId,
     name: Annotated[str, Path(description="Name of the tool", json_schema_extra=LIKE_AN_ID)],
     body: ToolCallBody,
 ) -> Response[str]:
+    """Call a tool.
+
+    Answers a tool message that can be appended as it is. The user comes from the path, never from the arguments.
+    Arguments that can't be used get an answer too, so that the model can call again.
+    """
     if name != NAME:
         raise NotFound("There is no such tool.", code="tool_not_found")
     message = call().memory.search_tool(

@@ -10,10 +10,12 @@ from typing_extensions import TypedDict
 
 from palimpsest.api import cursors
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, UserId, Wait
 from palimpsest.api.resources.jobs import awaited
+
+operation = operations_on("users", function="memories")
 
 
 class MemoryCounts(TypedDict):
@@ -38,17 +40,12 @@ class UserPage(TypedDict):
     next_cursor: NextCursor
 
 
-@operation(
-    "GET",
-    "/v1/users",
-    function="memories",
-    scopes=("read",),
-    tag="users",
-    summary="List users",
-    description="Those of the tenant's users of whom something is remembered, by id.",
-    answers={200: "UserPage"},
-)
+@operation("GET /v1/users", answers={200: "UserPage"})
 def list_users(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[str]:
+    """List users.
+
+    Those of the tenant's users of whom something is remembered, by id.
+    """
     tenant = call().caller.tenant.tenant
     listed = (tenant, "users")
     after = cursors.after(cursor, *listed)
@@ -57,17 +54,12 @@ def list_users(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[
     return answered({"users": [{"user_id": user} for user in page], "next_cursor": next_cursor})
 
 
-@operation(
-    "GET",
-    "/v1/users/<user_id>",
-    function="memories",
-    scopes=("read",),
-    tag="users",
-    summary="Read a user",
-    description="How many current memories of each type there are of a user; none of one who is not known.",
-    answers={200: "User"},
-)
+@operation("GET /v1/users/{user_id}", answers={200: "User"})
 def read_user(user_id: UserId) -> Response[str]:
+    """Read a user.
+
+    How many current memories of each type there are of a user; none of one who is not known.
+    """
     counts = call().memory.manage_memories.counts(call().user(user_id))
     memories: MemoryCounts = {
         "fact": counts["fact"],
@@ -80,19 +72,12 @@ def read_user(user_id: UserId) -> Response[str]:
     return answered(user)
 
 
-@operation(
-    "DELETE",
-    "/v1/users/<user_id>",
-    function="memories",
-    scopes=("write",),
-    tag="users",
-    summary="Erase a user",
-    description=(
-        "Nothing of the user is there from this answer on: no session, no memory, nothing that is found or recalled. A "
-        "job removes it; its receipt says how far that has come in each store, and when the last backup ends. What is "
-        "stored from now on is of a new life of the user, and stays."
-    ),
-    answers={200: "UserErased", 202: "JobPending"},
-)
+@operation("DELETE /v1/users/{user_id}", answers={200: "UserErased", 202: "JobPending"})
 def erase_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
+    """Erase a user.
+
+    Nothing of the user is there from this answer on: no session, no memory, nothing that is found or recalled. A job
+    removes it; its receipt says how far that has come in each store, and when the last backup ends. What is stored
+    from now on is of a new life of the user, and stays.
+    """
     return awaited(call().memory.erase(call().user(user_id)), wait=wait)

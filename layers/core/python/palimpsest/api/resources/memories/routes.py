@@ -14,7 +14,7 @@ from pydantic import Field
 
 from palimpsest.api import cursors
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered, fitting, paged
 from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, Order, UserId, WouldForget
@@ -34,24 +34,19 @@ from palimpsest.memory.manage import Where
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import UserScope, checked_id
 
+operation = operations_on("memories", function="memories")
+
 MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra=LIKE_AN_ID)]
 
 
-@operation(
-    "POST",
-    "/v1/users/<user_id>/memories",
-    function="memories",
-    scopes=("write",),
-    tag="memories",
-    summary="Save memories",
-    description=(
-        "Save 1 to 30 memories, with an outcome for each: `created`, `unchanged` (said already) or `superseded` (it "
-        "took the place of another under its topic key). The same request again leaves them unchanged, an event with "
-        "its `valid_from` too. The user comes from the path, never from the body."
-    ),
-    answers={201: "SavedMemories"},
-)
+@operation("POST /v1/users/{user_id}/memories", answers={201: "SavedMemories"})
 def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
+    """Save memories.
+
+    Save 1 to 30 memories, with an outcome for each: `created`, `unchanged` (said already) or `superseded` (it took
+    the place of another under its topic key). The same request again leaves them unchanged, an event with its
+    `valid_from` too. The user comes from the path, never from the body.
+    """
     scope = call().user(user_id)
     made = call().memory.remember(scope, [statement(each) for each in body.memories])
     versions = call().memory.show(scope, [one.record for one in made])
@@ -61,20 +56,7 @@ def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
     return answered(saved, status=HTTPStatus.CREATED)
 
 
-@operation(
-    "GET",
-    "/v1/users/<user_id>/memories",
-    function="memories",
-    scopes=("read",),
-    tag="memories",
-    summary="List memories",
-    description=(
-        "Current memories by creation. A page may be short, or empty, although there are more: `next_cursor` alone "
-        "says where the end is."
-    ),
-    answers={200: "MemoryPage"},
-    refuses=(413,),
-)
+@operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
 def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
     types: Annotated[list[RecordType] | None, Query(description="Only these types")] = None,
@@ -96,6 +78,11 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     cursor: Cursor = None,
     order: Order = "desc",
 ) -> Response[str]:
+    """List memories.
+
+    Current memories by creation. A page may be short, or empty, although there are more: `next_cursor` alone says
+    where the end is.
+    """
     for field, value in (("session_id", session_id), ("agent_id", agent_id)):
         if value is not None:
             checked_id(value, field=field)
@@ -133,76 +120,49 @@ def _limits(where: Where) -> tuple[object, ...]:
     return tuple(limits.values())
 
 
-@operation(
-    "GET",
-    "/v1/users/<user_id>/memories/<memory_id>",
-    function="memories",
-    scopes=("read",),
-    tag="memories",
-    summary="Read a memory",
-    description="A memory by its id, also one that has been superseded: its `status` says so, and what came after it.",
-    answers={200: "Memory"},
-)
+@operation("GET /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"})
 def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+    """Read a memory.
+
+    A memory by its id, also one that has been superseded: its `status` says so, and what came after it.
+    """
     return answered(shown(call().memory.manage_memories.read(call().user(user_id), memory_id)))
 
 
-@operation(
-    "PATCH",
-    "/v1/users/<user_id>/memories/<memory_id>",
-    function="memories",
-    scopes=("write",),
-    tag="memories",
-    summary="Change a memory",
-    description=(
-        "New content makes a new current version under another id, which is answered; other fields change in place. "
-        "Only the current version can be changed."
-    ),
-    answers={200: "Memory"},
-    refuses=(405, 409),
-)
+@operation("PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409))
 def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Response[str]:
+    """Change a memory.
+
+    New content makes a new current version under another id, which is answered; other fields change in place. Only
+    the current version can be changed.
+    """
     scope = call().user(user_id)
     with _no_static_fact(memory_id):
         changed = call().memory.manage_memories.patch(scope, memory_id, change(body))
     return _shown(scope, changed)
 
 
-@operation(
-    "DELETE",
-    "/v1/users/<user_id>/memories/<memory_id>",
-    function="memories",
-    scopes=("write",),
-    tag="memories",
-    summary="Delete a memory",
-    description=(
-        "Remove one version of a memory for good. Without its current version a topic has none: no older one comes "
-        "back. What was deleted is not extracted again from the same messages."
-    ),
-    answers={200: "Deleted"},
-    refuses=(405,),
-)
+@operation("DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,))
 def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+    """Delete a memory.
+
+    Remove one version of a memory for good. Without its current version a topic has none: no older one comes back.
+    What was deleted is not extracted again from the same messages.
+    """
     with _no_static_fact(memory_id):
         call().memory.manage_memories.delete(call().user(user_id), memory_id)
     done: Deleted = {"id": memory_id, "deleted": True}
     return answered(done)
 
 
-@operation(
-    "GET",
-    "/v1/users/<user_id>/memories/<memory_id>/history",
-    function="memories",
-    scopes=("read",),
-    tag="memories",
-    summary="Read a memory's history",
-    description="Every version of what a memory is about, also those before and after it.",
-    answers={200: "MemoryVersions"},
-    refuses=(413,),
-)
+@operation("GET /v1/users/{user_id}/memories/{memory_id}/history", answers={200: "MemoryVersions"}, refuses=(413,))
 def read_memory_history(
     user_id: UserId, memory_id: MemoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "desc"
 ) -> Response[str]:
+    """Read a memory's history.
+
+    Every version of what a memory is about, also those before and after it.
+    """
     scope = call().user(user_id)
     listed = (scope.partition, "history", memory_id, order)
     place = cursors.after_number(cursor, *listed)
@@ -215,18 +175,12 @@ def read_memory_history(
     return paged("versions", rows, after=after, cursor=lambda last: cursors.cursor(*listed, after=last))
 
 
-@operation(
-    "POST",
-    "/v1/users/<user_id>/memories/<memory_id>/revert",
-    function="memories",
-    scopes=("write",),
-    tag="memories",
-    summary="Revert to a version",
-    description="What this version says becomes current again, as a new version.",
-    answers={200: "Memory"},
-    refuses=(409,),
-)
+@operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"}, refuses=(409,))
 def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+    """Revert to a version.
+
+    What this version says becomes current again, as a new version.
+    """
     scope = call().user(user_id)
     return _shown(scope, call().memory.manage_memories.revert(scope, memory_id))
 
@@ -249,20 +203,13 @@ def _shown(scope: UserScope, record: Record) -> Response[str]:
     return answered(shown(version))
 
 
-@operation(
-    "POST",
-    "/v1/users/<user_id>/memories/forget",
-    function="memories",
-    scopes=("write",),
-    tag="memories",
-    summary="Forget memories",
-    description=(
-        "A job removes each current memory that matches the filter now, with all versions of what it is about. What is "
-        "saved from now on stays. `dry_run` only answers which they are."
-    ),
-    answers={200: "JobDone | WouldForget", 202: "JobPending"},
-)
+@operation("POST /v1/users/{user_id}/memories/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
 def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
+    """Forget memories.
+
+    A job removes each current memory that matches the filter now, with all versions of what it is about. What is
+    saved from now on stays. `dry_run` only answers which they are.
+    """
     scope = call().user(user_id)
     where = body.filter.read()
     if body.dry_run:

@@ -11,7 +11,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from palimpsest.api import cursors
 from palimpsest.api.call import call
-from palimpsest.api.operations import operation
+from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered, fitting
 from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import LIKE_AN_ID
@@ -22,21 +22,17 @@ from palimpsest.api.resources.sessions.shapes import ForgetSessionsRequest, NewS
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.scope import checked_id
 
+operation = operations_on("sessions", function="sessions")
+
 KeepMemories = Annotated[bool, Query(description="Keep every memory that was extracted from it")]
 
 
-@operation(
-    "POST",
-    "/v1/sessions",
-    function="sessions",
-    scopes=("write",),
-    tag="sessions",
-    summary="Begin a session",
-    description="Begin a session for a user. The same request again gives the same session while it has no messages.",
-    answers={201: "Session", 200: "Session"},
-    refuses=(409,),
-)
+@operation("POST /v1/sessions", answers={201: "Session", 200: "Session"}, refuses=(409,))
 def create_session(body: NewSession) -> Response[str]:
+    """Begin a session.
+
+    Begin a session for a user. The same request again gives the same session while it has no messages.
+    """
     session_id = body.session_id or f"ses_{uuid.uuid4().hex}"
     with naming("memory"):
         session, is_new = call().use.manage.create(
@@ -45,35 +41,22 @@ def create_session(body: NewSession) -> Response[str]:
     return answered(shapes.session(session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
-@operation(
-    "GET",
-    "/v1/sessions/<session_id>",
-    function="sessions",
-    scopes=("read",),
-    tag="sessions",
-    summary="Read a session",
-    description="Its configuration, its window, its totals, and whether an overflow is pending or has failed.",
-    answers={200: "Session"},
-)
+@operation("GET /v1/sessions/{session_id}", answers={200: "Session"})
 def read_session(session_id: SessionId) -> Response[str]:
+    """Read a session.
+
+    Its configuration, its window, its totals, and whether an overflow is pending or has failed.
+    """
     return answered(shapes.session(call().use.manage.read(call().session(session_id))))
 
 
-@operation(
-    "PUT",
-    "/v1/sessions/<session_id>",
-    function="sessions",
-    scopes=("write",),
-    tag="sessions",
-    summary="Configure a session anew",
-    description=(
-        "Replace system message, memory configuration and metadata: what is not said goes back to its default. With "
-        "a `user_id` the session is begun if there is none."
-    ),
-    answers={200: "Session", 201: "Session"},
-    refuses=(409,),
-)
+@operation("PUT /v1/sessions/{session_id}", answers={200: "Session", 201: "Session"}, refuses=(409,))
 def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
+    """Configure a session anew.
+
+    Replace system message, memory configuration and metadata: what is not said goes back to its default. With a
+    `user_id` the session is begun if there is none.
+    """
     with naming("memory"):
         session, is_new = call().use.manage.replace(
             call().session(session_id), user=body.user_id, agent=body.agent_id, wanted=body.wanted()
@@ -81,18 +64,12 @@ def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
     return answered(shapes.session(session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
-@operation(
-    "PATCH",
-    "/v1/sessions/<session_id>",
-    function="sessions",
-    scopes=("write",),
-    tag="sessions",
-    summary="Change a session",
-    description="Change what is said, keep the rest: memory merges field by field, metadata key by key, null removes.",
-    answers={200: "Session"},
-    refuses=(409,),
-)
+@operation("PATCH /v1/sessions/{session_id}", answers={200: "Session"}, refuses=(409,))
 def change_session(session_id: SessionId, body: SessionChange) -> Response[str]:
+    """Change a session.
+
+    Change what is said, keep the rest: memory merges field by field, metadata key by key, null removes.
+    """
     clear_system = "system" in body.model_fields_set and body.system is None
     with naming("memory"):
         session = call().use.manage.patch(
@@ -105,55 +82,35 @@ def change_session(session_id: SessionId, body: SessionChange) -> Response[str]:
     return answered(shapes.session(session))
 
 
-@operation(
-    "DELETE",
-    "/v1/sessions/<session_id>",
-    function="sessions",
-    scopes=("write",),
-    tag="sessions",
-    summary="Delete a session",
-    description=(
-        "The session is gone from this answer on; a job removes what it held, and the memories that have no other "
-        "source."
-    ),
-    answers={200: "JobDone", 202: "JobPending"},
-)
+@operation("DELETE /v1/sessions/{session_id}", answers={200: "JobDone", 202: "JobPending"})
 def delete_session(
     session_id: SessionId,
     keep_memories: KeepMemories = False,  # noqa: FBT002 - Powertools passes parameters by name
     wait: Wait = 0,
 ) -> Response[str]:
+    """Delete a session.
+
+    The session is gone from this answer on; a job removes what it held, and the memories that have no other source.
+    """
     return awaited(call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait)
 
 
-@operation(
-    "POST",
-    "/v1/sessions/<session_id>/end",
-    function="sessions",
-    scopes=("write",),
-    tag="sessions",
-    summary="End a session",
-    description="Mark the session as ended. An append opens it again.",
-    answers={200: "Session"},
-)
+@operation("POST /v1/sessions/{session_id}/end", answers={200: "Session"})
 def end_session(session_id: SessionId) -> Response[str]:
+    """End a session.
+
+    Mark the session as ended. An append opens it again.
+    """
     return answered(shapes.session(call().use.manage.end(call().session(session_id))))
 
 
-@operation(
-    "POST",
-    "/v1/sessions/forget",
-    function="sessions",
-    scopes=("write",),
-    tag="sessions",
-    summary="Forget sessions",
-    description=(
-        "A job deletes each session that matches now, as if it had been deleted alone. One that begins from now on "
-        "stays. `dry_run` only answers which they are."
-    ),
-    answers={200: "JobDone | WouldForget", 202: "JobPending"},
-)
+@operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
 def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
+    """Forget sessions.
+
+    A job deletes each session that matches now, as if it had been deleted alone. One that begins from now on stays.
+    `dry_run` only answers which they are.
+    """
     from palimpsest.memory.removal.sessions import WhichSessions
 
     scope, use = call().caller.tenant, call().use.forget_sessions
@@ -165,20 +122,7 @@ def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
     return awaited(use(scope, which, keep_memories=body.keep_memories), wait=body.wait)
 
 
-@operation(
-    "GET",
-    "/v1/sessions",
-    function="memories",
-    scopes=("read",),
-    tag="sessions",
-    summary="List sessions",
-    description=(
-        "The tenant's sessions: of one user by creation, of all by user and then creation. With `q` those of a user in "
-        "which these words were said, the best match first, on one page."
-    ),
-    answers={200: "SessionPage"},
-    refuses=(413,),
-)
+@operation("GET /v1/sessions", function="memories", answers={200: "SessionPage"}, refuses=(413,))
 def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: Annotated[str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)] = None,
     agent_id: Annotated[str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)] = None,
@@ -188,6 +132,11 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     cursor: Cursor = None,
     order: Order = "desc",
 ) -> Response[str]:
+    """List sessions.
+
+    The tenant's sessions: of one user by creation, of all by user and then creation. With `q` those of a user in
+    which these words were said, the best match first, on one page.
+    """
     user, agent = user_id, agent_id
     for field, value in (("user_id", user), ("agent_id", agent)):
         if value is not None:
