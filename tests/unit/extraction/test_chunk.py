@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Chat, text_of
-from palimpsest.extraction.checks import LEAST_IMPORTANCE, Owner, checked
+from palimpsest.extraction.checks import LEAST_IMPORTANCE, ConversationOwner, checked
 from palimpsest.extraction.chunk import MOST_MESSAGES, Chunk, Finding, chunk_of, fitting, said_at, skip_reason, spoken
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, result, system, texts, user
 
-OWNER = Owner(tenant="acme", user="sarah", session="s")
+OWNER = ConversationOwner(tenant="acme", user="sarah", session="s")
 
 
 def told(*chats: Chat) -> Chunk:

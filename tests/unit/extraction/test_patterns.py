@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
-from palimpsest.extraction.checks import Owner, checked
+from palimpsest.extraction.checks import ConversationOwner, checked
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.patterns import CAPACITY, PatternExtractor
 from palimpsest.extraction.ports import Extraction, Extractor
@@ -13,7 +13,7 @@ from palimpsest.extraction.statements import statement_of
 from palimpsest.models.ports import Usage
 
 EXTRACTOR: Extractor = PatternExtractor()
-OWNER = Owner("acme", "sarah", "s")
+OWNER = ConversationOwner("acme", "sarah", "s")
 
 
 def chunk(*texts: str, role: str = "user") -> Chunk:

@@ -1,4 +1,4 @@
-"""Reads the JSON in which a model names what it found, as far as it can be read."""
+"""Reads the findings in a model's answer, as far as its JSON can be read."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DECODER = json.JSONDecoder()
 
 @dataclass(frozen=True, slots=True)
 class ExtractionAnswer:
-    """What could be read: findings in the order of the answer, how many had no shape, and whether it was all there."""
+    """The findings in the order of the answer, how many objects were malformed, and whether the answer is complete."""
 
     findings: tuple[Finding, ...]
     malformed: int
@@ -30,7 +30,7 @@ class ExtractionAnswer:
 
 
 def read_answer(text: str) -> ExtractionAnswer:
-    """The findings in a model's answer, whatever stands around them; those that are complete, if it was cut off.
+    """Read the findings in a model's answer, whatever text stands around them; of an answer cut off the complete ones.
 
     Raises `ModelOutputInvalid` if there is no list of memories, or nothing in it can be read.
     """
@@ -65,7 +65,7 @@ def _complete_values(text: str, place: int) -> tuple[list[Any], bool]:
 
 
 def _finding(value: Any) -> Finding | None:
-    """One memory as a finding; None if it has not the shape of one."""
+    """One memory as a finding; None if a field that it needs is missing or of another type."""
     if not isinstance(value, dict):
         return None
     kind, content, quote = (_text(value.get(name)) for name in ("type", "content", "quote"))
@@ -92,7 +92,7 @@ def _claims(value: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _text(value: Any) -> str | None:
-    """A text without halves of a surrogate pair, which no store can keep."""
+    """A text without halves of a surrogate pair, which no database can store; None for what is no text."""
     if not isinstance(value, str) or not value.strip():
         return None
     return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
@@ -104,7 +104,7 @@ def _texts(value: Any) -> tuple[str, ...]:
 
 
 def _numbers(value: Any) -> tuple[int, ...]:
-    """Sequence numbers; none if any of them is something else."""
+    """The sequence numbers; none at all if one of the values is something else."""
     values: Sequence[Any] = value if isinstance(value, list) else [value]
     numbers = [int(each) for each in values if _is_number(each)]
     return tuple(numbers) if len(numbers) == len(values) else ()
@@ -117,7 +117,7 @@ def _is_number(value: Any) -> bool:
 
 
 def _share(value: Any, default: float) -> float:
-    """A number from 0 to 1; the default for what is none."""
+    """A number limited to 0..1; the default for what is no number."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""Holds what an extractor found against the messages that it was given: what they don't say is not remembered."""
+"""Checks what an extractor found against the messages that it read: what they do not say is not remembered."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ _NAMED_USER = re.compile(r"\buser(?:[_ -]?id\b[ \"'`]*[:=#]?|[ ]*[:=#])[ \"'`]*(
 
 
 @dataclass(frozen=True, slots=True)
-class Owner:
-    """Whose conversation it is. It comes from the job, never from what was found."""
+class ConversationOwner:
+    """The tenant, user and session that a conversation belongs to, as the job names them, never a finding."""
 
     tenant: str
     user: str
     session: str
 
     def is_meant(self, finding: Finding) -> bool:
-        """Whether nothing in the finding says that it is somebody else's."""
+        """Whether nothing in the finding names another tenant, user or session."""
         own = {"user": self.user, "tenant": self.tenant, "session": self.session}
         claimed = all(value == own[name.removesuffix("_id")] for name, value in finding.claims.items())
         named = _NAMED_USER.findall(f"{finding.subject or ''}\n{finding.content}\n{finding.topic or ''}")
@@ -46,34 +46,34 @@ class Owner:
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """What holds, and how many findings were dropped, by reason."""
+    """The findings that passed, and how many were dropped, by reason."""
 
     findings: tuple[Finding, ...]
     dropped: Mapping[str, int]
 
 
-def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: Owner) -> Checked:
-    """The findings that the chunk's messages bear out: each once, limited in size, citing the chunk's messages only."""
+def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwner) -> Checked:
+    """The findings that the chunk's messages support: each once, limited in size, citing the chunk's messages only."""
     given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
-    kept: dict[tuple[str, str], Finding] = {}
+    passed: dict[tuple[str, str], Finding] = {}
     dropped: Counter[str] = Counter()
     for finding in findings:
         cited = tuple(sorted({seq for seq in finding.seqs if seq in given}))
         tidy = _tidy(replace(finding, seqs=cited))
         reason = _objection(finding, tidy, given, context, owner)
         key = (tidy.type, normalized(tidy.content))
-        if reason is None and key in kept:
+        if reason is None and key in passed:
             reason = "repeated"
         if reason is None:
-            kept[key] = tidy
+            passed[key] = tidy
         else:
             dropped[reason] += 1
-    return Checked(tuple(kept.values()), dict(dropped))
+    return Checked(tuple(passed.values()), dict(dropped))
 
 
 def _objection(
-    finding: Finding, tidy: Finding, given: Mapping[int, str], context: set[int], owner: Owner
+    finding: Finding, tidy: Finding, given: Mapping[int, str], context: set[int], owner: ConversationOwner
 ) -> str | None:
     """Why a finding is dropped, or None."""
     if tidy.type not in TYPES or not any(letter.isalnum() for letter in tidy.content):
@@ -90,7 +90,7 @@ def _objection(
 
 
 def _is_quoted(quote: str, text: str) -> bool:
-    """Whether the message says that, apart from case, blanks, the shape of quotation marks, and escapes of markup."""
+    """Whether the quote stands in the message, apart from case, spaces, kinds of quotation marks and markup escapes."""
     return any(_holds(_plain(each).strip(_EDGES), text) for each in {quote, unescape(quote)})
 
 
@@ -100,7 +100,7 @@ def _holds(quote: str, text: str) -> bool:
 
 
 def _stands_in(quote: str, text: str) -> bool:
-    """Whether the quote is in the text and does not begin or end within a word of a script that writes blanks."""
+    """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may be cut anywhere."""
     place = text.find(quote)
     while place >= 0:
         around = (text[place - 1 : place] + quote[0], quote[-1] + text[place + len(quote) :][:1])
@@ -111,7 +111,7 @@ def _stands_in(quote: str, text: str) -> bool:
 
 
 def _is_one_word(edge: str) -> bool:
-    """Whether two neighbouring characters belong to one word; scripts from U+0E00 on mostly write no blanks."""
+    """Whether two neighbouring characters belong to one word; scripts from U+0E00 on mostly use no spaces."""
     return all(letter.isalnum() and letter < "\u0e00" for letter in edge)
 
 
@@ -135,7 +135,7 @@ def _tidy(finding: Finding) -> Finding:
 
 
 def _terms(terms: Sequence[str], *, most: int, longest: int) -> Iterator[str]:
-    """Each once, whatever its case; what is too long is left out."""
+    """Each term once, whatever its case, without those that are too long."""
     seen = {term.strip().casefold(): term.strip() for term in reversed(terms)}
     found = [term for term in reversed(seen.values()) if term and len(term) <= longest]
     yield from found[:most]

@@ -1,4 +1,4 @@
-"""What one step of extraction reads of a conversation, and what it finds there."""
+"""The part of a conversation that one step of extraction reads, and the findings of an extractor."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from palimpsest.conversations.messages import SYSTEM_ROLES, Message, text_of
 from palimpsest.conversations.window.render import SUMMARY_PREFIX
 
 CONTEXT_MESSAGES = 2
-"""How many messages before a chunk are read with it, to understand it."""
+"""How many messages before a chunk are read to understand it."""
 MOST_MESSAGES = 40
-"""Of one chunk: from more, more is found than one transaction holds."""
+"""The most messages of one chunk: more of them would give more findings than one transaction holds."""
 MOST_READ = 400
 MARKUP_TOKENS = 30  # around a message in a prompt
 
@@ -29,10 +29,10 @@ _RECALLED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """Something that messages say, as an extractor names it: nothing of it is trusted yet.
+    """Something that messages say, as an extractor wrote it; it has not been checked.
 
-    `quote` is what it rests on, `seqs` are the messages that it cites. `claims` holds whatever it says about whose it
-    is (`user_id`, `tenant`, `session`), which nobody asked for.
+    `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it cites. `claims` holds
+    any `user_id`, `tenant` or `session` that the extractor named without being asked.
     """
 
     type: str
@@ -50,10 +50,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """What one step extracts from: the messages `first` through `last` of a session.
+    """The messages `first` through `last` of a session, from which one step extracts.
 
-    `messages` are those to be read, as they were spoken (`spoken`), `skipped` the others by sequence number, with the
-    reason. `before` is read only to understand them.
+    `messages` are those to be read, without recalled memories (`spoken`); `skipped` gives the reason for each other one
+    by its sequence number. The messages `before` the chunk are read only to understand it.
     """
 
     first: int
@@ -63,7 +63,7 @@ class Chunk:
     before: tuple[Message, ...] = ()
 
     def until(self, last: int) -> Chunk:
-        """The chunk's part that ends with message `last`."""
+        """The part of the chunk that ends with message `last`."""
         return replace(
             self,
             last=last,
@@ -118,7 +118,7 @@ def chunk_of(
 
 
 def context_of(newest_first: Iterable[Message]) -> tuple[Message, ...]:
-    """The messages that stand before a chunk, oldest first."""
+    """The readable messages right before a chunk, oldest first."""
     return tuple(reversed(list(_readable(newest_first))))
 
 
@@ -135,8 +135,8 @@ def _readable(messages: Iterable[Message]) -> Iterator[Message]:
 def said_at(message: Message) -> datetime:
     """When a message was spoken: the client's timestamp in its own zone, but never later than the server's time."""
     stored = datetime.fromisoformat(message.created_at)
-    told = _moment(message.timestamp)
-    return told if told is not None and told <= stored else stored
+    sent = _moment(message.timestamp)
+    return sent if sent is not None and sent <= stored else stored
 
 
 def _moment(timestamp: str | None) -> datetime | None:
@@ -145,15 +145,15 @@ def _moment(timestamp: str | None) -> datetime | None:
     try:
         if _EPOCH.fullmatch(text):
             return datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC)  # noqa: PLR2004
-        told = datetime.fromisoformat(text)
-        aware = told if told.tzinfo else told.replace(tzinfo=UTC)
+        moment = datetime.fromisoformat(text)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
         return aware if aware.timestamp() >= 0 else None
     except (ValueError, OverflowError):
         return None
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:
-    """Through which message at most `most` findings come; at least through the first that has any."""
+    """The last message up to which there are at most `most` findings; at least the first message that has any."""
     ends = sorted(max(finding.seqs) for finding in findings)
     if len(ends) <= most:
         return last

@@ -1,4 +1,4 @@
-"""Take in a whole transcript: what of it is not stored yet is appended, and everything not yet extracted is."""
+"""Take in a whole transcript: append the messages that are not stored yet, and extract all that were not extracted."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ MAX_TRANSCRIPT = 1_000
 
 @dataclass(frozen=True, slots=True)
 class Ingested:
-    """Where the transcript is now, how many of its messages this call appended, and the job that extracts what was not
-    extracted yet (None: there was never anything to extract).
+    """The session that holds the transcript, how many messages this call appended, and the job that extracts them
+    (None: nothing was ever to be extracted).
     """
 
     session: str
@@ -44,7 +44,7 @@ class Ingested:
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """What is to be taken in, and where: `ids` are the digests that its messages have in the session."""
+    """A transcript and the session it belongs in; `ids` are the digests that its messages have there."""
 
     scope: SessionScope
     owner: UserScope
@@ -83,12 +83,12 @@ class Ingest:
     def __call__(
         self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str | None = None, agent: str | None = None
     ) -> Ingested:
-        """Store 1..1000 messages as the session's history, once, whatever is repeated, and have them extracted.
+        """Store 1 to 1000 messages as the session's history, once however often it is called, and have them extracted.
 
-        What is stored may be a beginning of the transcript (the rest is appended) or the other way round (nothing is).
-        Without a `session_id` it follows from the user and the whole transcript. Nothing is written unless the whole
-        transcript is one that can be. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`), `TooLarge`,
-        `Unprocessable`, `Unavailable`.
+        If the stored history is a beginning of the transcript, the rest is appended; if the transcript is a beginning
+        of the history, nothing is. Without a `session_id` the id is derived from the user and the whole transcript.
+        Nothing is written unless every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
+        `TooLarge`, `Unprocessable` and `Unavailable`.
         """
         transcript = self._transcript(scope, drafts, session_id, agent)
         appended, created, job_id = 0, False, None
@@ -120,7 +120,7 @@ class Ingest:
         return _Transcript(scope.owner.session(session), scope, agent, drafts, sizes, ids)
 
     def _stored(self, transcript: _Transcript) -> _Stored:
-        """What the session holds of the transcript."""
+        """How much of the transcript the session holds. Raises `Conflict` if its history is another one."""
         head = self.sessions.open(transcript.scope).head
         if head is None or head.is_gone(seconds(self.clock.now())):
             return _Stored(0, head.seq if head else 0)
@@ -131,10 +131,10 @@ class Ingest:
             return _Stored(transcript.ids.index(head.last_id) + 1, head.seq)
         if self._continues(transcript, head):
             return _Stored(len(transcript.drafts), head.seq)
-        raise Conflict("The session's history is another one.", code="transcript_diverged")
+        raise Conflict("The session's history differs from the transcript.", code="transcript_diverged")
 
     def _continues(self, transcript: _Transcript, head: Head) -> bool:
-        """Whether the history goes on behind the whole transcript."""
+        """Whether the history begins with the whole transcript and goes on behind it."""
         found = self.sessions.messages(transcript.scope, first=head.base + 1, last=head.seq)
         kept = (message.id for message in found if not head.is_withdrawn(message.seq))
         return next(islice(kept, len(transcript.ids) - 1, None), None) == transcript.ids[-1]
@@ -168,7 +168,7 @@ def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:
 
 
 def _derived(scope: UserScope, drafts: Sequence[Draft], *, epoch: int) -> str:
-    """A session's id that follows from whose transcript it is, and from all of it."""
+    """A session's id, derived from the user and the whole transcript."""
     *_, last = _digests(drafts, session="")
-    said = json.dumps([scope.tenant, scope.user, epoch, len(drafts), last])
-    return "ses_" + hashlib.sha256(said.encode()).hexdigest()[:32]
+    parts = json.dumps([scope.tenant, scope.user, epoch, len(drafts), last])
+    return "ses_" + hashlib.sha256(parts.encode()).hexdigest()[:32]

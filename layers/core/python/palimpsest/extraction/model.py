@@ -1,4 +1,4 @@
-"""Extraction by a model: one call, at most one repair; of an answer that was cut off, what is complete is kept."""
+"""Extraction by a model: one call and at most one repair. Of an answer that was cut off, the complete part is used."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ from palimpsest.text.cutting import Count
 
 METHOD: Method = "model"
 MOST_OUTPUT = 4_000  # tokens
-MOST_ROOM = 8_000  # tokens of messages a step: of more a model overlooks too much
+MOST_ROOM = 8_000  # tokens of messages in one step: of more a model overlooks too much
 LEAST_ROOM = 256
-READ_SHARE = 0.8  # of the room: escapes and the messages before come on top
+READ_SHARE = 0.8  # of the room: escapes and the messages before the chunk need the rest
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 
 
@@ -56,7 +56,7 @@ SCHEMA = Schema.of(_Memories, name="memories")
 
 @dataclass(frozen=True, slots=True)
 class ModelExtractor:
-    """Implements `Extractor` over a chat model. What was said is data in the user's role, escaped."""
+    """Implements `Extractor` over a chat model. The messages are sent as escaped data in the user's role."""
 
     chat: JsonModel
     tokens: TokenCounter
@@ -83,7 +83,7 @@ class ModelExtractor:
         )
 
     def _answered(self, instructions: str, text: str) -> tuple[ExtractionAnswer, Completion, Usage]:
-        """The answer as read, the call that gave it, and what all calls cost. One of no use is asked for again."""
+        """The answer as read, the call that gave it, and the usage of all calls. An unusable one is asked for again."""
         used = Usage(model_calls=1, tokens_in=self._count(instructions) + self._count(text))
         try:
             completion = self._asked(instructions, text)
@@ -124,15 +124,15 @@ class ModelExtractor:
 
 
 def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Finding]]:
-    """How far an answer reaches that was cut off, and what of it is before that.
+    """The last message that an answer that was cut off covers, and the findings up to that message.
 
-    It goes through the messages in order: behind the last one it speaks of, nothing is known, and of that one not all.
-    Raises `ModelOutputInvalid` if it speaks of none.
+    A model goes through the messages in order. So of the last message that it cites some findings may be missing, and
+    of those behind it all. Raises `ModelOutputInvalid` if it cites none.
     """
     given = {message.seq for message in chunk.messages}
     ends = sorted({max(finding.seqs) for finding in answer.findings} & given)
     if not ends:
-        raise ModelOutputInvalid("What was cut off can't be told.")
+        raise ModelOutputInvalid("The answer was cut off before it cited a message.")
     through = ends[-1] - 1 if len(ends) > 1 else ends[0]
     return through, [finding for finding in answer.findings if max(finding.seqs) <= through]
 
@@ -146,7 +146,7 @@ def _instructions(prompt: str | None) -> str:
 
 
 def _data(before: Sequence[Message], messages: Sequence[Message]) -> str:
-    """What was said, as data: no text in it can close its element."""
+    """The messages as data for a prompt: no text in them can close their element."""
     context = f"<context>\n{_elements(before)}\n</context>\n" if before else ""
     return f"{context}<conversation>\n{_elements(messages)}\n</conversation>"
 
@@ -164,7 +164,9 @@ def _element(message: Message) -> str:
 
 
 class Extractors:
-    """Implements `Extractor` by choosing one. A model that fails is a failure: nothing else answers in its place."""
+    """Implements `Extractor` by a model if there is a key, else without one. If the model fails, so does the
+    extraction.
+    """
 
     def __init__(self, *, key: Secret, model: Extractor, offline: Extractor) -> None:
         self._key = key

@@ -1,4 +1,4 @@
-"""Extraction without a model: what users state is kept in their own words, phrases only say what kind it is."""
+"""Extraction without a model: statements of users are stored in their own words, and phrases tell their kind."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from datetime import date
 
 from palimpsest.conversations.messages import Message, text_of
 from palimpsest.extraction.chunk import Chunk, Finding, said_at
-from palimpsest.extraction.phrases import MARKS, NOT_WHAT, RELATION, REQUEST, SPLIT, Mark
+from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, SPLIT, STATEMENT_KINDS, StatementKind
 from palimpsest.extraction.ports import Extraction
 from palimpsest.memory.records import Method, RecordType
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
-from palimpsest.text.salient_words import FIRST_PERSON
 from palimpsest.text.sentences import sentences
 
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
-WORTH_KEEPING = 2.0  # of a sentence without a mark: somebody's own, or with names and numbers
+WORTH_REMEMBERING = 2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
@@ -28,7 +27,7 @@ _WORD = re.compile(r"\w+")
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """One statement of a user: what kind it is, and how much it is worth remembering."""
+    """One statement of a user: its kind, its importance (0..1) and its topic."""
 
     text: str
     type: RecordType
@@ -69,54 +68,54 @@ def _statements(sentence: str, day: date) -> Iterator[_Statement]:
 
 
 def _parts(sentence: str) -> Iterator[str]:
-    """The sentence, or its parts where each has a mark of its own."""
+    """The sentence, or its parts where each is a statement of a known kind."""
     start = 0
     for split in SPLIT.finditer(sentence):
         before, behind = sentence[start : split.start()], sentence[split.end() :]
-        if _marked(before)[0] and _marked(behind)[0]:
+        if _kind_of(before)[0] and _kind_of(behind)[0]:
             yield before
             start = split.end()
     yield sentence[start:]
 
 
 def _stated(text: str, day: date) -> _Statement | None:
-    """What the text states; None for questions, requests, small talk, and what is worth too little."""
-    mark, topic = _marked(text)
-    if salience.is_question(text) and not (mark and mark.type == "task"):
+    """What the text states; None for questions, requests, small talk and what is not worth remembering."""
+    kind, topic = _kind_of(text)
+    if salience.is_question(text) and not (kind and kind.type == "task"):
         return None
-    if mark is not None:
-        is_of_nothing = topic is None and mark.topic is not None
-        return None if is_of_nothing else _Statement(text, mark.type, mark.importance, topic)
+    if kind is not None:
+        lacks_topic = topic is None and kind.topic is not None
+        return None if lacks_topic else _Statement(text, kind.type, kind.importance, topic)
     bag = salience.words(text)
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
-    if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_KEEPING:
+    if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_REMEMBERING:
         return None
-    if not FIRST_PERSON.search(text) and salience.leans_on_a_question(text):
+    if not salience.FIRST_PERSON.search(text) and salience.leans_on_a_question(text):
         return None
-    return _unmarked(text, day, is_who=worth.who)
+    return _of_no_kind(text, day, is_who=worth.who)
 
 
-def _unmarked(text: str, day: date, *, is_who: bool) -> _Statement:
-    is_own = bool(FIRST_PERSON.search(text))
+def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
+    is_own = bool(salience.FIRST_PERSON.search(text))
     if is_own and relative_dates(text, at=day):
         return _Statement(text, "event", OF_WHO_ONE_IS if is_who else EVENT)
     return _Statement(text, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
 
 
-def _marked(text: str) -> tuple[Mark | None, str | None]:
-    """The first mark that the text has, and its topic; no topic where it speaks of nothing that has a name."""
-    for mark in MARKS:
-        found = mark.match(text)
+def _kind_of(text: str) -> tuple[StatementKind | None, str | None]:
+    """The first kind whose phrases stand in the text, and the topic; no topic if the text names nothing."""
+    for kind in STATEMENT_KINDS:
+        found = kind.match(text)
         if found is not None:
-            return mark, _topic(mark, found)
+            return kind, _topic(kind, found)
     return None, None
 
 
-def _topic(mark: Mark, found: re.Match[str]) -> str | None:
+def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
     if "what" not in found.groupdict():
-        return mark.topic
+        return kind.topic
     words = [word for word in _WORD.findall(found["what"].casefold()) if word not in NOT_WHAT]
-    return "_".join((str(mark.topic), *words[:WORDS_OF_TOPIC])) if words else None
+    return "_".join((str(kind.topic), *words[:WORDS_OF_TOPIC])) if words else None
 
 
 def _finding(statement: _Statement, seq: int) -> Finding:

@@ -1,4 +1,4 @@
-"""The phrases by which a user's statement is told to be of a kind, in the languages that we know them of."""
+"""The phrases that tell of which kind a user's statement is, in the commonest languages."""
 # ruff: noqa: RUF001 - words of many scripts
 
 from __future__ import annotations
@@ -11,11 +11,11 @@ from palimpsest.memory.records import RecordType
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """What a phrase says of the statement that it stands in.
+class StatementKind:
+    """A kind of statement, with the phrases that show it. `importance` is from 0 to 1.
 
-    `topic` is the key of what has one value at a time; where a phrase has a group `what`, its words belong to the key:
-    what one likes is one topic, what else one likes another.
+    `topic` is the key of a topic that has one value at a time. Where a phrase has a group `what`, its words are added
+    to the key: liking tea and liking cake are two topics.
     """
 
     type: RecordType
@@ -27,8 +27,8 @@ class Mark:
         return next((found for phrase in self.phrases if (found := phrase.search(sentence))), None)
 
 
-def _mark(kind: RecordType, importance: float, topic: str | None, phrases: Sequence[str]) -> Mark:
-    return Mark(kind, importance, topic, tuple(re.compile(phrase, re.IGNORECASE) for phrase in phrases))
+def _kind(kind: RecordType, importance: float, topic: str | None, phrases: Sequence[str]) -> StatementKind:
+    return StatementKind(kind, importance, topic, tuple(re.compile(phrase, re.IGNORECASE) for phrase in phrases))
 
 
 _NOW = "(?:now|currently|still|also|just|really|absolutely|mostly|usually|finally|recently)"
@@ -45,8 +45,8 @@ _TRADES = (
     "|writer|artist|chef|cook|scientist|researcher|pilot|driver|electrician|plumber|architect|journalist"
 )
 
-MARKS = (
-    _mark("fact", 0.95, "name", (
+STATEMENT_KINDS = (
+    _kind("fact", 0.95, "name", (
         r"\bmy (?:full |first |last |real )?name(?:['’]s| is)\b",
         rf"^\W*(?:hi|hello|hey)\b(?: there)?[,!. ]+(?:this is|I['’]?m|I am) {_NAMES}(?=[.!,]|$| and\b| from\b)",
         rf"\b(?:this is|I['’]m|I am) {_NAMES} from\b",
@@ -56,42 +56,42 @@ MARKS = (
         r"我叫(?![你他她])", "我的名字(?:是|叫)", "我姓",
         r"私の名前は(?!何)", "と申します", "と(?:いい|言い)ます$",
     )),
-    _mark("fact", 0.9, "preferred_name", (
+    _kind("fact", 0.9, "preferred_name", (
         rf"{_START}(?:just |you can |you may )?call me (?!(?:back|later|when|at|if|on|to|again)\b)\w",
         r"\bnenn(?:en sie)? mich\b", r"\bllám[ae]me\b", r"\bappel(?:le|ez)[- ]moi\b", "^[请就]?叫我", "と呼んで",
     )),
-    _mark("fact", 0.85, "residence", (
+    _kind("fact", 0.85, "residence", (
         rf"{_I}(?:live|living|reside|residing|based) (?:in|at|near)\b", rf"{_I}(?:moved|relocated) (?:back )?to\b",
         r"\bich (?:wohne|lebe) (?:\w+ )?(?:in|bei|auf)\b", r"\bich bin .{1,40}\b(?:um)?gezogen\b",
         r"\bvivo en\b", r"\bme (?:he mudado|mudé) a\b",
         r"\bj['’](?:habite|ai (?:déménagé|emménagé))\b", r"\bje vis (?:à|en|aux?|dans)\b",
         "我(?:现在|目前)?(?:住在|搬到|搬去)", "に(?:住んで|引っ越し)",
     )),
-    _mark("fact", 0.8, "employer", (
+    _kind("fact", 0.8, "employer", (
         rf"{_I}(?:work(?:ing)? (?:at|for)|employed (?:at|by)|joined (?:the )?{_NAME})", r"\bmy (?:new )?employer is\b",
         rf"{_I}started (?:working )?at {_NAME}",
         r"\bich arbeite (?:\w+ )?(?:bei|für)\b", r"\btrabajo (?:en|para)\b", r"\bje travaille (?:chez|pour)\b",
         "我(?:现在)?在.{1,20}(?:工作|上班)", "で(?:働いて|勤務)", "に勤めて",
     )),
-    _mark("fact", 0.8, "occupation", (
+    _kind("fact", 0.8, "occupation", (
         rf"{_I}work(?:ing)? as\b", r"\bmy (?:job|occupation|profession|role|title|job title) is\b",
         rf"{_I}an? (?:\w+ ){{0,3}}(?:{_TRADES})\b",
         r"\bich arbeite (?:\w+ )?als\b", r"\bich bin .{1,40} von beruf\b", r"\bmein beruf ist\b",
         r"\btrabajo (?:como|de)\b", r"\bje travaille comme\b", r"\bje suis .{1,40} de métier\b",
         "我是(?:一名|一个|一位|个|名)", "我的职业是", "(?:の仕事をして|として働いて)",
     )),
-    _mark("fact", 0.9, "birthday", (
+    _kind("fact", 0.9, "birthday", (
         r"\bmy birthday is\b", r"\bI was born (?:on|in)\b", r"\bmein geburtstag ist\b", r"\bmi cumpleaños es\b",
         r"\bmon anniversaire est\b", "我的生日[是在]", "誕生日は",
     )),
-    _mark("fact", 0.9, "allergy", (
+    _kind("fact", 0.9, "allergy", (
         rf"{_I}allergic to {_WHAT}", rf"{_I}an allergy to {_WHAT}", rf"\bmy allergy to {_WHAT}",
         rf"\bich bin (?:\w+ )?allergisch (?:gegen|auf) {_WHAT}",
         r"\bich bin (?:gegen|auf) (?P<what>.{1,40}?) allergisch\b",
         rf"\bsoy (?:muy )?alérgic[oa] (?:al? ){_WHAT}", rf"\bje suis allergique (?:aux? |à ){_WHAT}",
         "我对(?P<what>.{1,12}?)过敏", "^(?:私は)?(?P<what>[^、。は]{1,12})アレルギー",
     )),
-    _mark("instruction", 0.85, "rule", (
+    _kind("instruction", 0.85, "rule", (
         rf"{_START}(?:you (?:should|must) )?(?:always|never(?! mind)|don['’]t ever|do not ever) {_WHAT}",
         rf"{_START}(?:from now on|going forward|in (?:the )?future|whenever|every time),? {_WHAT}",
         rf"{_START}(?:answer|reply|respond|write|speak|talk)(?: to)?(?: me)?(?: only| always)? {_WHAT} from now on",
@@ -105,7 +105,7 @@ MARKS = (
         r"^\W*请?(?:总是|永远|从不|以后|始终|务必|不要再|从现在起|每次)(?P<what>[^，。！？]{1,40})",
         r"^\W*(?:いつも|必ず|絶対に|今後は|これからは|決して)(?P<what>[^、。！？]{1,40})",
     )),
-    _mark("task", 0.7, None, (
+    _kind("task", 0.7, None, (
         r"\bremind me\b", r"\bdon['’]t let me forget\b", r"\bI(?: still| also| really)? must\b(?! (?:say|admit))",
         rf"{_NOT_ASKED}\bI(?: still| also| really|['’]ve)? (?:need|have|ought|got) to\b{_BUT_WORDS}",
         r"\berinner[en]?(?:en sie)? mich\b", r"\bich (?:muss|soll(?:te)?)\b",
@@ -113,12 +113,12 @@ MARKS = (
         r"\brappel(?:le|ez)[- ]moi\b", r"\b(?:je dois|il faut que je)\b",
         "提醒我|我(?:还)?(?:需要|必须|得)(?!到)", "(?:しなければ|しないといけ|する必要|リマインド|思い出させて)",
     )),
-    _mark("fact", 0.8, "favorite", (
+    _kind("fact", 0.8, "favorite", (
         r"\bmy favou?rite (?P<what>\w+(?: \w+)?) (?:is|are)\b", r"\bmeine? liebling(?:s(?P<what>\w+)) ist\b",
         r"\bmi (?P<what>\w+) favorit[oa] es\b", r"\bmon (?P<what>\w+) préféré est\b",
         "我最喜欢的(?P<what>[^是]{1,8})是", "(?:私の)?(?:一番)?好きな(?P<what>[^は]{1,8})は",
     )),
-    _mark("fact", 0.75, "preference", (
+    _kind("fact", 0.75, "preference", (
         rf"{_I}(?:prefer|like|love|enjoy|adore|hate|dislike|detest|can['’]t stand) {_WHAT}",
         rf"\bI (?:don['’]t|do not) (?:really |even )?(?:like|enjoy|eat|drink) {_WHAT}",
         rf"\bich (?:mag|bevorzuge|liebe|hasse|esse|trinke) {_WHAT}",
@@ -128,7 +128,7 @@ MARKS = (
         "(?P<what>[^、。はがもの]{1,16})(?:が|は|も)(?:大|一番)?(?:好き|嫌い)",
     )),
 )  # fmt: skip
-"""The first that matches counts."""
+"""The first kind with a phrase in the statement counts."""
 
 _NOT_WHAT = """
     a an the my to of some any it that this these those you your them him her so very much lot lots really too better
@@ -137,7 +137,7 @@ _NOT_WHAT = """
     siempre toujours
 """
 NOT_WHAT = frozenset(_NOT_WHAT.split())
-"""Words that are no part of what is liked, or is to be done."""
+"""Words that name nothing that is liked or is to be done."""
 
 RELATION = re.compile(
     r"^\W*(?:and |but )?my (?P<en>wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|dog|cat|mother"
@@ -149,7 +149,7 @@ RELATION = re.compile(
     r"|^我(?:的)?(?P<zh>妻子|老婆|丈夫|老公|儿子|女儿|狗|猫|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹|老板)",
     re.IGNORECASE,
 )
-"""Who a statement is about, if it is not the user."""
+"""The person or animal that a statement is about, if it is not the user."""
 
 REQUEST = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|now|then|hey|please|bitte|por favor|so)\b[,!]? ?)*"
@@ -163,7 +163,7 @@ REQUEST = re.compile(
     r"|(?:ください|教えて|お願いします?)[。！]?$",
     re.IGNORECASE,
 )
-"""What asks for something to be done now, and says nothing to remember."""
+"""A request to do something now, which says nothing to remember."""
 
 SPLIT = re.compile(
     r",?\s+(?:and|but|und|aber|y|pero|et|mais)\s+(?=(?:I\b|my\b|ich\b|meine?\b|vivo\b|trabajo\b|me\b|mi\b|j['’]|je\b|mon\b|ma\b))"
@@ -171,4 +171,4 @@ SPLIT = re.compile(
     r"|，(?=我)",
     re.IGNORECASE,
 )
-"""Where one sentence begins another statement of the user."""
+"""Where another statement of the user begins within a sentence."""

@@ -1,4 +1,4 @@
-"""What finds things to remember in a conversation."""
+"""The port of extractors, which find what to remember in a conversation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ from palimpsest.models.ports import Usage
 
 @dataclass(frozen=True, slots=True)
 class Extraction:
-    """What a chunk's messages say, as far as message `through`: what comes behind it has not been extracted.
+    """What an extractor found in a chunk's messages up to message `through`; later ones have not been extracted.
 
-    `skipped` names messages in which there is nothing to keep, by reason, where the extractor can tell; `dropped`
-    counts what it named in a shape that can't be read. `prompt_hash` names the prompt that made it.
+    `skipped` gives the reason for each message in which it found nothing to remember, by sequence number, where it can
+    say so; `dropped` counts, by reason, the findings in an answer that could not be read. `prompt_hash` names the
+    prompt.
     """
 
     findings: tuple[Finding, ...]
@@ -31,13 +32,13 @@ class Extraction:
 
 class Extractor(Protocol):
     def capacity(self, *, prompt: str | None) -> int:
-        """Tokens of messages that one step can read."""
+        """How many tokens of messages one step can read."""
 
     def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
-        """What the chunk's messages say; those before it only help to understand them. Nothing of it is checked yet.
+        """Find what the chunk's messages say, without checking it; the messages before it only help to understand.
 
-        Reaches at least through the first message; with `whole` through the last, even if something is lost then. A
-        message too large for the step is cut in the middle. `prompt` replaces the task, not the rules. At most one
-        model call and one repair; errors as for `ChatModel`: an answer of which nothing can be used is one
-        (`ModelOutputInvalid`), never an extraction that found nothing.
+        It reads at least the first message; with `whole` all of them, even if findings are lost. A message too large
+        for the step is cut in the middle. `prompt` replaces the task, not the rules. There is at most one model call
+        and one repair. It raises the errors of `ChatModel`; an answer of no use is a `ModelOutputInvalid`, never an
+        empty extraction.
         """

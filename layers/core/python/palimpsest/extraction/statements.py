@@ -1,4 +1,4 @@
-"""A finding that held becomes a statement: with its source, its time, and its dates made absolute."""
+"""Makes a statement of a checked finding: with its source, its time, and relative dates made absolute."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def statement_of(
     method: Method,
     prompt_hash: str | None,
 ) -> Statement:
-    """The statement, made when the last of the messages that it cites was spoken."""
+    """The statement of a finding, dated by the last message that it cites. `messages` are given by sequence number."""
     cited = [messages[seq] for seq in finding.seqs]
     spoken_at = max(map(said_at, cited))
     day = spoken_at.date()
@@ -54,14 +54,14 @@ def statement_of(
 
 
 def _metadata(cited: Sequence[Message]) -> dict[str, Any]:
-    """What callers noted on the messages, as far as it is short and simple; the later message wins."""
-    noted = {name: value for message in cited for name, value in message.metadata.items()}
-    simple = {name: value for name, value in noted.items() if isinstance(value, str | int | float | bool)}
+    """The metadata of the cited messages, as far as the values are short and simple; a later message wins."""
+    given = {name: value for message in cited for name, value in message.metadata.items()}
+    simple = {name: value for name, value in given.items() if isinstance(value, str | int | float | bool)}
     short = [(name, value) for name, value in simple.items() if len(f"{name}={value}") <= LONGEST_NOTE]
     return dict(short[:MOST_NOTES])
 
 
 def most_important(findings: Sequence[Finding], *, most: int) -> tuple[Finding, ...]:
-    """So many of them, in their order."""
+    """The `most` most important findings, in their given order."""
     best = sorted(range(len(findings)), key=lambda place: (-findings[place].importance, place))[:most]
     return tuple(findings[place] for place in sorted(best))

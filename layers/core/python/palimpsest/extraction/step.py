@@ -1,4 +1,4 @@
-"""One step of the extract worker: read the next chunk, one model call, check what was found, one commit."""
+"""One step of the extract worker: read the next chunk, call the model once, check its findings, commit once."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from palimpsest.extraction.checks import Owner, checked
+from palimpsest.extraction.checks import ConversationOwner, checked
 from palimpsest.extraction.chunk import Chunk, Finding, fitting
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, session_of, user_of
 from palimpsest.extraction.failures import RetryExtraction
@@ -26,14 +26,14 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 
 MOST_FINDINGS = 25
-"""Of one chunk. If they are too many for the transaction, the chunk ends earlier."""
+"""The most findings of one chunk. If they are still too many for the transaction, the chunk ends earlier."""
 ITEMS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
 ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """What a step found: in which messages, how, what of it held, and how much was dropped, by reason."""
+class _StepFindings:
+    """What a step found: in which messages, by which extraction, the checked findings, and counts of dropped ones."""
 
     turn: Turn
     chunk: Chunk
@@ -51,19 +51,19 @@ class ExtractChunk:
     retry: RetryExtraction
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the step of the job that the notice names. Safe to repeat: a job that has ended, whose step was done, or
-        whose turn it is not yet costs no model call.
+        """Do the step of the job that the notice names. It is safe to repeat: a job that has ended, whose step is done,
+        or whose turn has not come costs no model call.
 
-        Raises `ModelFailed` (try again later), `Unavailable`.
+        Raises `ModelFailed` (to be tried again later) and `Unavailable`.
         """
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None:
             return
-        if job.state == "failed":  # redriven: what was parked is tried again
+        if job.state == "failed":  # a redrive: its parked messages are tried again
             self.retry(job)
             return
         if job.state != "done" and not self._step(job):
-            self(notice)  # its turn came while it was looked at
+            self(notice)  # its turn came in the meantime
             return
         self.request.due(session_of(job))
 
@@ -83,16 +83,16 @@ class ExtractChunk:
         self.steps.pass_by(job, at)
         return True
 
-    def _found(self, job: Job, at: Looked) -> _Found:
+    def _found(self, job: Job, at: Looked) -> _StepFindings:
         prompt = extraction_prompt(at.settings)
         chunk = self.steps.chunk(job, at, room=self.extractor.capacity(prompt=prompt))
         if not chunk.messages:
-            return _Found(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
+            return _StepFindings(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
         extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
-        return _held(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
+        return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
 
-    def _commit(self, job: Job, found: _Found) -> None:
-        """Commit if it is still this job's turn; else the work is void, and somebody else was first."""
+    def _commit(self, job: Job, found: _StepFindings) -> None:
+        """Commit if it is still this job's turn; if another delivery was faster, discard the work."""
         at = self.steps.look(job)
         if at.turn != found.turn:
             self.steps.pass_by(job, at)
@@ -101,41 +101,44 @@ class ExtractChunk:
         line = _line(job.session, found, prepared)
         self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
 
-    def _prepared(self, job: Job, at: Looked, found: _Found) -> tuple[Prepared, _Found]:
-        """What remembering would do, and what was found: less of it, if it is too much for one transaction."""
-        prepared, forgotten = self._told(user_of(job), _statements(job, at, found))
+    def _prepared(self, job: Job, at: Looked, found: _StepFindings) -> tuple[Prepared, _StepFindings]:
+        """The changes that remember the findings, and these findings: fewer if all are too many for one transaction."""
+        prepared, forgotten = self._prepared_without_removed(user_of(job), _statements(job, at, found))
         excess = ITEMS_OF_STEP - self.remember.memories.room(prepared.commit)
         if excess > 0:
             fewer = len(found.findings) + -excess // ITEMS_EACH
-            less = _held(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
+            less = _checked_findings(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
-        return prepared, _Found(found.turn, found.chunk, found.extraction, found.findings, dropped)
+        return prepared, _StepFindings(found.turn, found.chunk, found.extraction, found.findings, dropped)
 
-    def _told(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
-        """What remembering the statements would do, without those that were removed; and how many those are."""
+    def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
+        """The changes that remember the statements except those that the user removed, and how many were removed."""
         if not statements:
             return Prepared((), MemoryCommit(epoch=0)), 0
         prepared = self.remember.prepared(scope, statements)
         new = [one.record.id for one in prepared.made if one.outcome != "unchanged"]
-        marks = self.remember.memories.removed(scope, new) if new else {}
-        kept = [
+        removed = self.remember.memories.removed(scope, new) if new else {}
+        left = [
             statement
             for statement, one in zip(statements, prepared.made, strict=True)
-            if one.record.id not in marks or not _is_from(statement.source, marks[one.record.id].sources)
+            if one.record.id not in removed or not _is_from(statement.source, removed[one.record.id].sources)
         ]
-        if len(kept) == len(statements):
+        if len(left) == len(statements):
             return prepared, 0
-        return self._told(scope, kept)[0], len(statements) - len(kept)
+        return self._prepared_without_removed(scope, left)[0], len(statements) - len(left)
 
 
-def _owner(job: Job) -> Owner:
-    return Owner(tenant=job.tenant, user=job.user or "", session=job.session)
+def _owner(job: Job) -> ConversationOwner:
+    return ConversationOwner(tenant=job.tenant, user=job.user or "", session=job.session)
 
 
-def _held(turn: Turn, chunk: Chunk, extraction: Extraction, *, owner: Owner, most: int) -> _Found:
-    """What holds of an extraction, at most `most` findings: the chunk ends where there are more. What was parked is
-    never divided: of too many findings the most important stay.
+def _checked_findings(
+    turn: Turn, chunk: Chunk, extraction: Extraction, *, owner: ConversationOwner, most: int
+) -> _StepFindings:
+    """The checked findings of an extraction, at most `most`: the chunk ends before there are more.
+
+    A parked chunk is never divided: of too many findings the most important ones stay.
     """
     reach = chunk.until(min(chunk.last, max(chunk.messages[0].seq, extraction.through)))
     kept = checked(extraction.findings, reach, owner=owner)
@@ -147,10 +150,10 @@ def _held(turn: Turn, chunk: Chunk, extraction: Extraction, *, owner: Owner, mos
     findings = most_important(kept.findings, most=most)
     dropped = Counter(extraction.dropped) + Counter(kept.dropped)
     dropped["over_limit"] += len(kept.findings) - len(findings)
-    return _Found(turn, reach, extraction, findings, dict(+dropped))
+    return _StepFindings(turn, reach, extraction, findings, dict(+dropped))
 
 
-def _statements(job: Job, at: Looked, found: _Found) -> list[Statement]:
+def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
     messages = {message.seq: message for message in found.chunk.messages}
     return [
         statement_of(
@@ -166,11 +169,11 @@ def _statements(job: Job, at: Looked, found: _Found) -> list[Statement]:
 
 
 def _is_from(source: Source, removed: Sequence[Source]) -> bool:
-    """Whether a statement rests on messages that something removed rested on."""
+    """Whether a statement rests on a message that a removed record rested on."""
     return any(source.session == other.session and set(source.seqs) & set(other.seqs) for other in removed)
 
 
-def _line(session: str, found: _Found, prepared: Prepared) -> ChunkLine:
+def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
     chunk = found.chunk
     nothing = {m.seq: found.extraction.skipped[m.seq] for m in chunk.messages if m.seq in found.extraction.skipped}
     return ChunkLine(
@@ -186,7 +189,7 @@ def _line(session: str, found: _Found, prepared: Prepared) -> ChunkLine:
 
 
 def _usage(model: str | None, usage: Usage) -> dict[str, int]:
-    """Calls and tokens, and their cost in billionths of a dollar where the model's price is known."""
+    """Calls, tokens, and their cost in billionths of a dollar where the model's price is known."""
     if not usage.model_calls:
         return {}
     price = cost(model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out)

@@ -1,4 +1,4 @@
-"""Language models: text for text, answers that follow a schema, and summaries."""
+"""The ports of models: chat, answers that follow a schema, embeddings, reranking, token counts, and their keys."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What a step cost."""
+    """What model calls used: their number, and tokens sent and received."""
 
     model_calls: int = 0
     tokens_in: int = 0
@@ -39,10 +39,9 @@ class ChatModel(Protocol):
     def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
         """One call, no retries, at most 30 s. `instructions` go into the system role, `text` (data) into the user role.
 
-        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx; with Retry-After in seconds if told),
-        `ModelOutputInvalid` (no JSON, no choices, refusal, empty, content filter, cut off before any text), and
-        `ModelFailed`
-        (`code` `model_refused_request`) for a 4xx that a retry can't mend.
+        Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx; with Retry-After in seconds if the server
+        sent it), `ModelOutputInvalid` (no JSON, no choices, refusal, empty, content filter, cut off before any text),
+        and `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry does not cure.
         """
 
     def capacity(self, model: str | None = None) -> int:
@@ -85,10 +84,10 @@ class JsonModel(Protocol):
     def complete_json(
         self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
     ) -> Completion:
-        """As `ChatModel.complete`, for an answer in JSON: held to the schema by a server that can do so, else to JSON,
-        else by `instructions` alone, which must therefore say what the answer looks like.
+        """As `ChatModel.complete`, for an answer in JSON. A server that can do so enforces the schema, another one
+        JSON; for the rest the `instructions` must say what the answer looks like.
 
-        The text is as it came: it may be no JSON, or cut off.
+        The text is not checked: it may be no JSON, or cut off.
         """
 
     def capacity(self, model: str | None = None) -> int:
@@ -117,7 +116,7 @@ class Embedder(Protocol):
 
         Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx, a model that can't be loaded),
         `ModelOutputInvalid` (an answer that is not one finite vector of the space's dimension a text), and
-        `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry can't mend.
+        `ModelFailed` (`code` `model_refused_request`) for a 4xx that a retry does not cure.
         """
 
 
@@ -142,4 +141,4 @@ class TokenCounter(Protocol):
 
 class Secret(Protocol):
     def value(self) -> str | None:
-        """The secret as it is now (it may be some minutes old), None where there is none. Raises `Unavailable`."""
+        """The secret, which may be some minutes old; None if there is none. Raises `Unavailable`."""

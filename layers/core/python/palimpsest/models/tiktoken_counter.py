@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT_ENCODING = "o200k_base"
 RANKS_PACKAGE = "tiktoken_ranks"
-# What tiktoken looks for in its cache folder, and the digest that it pins: any other file it would fetch anew.
+# The file that tiktoken looks for in its cache folder, and the digest that it demands: else it would download one.
 TABLES = {
     "cl100k_base": (
         "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
@@ -29,7 +29,7 @@ TABLES = {
 }
 SAME_RANKS = {"o200k_harmony": "o200k_base"}  # they differ in special tokens, and those are never counted as such
 
-# tiktoken's regex engine gives up on one run of some 500,000 blanks, and is slower than linear on long runs.
+# tiktoken's regex engine fails on one run of some 500,000 blanks, and is slower than linear on long runs.
 PIECE = 50_000
 SEAM = 1_000
 _WORD_END = re.compile(r"\S(?= )")
@@ -40,7 +40,7 @@ class RanksMissing(RuntimeError):
 
 
 class TiktokenCounter:
-    """Implements `TokenCounter`. An encoding is loaded when first used and kept for the life of the process."""
+    """Implements `TokenCounter`. An encoding is loaded at its first use and stays loaded."""
 
     def __init__(self, ranks: Path | None = None) -> None:
         self._ranks = ranks
@@ -48,7 +48,7 @@ class TiktokenCounter:
         self._lock = threading.Lock()
 
     def warm(self) -> None:
-        """Load the default encoding now: a fifth of a second that no request should wait for."""
+        """Load the default encoding now; it takes a fifth of a second, which no request should wait for."""
         self._encoding(DEFAULT_ENCODING)
 
     def encoding_for(self, model: str | None) -> str:
@@ -77,10 +77,10 @@ class TiktokenCounter:
 
 
 def pieces(text: str) -> Iterator[str]:
-    """The text in parts that tiktoken can take.
+    """The text in parts that tiktoken can encode.
 
-    A part ends before a blank that follows a word: no token crosses that place, so the sum is exact. Only where there
-    is none for 1,000 characters may a seam cost a token or two.
+    A part ends before a space that follows a word: no token crosses that place, so the sum is exact. Only if there is
+    no such place within 1,000 characters, the sum may be a token or two too high.
     """
     start = 0
     while len(text) - start > PIECE:

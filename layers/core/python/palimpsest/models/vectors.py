@@ -1,4 +1,4 @@
-"""What every search index asks of a vector before it keeps it or compares with it."""
+"""Checks that every search index makes before it stores or compares a vector."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def unit(vector: Vector) -> list[float]:
 
 
 def check(vector: Vector, space: Space | None) -> None:
-    """Raises `ValueError` if the vector can't be one of the space."""
+    """Raise `ValueError` if the vector is not one of the space; `None` is the space of an index without vectors."""
     if space is None:
         raise ValueError("This index holds no vectors.")
     if len(vector) != space.dimension:

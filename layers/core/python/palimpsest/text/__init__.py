@@ -1,1 +1,1 @@
-"""Text as text: sentences, cuts, dates, words and escaping. Nothing here knows what a conversation is."""
+"""Rules over plain text: words, sentences, dates, cutting and escaping. Nothing here knows conversations."""

@@ -1,6 +1,6 @@
-"""Making texts shorter: cut in the middle with a marker, or at a sentence's end, never inside a character as read.
+"""Makes texts shorter: cuts out their middle, or cuts after a sentence, and never splits what is read as one character.
 
-Counting tokens is what costs here: a text of any size is cut with about four counts of texts as long as the result.
+Counting tokens takes most of the time: a text of any size is cut with about four counts of texts as long as the result.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ from functools import cache
 from typing import Any
 
 Count = Callable[[str], int]
-"""Tokens of a text, in one encoding."""
+"""Counts the tokens of a text, in one encoding."""
 
 ELLIPSIS = "…"
-REPLACED = '{"left out"'  # how arguments begin that stand for others
+REPLACED = '{"left out"'  # the beginning of arguments that stand for others
 TRIES = 3
-GOOD_ENOUGH = 0.85  # of the tokens allowed: another try for the rest is not worth its count
+GOOD_ENOUGH = 0.85  # of the tokens allowed: another try would cost more than it gains
 LOOK_BACK = 256  # characters; most texts have a place between two graphemes in the last few
 
 
 def marker(tokens: int, seq: int | None) -> str:
-    """What stands where a text was cut: how much is missing, and the message that has it (None: it is not stored)."""
+    """The note where a text was cut: how many tokens are missing, and which message has them (None: none is stored)."""
     return f"\n[{ELLIPSIS} {_missing(tokens, seq)} left out {ELLIPSIS}]\n"
 
 
 def replacement(tokens: int, seq: int | None) -> str:
-    """What stands in place of a function's arguments: a JSON object, as they must be."""
+    """A JSON object that stands in place of a function's arguments, which must be one."""
     return f'{REPLACED}: "{_missing(tokens, seq)}"}}'
 
 
@@ -34,9 +34,9 @@ def _missing(tokens: int, seq: int | None) -> str:
 
 
 def cut(text: str, *, limit: int, count: Count, tokens: int | None = None, seq: int | None = None) -> tuple[str, int]:
-    """The text, its middle left out so that at most `limit` tokens remain, marker included; and what it now weighs.
+    """The text without its middle, so that at most `limit` tokens remain, marker included; and its tokens then.
 
-    `tokens` is what the text weighs, if known. Where not even the marker fits, the text's beginning stands alone.
+    `tokens` are those of the whole text, if known. If not even the marker fits, only the text's beginning is left.
     """
     tokens = count(text) if tokens is None else tokens
     if tokens <= limit:
@@ -57,7 +57,7 @@ def cut(text: str, *, limit: int, count: Count, tokens: int | None = None, seq: 
 
 
 def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None) -> tuple[str, int]:
-    """The beginning of the text within `limit` tokens, to the end of a sentence if one is near; and what it weighs."""
+    """The beginning of the text within `limit` tokens, up to a sentence's end if one is near; and its tokens."""
     tokens = count(text) if tokens is None else tokens
     if tokens <= limit:
         return text, tokens
@@ -93,7 +93,7 @@ def _longest(build: Callable[[int], str], *, size: int, most: int, limit: int, c
 
 
 def level(sizes: Sequence[int], *, room: int) -> int:
-    """The height at which the largest are cut off so that all together fit the room: the small ones stay whole."""
+    """The size to which the largest must be cut so that all together fit the room; smaller ones stay whole."""
     left, waiting = room, len(sizes)
     for size in sorted(sizes):
         if size * waiting > left:
@@ -104,7 +104,7 @@ def level(sizes: Sequence[int], *, room: int) -> int:
 
 
 class _Patterns:
-    """`regex` knows grapheme clusters (Unicode's UAX 29); loaded when a text must first be cut."""
+    """Patterns of `regex`, which knows grapheme clusters (Unicode's UAX 29); made when a text is first cut."""
 
     def __init__(self) -> None:
         import regex  # type: ignore[import-untyped] # it ships no types
@@ -141,7 +141,7 @@ def _behind(text: str, start: int) -> int:
 
 
 def _seam(text: str, end: int) -> int:
-    """A place at or before `end` that is a boundary for sure: between two characters that never join others."""
+    """A place at or before `end` that is surely a boundary: between two characters that never join others."""
     reach = LOOK_BACK
     while True:
         start = max(0, end - reach)

@@ -1,4 +1,4 @@
-"""Stored text made safe to stand in a prompt: one line, nothing invisible, no tag that it could close."""
+"""Makes stored text safe to stand in a prompt: in one line, without invisible characters, unable to close a tag."""
 
 from __future__ import annotations
 
@@ -7,28 +7,21 @@ import unicodedata
 from html import escape
 
 _ODD = re.compile(r"[^\x20-\x7e]")
-
-
 _JOINERS = "\u200c\u200d"
-
-
-_BRACKETS = str.maketrans("\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&")  # that models read as plain ones
-
-
+_BRACKETS = str.maketrans("\uff1c\ufe64\uff1e\ufe65\uff06\ufe60", "<<>>&&")  # models read them as plain ones
 _INVISIBLE = re.compile("[\u115f\u1160\u17b4\u17b5\u3164\uffa0\U000e0100-\U000e01ef]")  # letters and marks of no shape
-
-
 _UNSEEN = frozenset({"Cc", "Cf", "Cn", "Co", "Cs"})
 
 
 def escaped(text: str) -> str:
+    """The text with `<`, `>` and `&`, and their look-alikes, as entities of markup."""
     return escape(text.translate(_BRACKETS), quote=False)
 
 
 def harmless(text: str) -> str:
-    """The text in one line, without what a reader does not see but a model does: control and format characters, marks
-    that turn the direction, tags. Joiners stay between letters and signs that are not ASCII, where scripts and emoji
-    need them.
+    """The text in one line, without characters that a reader does not see but a model does: control and format
+    characters, direction marks and tag characters. Joiners stay between characters that are not ASCII, where scripts
+    and emoji need them.
     """
     if _ODD.search(text):
         text = _INVISIBLE.sub("", "".join(_seen(text)))
@@ -36,17 +29,17 @@ def harmless(text: str) -> str:
 
 
 def _seen(text: str) -> list[str]:
-    kept: list[str] = []
+    seen: list[str] = []
     for place, letter in enumerate(text):
         if letter.isascii():
-            kept.append(letter if letter.isprintable() else " ")
+            seen.append(letter if letter.isprintable() else " ")
         elif letter in _JOINERS:
-            kept += letter if _joins(text, place) else ""
+            seen += letter if _joins(text, place) else ""
         elif unicodedata.category(letter) in ("Zl", "Zp", "Zs"):
-            kept.append(" ")
+            seen.append(" ")
         elif unicodedata.category(letter) not in _UNSEEN:
-            kept.append(letter)
-    return kept
+            seen.append(letter)
+    return seen
 
 
 def _joins(text: str, place: int) -> bool:

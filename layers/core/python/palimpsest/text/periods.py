@@ -1,4 +1,4 @@
-"""The time that a question speaks of: a day, week, month or year, said absolutely or by its distance from today."""
+"""Finds the time that a question is about: a day, week, month or year, by its date or its distance from today."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from datetime import UTC, date, datetime, timedelta
 from palimpsest.clock import milliseconds
 from palimpsest.text.dates import relative_dates
 
-MARGIN = timedelta(days=1)  # where the one who asks is, a day may begin earlier or later
+MARGIN = timedelta(days=1)  # in the asker's time zone a day may begin earlier or later
 
 _MONTHS = (
     "january januar janvier enero jan", "february februar février fevrier febrero feb", "march märz mars marzo mar",
@@ -44,7 +44,7 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` to before `end`, in epoch milliseconds, with a day's margin for the zones of the earth."""
+    """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time zones."""
 
     start: int
     end: int
@@ -54,7 +54,7 @@ class Period:
 
 
 def period(text: str, *, now: datetime) -> Period | None:
-    """The first time that the text names; a month or a day without its year is the last one that has begun."""
+    """The first time that the text names, or None; a month or day without a year is the last one that has begun."""
     for pattern in _PATTERNS:
         for match in pattern.finditer(text):
             if (found := _absolute(match, now.date())) is not None:
@@ -63,11 +63,11 @@ def period(text: str, *, now: datetime) -> Period | None:
 
 
 def _absolute(match: re.Match[str], today: date) -> Period | None:
-    said = match.groupdict()
-    name = said.get("month")
-    month = _NUMBER[name.casefold()] if name else int(said.get("number") or 0)
-    day = int(said.get("day") or 0)
-    year = int(said.get("year") or 0)
+    groups = match.groupdict()
+    name = groups.get("month")
+    month = _NUMBER[name.casefold()] if name else int(groups.get("number") or 0)
+    day = int(groups.get("day") or 0)
+    year = int(groups.get("year") or 0)
     try:
         if not year:
             begun = date(today.year, month, day or 1) <= today
@@ -78,7 +78,7 @@ def _absolute(match: re.Match[str], today: date) -> Period | None:
 
 
 def _between(year: int, month: int, day: int, *, days: int = 1) -> Period:
-    """The day (and those that follow), the month or the year. Raises `ValueError` for a date that is not."""
+    """The period of `days` days, a month (day 0) or a year (month 0). Raises `ValueError` for an impossible date."""
     start = date(year, month or 1, day or 1)
     if day:
         return _spanning(start, start + timedelta(days=days))
@@ -93,7 +93,7 @@ def _spanning(start: date, end: date) -> Period:
 
 
 def _relative(text: str, today: date) -> Iterator[Period]:
-    """Of what lies behind or is now: what is remembered was said in the past."""
+    """Relative dates in the past or now: memories are never of the future."""
     for each in relative_dates(text, at=today):
         label = _LABEL.fullmatch(each.label)
         if label is not None and each.direction <= 0:

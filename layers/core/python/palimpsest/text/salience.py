@@ -1,4 +1,8 @@
-"""How much a sentence of a conversation is worth remembering, by marks that need no model: who, when, how much."""
+"""Rates how much a sentence is worth remembering, without a model: by names, numbers, decisions and who is speaking.
+
+The words that it looks for are those of the commonest languages.
+"""
+# ruff: noqa: RUF001 - words of many scripts
 
 from __future__ import annotations
 
@@ -6,8 +10,6 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
-
-from palimpsest.text.salient_words import FILLER, FIRST_PERSON, NUMBER_WORD, SETTLED, SHORT_ANSWER, WHO
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
 BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}  # nobody: a line of an earlier summary without a speaker
@@ -19,8 +21,8 @@ SHORT_WORDS, SHORT_LETTERS = 3, 4
 _NUMBER = re.compile(r"\d+(?:[.,:/]\d+)*")
 _IDENTIFIER = re.compile(r"[^\W\d_]+[-_/]?\d|\S@\S+\.\w|https?://")
 _FACT = re.compile(r"[^\W\d_]+[-_/]?\d[\w-]*|\S+@\S+|\d+(?:[.,:/]\d+)*\s?[^\W\d_]*")
-_NAME = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+")  # noqa: RUF001
-_QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")  # noqa: RUF001
+_NAME = re.compile(r"(?<=[\w,;:] )[A-ZÀ-ÞА-ЯΑ-Ω][\w'’-]+")
+_QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")
 _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Thai to Chinese
@@ -28,16 +30,103 @@ _UNSPACED = re.compile(
 _OPENING = re.compile(r"\W*")
 
 
+def _either(words: tuple[str, ...], *, attached: tuple[str, ...] = ()) -> re.Pattern[str]:
+    """A pattern for whole words, or for `attached` letters of scripts without spaces between words; case is ignored."""
+    return re.compile("|".join((rf"\b(?:{'|'.join(words)})\b", *attached)), re.IGNORECASE)
+
+
+# Who the user is and what they like, in their own words; the third person is a model's earlier summary.
+_WHO = _either(
+    (
+        r"my name(?:['’]s| is)|call me|this is (?-i:[A-Z])\w+ (?:from|in|at)|the user(?:['’]s name| is)",
+        r"I(?:['’]m| am) (?-i:[A-Z])[a-z]+|I(?:['’]m| am) (?!\w+ing\b)\w+ (?:from|at)|(?-i:im) \w+ (?:from|at|in)",
+        r"I(?:['’]m| am) (?:allergic|married|\d+|an?(?! bit| little))",
+        r"I (?:live|work(?! out)|was born|come from|grew up|moved to|always|never|prefer|love|hate)",
+        r"I (?:have|own) (?:an?|one|two|three|four|no|\d+) (?!question|problem|meeting|moment)\w+",
+        r"I(?:['’]ve| have) (?:been|worked|lived) (?:with|at|in|for|an?|here|as)",
+        r"my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|dog|cat|mother|father)",
+        r"my (?:birthday|e-?mail|phone|address|job|role|title|team|manager|boss|hobby|favou?rite \w+) (?:is|are)",
+        r"me llamo|mi nombre es|soy|vivo en|trabajo (?:en|como|para)|prefiero|tengo \d+ años",
+        r"je m['’]appelle|je suis|je travaille|j['’]habite|je préfère|j['’]ai \d+ ans",
+        r"ich hei(?:ß|ss)e|mein name ist|ich bin|ich arbeite|ich wohne|ich mag",
+        r"mi chiamo|io sono|sono (?:un|una|di)|lavoro (?:in|come|per)|abito",
+        r"meu nome é|me chamo|chamo-me|eu sou|trabalho (?:em|na|no|como)|moro em",
+        r"ik heet|ik ben|mijn naam is|ik werk|ik woon|nazywam się|mam na imię|jestem|pracuję|mieszkam",
+        r"меня зовут|мо[её] имя|я (?:работаю|живу|люблю|предпочитаю)|мне \d+ (?:лет|год)",
+        r"(?:benim )?adım|tôi tên|tên tôi|tôi là|nama saya|saya adalah",
+    ),
+    attached=(
+        r"我叫|我是|我的名字|我姓|我住|我喜欢|我不吃|我对.{1,12}过敏|私は|私の名前|僕は|俺は|と申します|と言います",
+        r"저는|제 이름|나는|내 이름|اسمي|أنا |أعمل |أسكن |मेरा नाम|मैं .{1,40}(?:हूँ|हूं)|שמי |אני |ชื่อ",
+    ),
+)
+FIRST_PERSON = _either(
+    (
+        r"I|I['’]\w+|my|mine|we|we['’]\w+|our|us",
+        r"je|j['’]\w+|mon|mes|nous|notre|yo|mi|mis|nosotros|ich|mein\w*|mir|mich|wir|unser\w*",
+        r"mio|mia|noi|eu|meu|minha|nós|ik|mijn|wij|moj\w*|mój|ben|benim|bizim|tôi|saya|aku",
+        r"я|мой|моя|мо[её]|мне|меня|мы|наш\w*",
+    ),
+    attached=(r"我|咱|私|僕|俺|わたし|저는|제가|나는|내가|우리|أنا|عندي|لدي|أريد|मैं|मेर|मुझे|हम|אני|שלי|ฉัน|ผม",),
+)
+_NUMBER_WORD = _either(
+    (
+        r"two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|twenty|thirty|forty|fifty|hundred|thousand",
+        r"million|half|dos|tres|cuatro|cinco|seis|siete|ocho|diez|cien|deux|trois|quatre|cinq|sept|huit|dix|cent",
+        r"zwei|drei|vier|fünf|sechs|sieben|acht|neun|zehn|hundert|due|tre|quattro|cinque|dieci|dois|três|dez",
+        r"два|две|три|четыре|пять|шесть|семь|десять|сто",
+        r"january|february|march|april|june|july|august|september|october|november|december|deadline",
+        r"(?:mon|tues|wednes|thurs|fri|satur|sun)day|daily|weekly|monthly|yearly|annual\w*|tomorrow|tonight",
+    ),
+    attached=(r"[一二三四五六七八九十百千万两]+个?[天日周月年次元块岁人]", r"[월화수목금토일]요일"),
+)
+# What was decided, allowed, asked for, preferred or corrected.
+_SETTLED = _either(
+    (
+        r"decid\w+|decision|agree\w*|must|have to|need\w*|should|requir\w+|approv\w+|allow\w*|eligib\w+|prefer\w*",
+        r"favou?rite|always|never|allerg\w+|plan\w*|policy|promis\w+|confirm\w*|cancel\w*|chose\w*|choose|goal",
+        r"important|remember|instead|actually|changed?|moved|correct\w*|appeal|escalat\w+|love|hate|cannot",
+        r"can['’]t|up to|at least|at most|only|until|no longer",
+        r"acord\w+|debe\w*|prefier\w+|siempre|nunca|alérgic\w+|doit|doivent|décid\w+|préfèr\w+|toujours|jamais",
+        r"entschied\w+|muss|müssen|immer|niemals|bevorzug\w+|vereinbart|sempre|mai|devo|deve|prefiro|moet",
+        r"решил\w*|нужно|долж\w+|всегда|никогда|предпочита\w+|нельзя|можно",
+    ),
+    attached=(
+        r"决定|必须|需要|喜欢|总是|从不|过敏|同意|计划|不能|最多|至少|決め|必要|好き|アレルギー|予定|いつも",
+        r"결정|필요|좋아|항상|알레르기|قرر|يجب|أحتاج|أفضل|دائما|حساسية|ज़रूरी|हमेशा|पसंद|फैसला",
+    ),
+)
+# Greetings, thanks and offers of help: the beginning of a sentence that says nothing.
+_FILLER = _either(
+    (
+        r"hi|hello|hey|thanks?|thx|thank you|ok|okay|great|perfect|sure|of course|absolutely|certainly|wonderful",
+        r"you['’]?re welcome|any ?time|no problem|got it|sounds good|let me know|feel free|please let|have an?",
+        r"(?:no|nope)?,? ?that['’]?s (?:great|helpful|good|all|it)|(?:is|was) there anything|anything else",
+        r"(?:how|what) (?:can|may) I|(?:I['’]?(?:d|ll|m)|I (?:would|will|am))? ?(?:be )?(?:very )?(?:happy|glad) to",
+        r"I hope|I see|goodbye|bye|good (?:morning|afternoon|evening|question|luck)|enjoy|yes,? please",
+        r"hola|gracias|de nada|perfecto|claro|vale|genial|bonjour|merci|de rien|parfait|hallo|danke|bitte|super",
+        r"ciao|grazie|prego|perfetto|certo|olá|obrigad\w+|perfeito|hoi|bedankt",
+        r"привет|здравствуйте|спасибо|пожалуйста|хорошо|отлично",
+    ),
+    attached=(r"谢谢|你好|您好|好的|不客气|ありがとう|こんにちは|감사|안녕|شكرا|مرحبا|أهلا|धन्यवाद|नमस्ते",),
+)
+# An answer that begins with these words, or is hardly longer, says little without its question.
+_SHORT_ANSWER = _either(
+    (r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein|nee|sim|não|да|нет",),
+    attached=(r"是的|不是|对|はい|いいえ|네|아니|نعم|لا |हाँ|नहीं",),
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Worth:
-    """`who`: it says who the user is."""
+    """What a sentence is worth. `who` says whether it tells who the user is."""
 
     score: float
     who: bool
 
 
 def facts(sentence: str) -> frozenset[str]:
-    """The numbers of a sentence, each with the word behind it, and its identifiers: what another may say already."""
+    """The numbers of a sentence, each with the word behind it, and its identifiers; by them repetitions are found."""
     return frozenset(match.group().casefold() for match in _FACT.finditer(sentence))
 
 
@@ -46,15 +135,15 @@ def is_question(sentence: str) -> bool:
 
 
 def is_filler(sentence: str, bag: frozenset[str]) -> bool:
-    """Greetings, thanks and offers of help."""
+    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help."""
     if len(bag) > FILLER_WORDS or _NUMBER.search(sentence):
         return False
-    return _begins(FILLER, sentence) or len(sentence) < SHORT_LETTERS
+    return _begins(_FILLER, sentence) or len(sentence) < SHORT_LETTERS
 
 
 def leans_on_a_question(sentence: str) -> bool:
     """Whether it says little without the question before it."""
-    return _begins(SHORT_ANSWER, sentence) or len(words(sentence)) <= SHORT_WORDS
+    return _begins(_SHORT_ANSWER, sentence) or len(words(sentence)) <= SHORT_WORDS
 
 
 def words(sentence: str) -> frozenset[str]:
@@ -79,12 +168,12 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[str]) -> Worth:
-    """Rate a sentence by itself; its surroundings are the caller's."""
+    """Rate a sentence by itself. `bag` holds its words, `topic` the words that the conversation is about."""
     asks = is_question(sentence)
     own = speaker in (USER, NOBODY)
-    who = own and not asks and bool(WHO.search(sentence))
+    who = own and not asks and bool(_WHO.search(sentence))
     score = BASE.get(speaker, 0.0) + _facts(sentence, speaker) + min(1.0, 0.12 * len(bag & topic))
-    score += 0.3 * min(3, len(_NAME.findall(sentence))) + 0.7 * min(2, len(SETTLED.findall(sentence)))
+    score += 0.3 * min(3, len(_NAME.findall(sentence))) + 0.7 * min(2, len(_SETTLED.findall(sentence)))
     if who:
         score += 4.0
     if own and not asks and FIRST_PERSON.search(sentence):
@@ -99,8 +188,8 @@ def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[
 
 
 def _facts(sentence: str, speaker: str) -> float:
-    """Numbers, dates, sums and identifiers; a tool's output is full of them, and they are worth little there."""
-    found = len(_NUMBER.findall(sentence)) + len(_IDENTIFIER.findall(sentence)) + len(NUMBER_WORD.findall(sentence))
+    """The worth of numbers, dates, sums and identifiers. A tool's output is full of them: they count little there."""
+    found = len(_NUMBER.findall(sentence)) + len(_IDENTIFIER.findall(sentence)) + len(_NUMBER_WORD.findall(sentence))
     return 0.4 * min(2, found) if speaker == TOOL else 1.0 * min(4, found)
 
 

@@ -1,4 +1,4 @@
-"""Sentences of any script: where they end, and where a long one may be taken apart."""
+"""Divides texts of any script into sentences, and long sentences into clauses."""
 # ruff: noqa: RUF001 - the stops of other scripts look like those of this one
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from collections.abc import Iterator
 from palimpsest.text.cutting import ELLIPSIS, shortened
 
 LONGEST = 300
-"""Characters that one sentence may have here; a longer one is taken apart at its clauses."""
+"""The most characters of one sentence; a longer one is divided at its clauses."""
 
 # Full stops that end a sentence wherever they stand: CJK, Devanagari, Urdu, Arabic, Armenian, Ethiopic, Khmer, Burmese.
 _STOPS = "。！？｡।॥۔؟։።፧។။"
 _CLOSERS = "\"'”’»›)\\]}」』】）"
-# Nothing is tried twice: a run of full stops is entered at its beginning only, and never given back.
+# The pattern takes linear time: a run of full stops is matched from its beginning only, and never given back.
 _END = re.compile(rf"[{_STOPS}]++[{_CLOSERS}]*+|(?<![.!?{ELLIPSIS}])[.!?{ELLIPSIS}]++[{_CLOSERS}]*+(?=\s|$)")
 _CLAUSE = re.compile(r"[;:,—–](?=\s)|[，；：、،؛]")
 _ABBREVIATION = re.compile(
@@ -26,7 +26,7 @@ _TERMINATED = re.compile(rf"[.!?{ELLIPSIS}{_STOPS}][{_CLOSERS}]*$")
 
 
 def sentences(text: str) -> Iterator[str]:
-    """The text's sentences in order, their blanks made single; a line's end is a sentence's end."""
+    """The text's sentences in order, with single spaces; the end of a line ends a sentence."""
     for line in text.splitlines():
         whole = " ".join(line.split())
         for sentence in _of_line(whole):
@@ -34,12 +34,13 @@ def sentences(text: str) -> Iterator[str]:
 
 
 def is_terminated(sentence: str) -> bool:
+    """Whether the sentence ends with a full stop or another final mark of any script."""
     return bool(_TERMINATED.search(sentence[-8:]))
 
 
 def clauses(sentence: str, *, longest: int) -> Iterator[str]:
-    """A sentence of more than `longest` characters in parts that have no more: ended by its clauses if it has any,
-    else between words, else between characters.
+    """The sentence in parts of at most `longest` characters: divided at clauses if it has any, else between words, else
+    between characters.
     """
     start = 0
     while len(sentence) - start > longest:

@@ -1,4 +1,4 @@
-"""Summaries without a model: the conversation's own sentences, chosen by rules and never rewritten."""
+"""Summaries without a model: sentences of the conversation itself, chosen by rules and never rewritten."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _DROPPED = f" {ELLIPSIS}"
 
 LABEL_TOKENS = 3
 JOIN_TOKENS = 2  # between a sentence without its full stop and the next
-WHO_SHARE = 0.4  # of the room: for who the user is, first of all
-OLD_SHARE = 0.65  # of the room: what the earlier summary may keep before the new sentences compete
-WHO_PRIORITY = 2.0  # over what others in the conversation say of themselves later
-RECENT_PRIORITY = 0.6  # of the last sentence over the first: among equals the oldest goes
-ONE_WORD = 2.0  # is taken off a lone word that answers nothing
+WHO_SHARE = 0.4  # of the room: for sentences that tell who the user is, which are chosen first
+OLD_SHARE = 0.65  # of the room: for the earlier summary, before new sentences compete with it
+WHO_PRIORITY = 2.0  # of the earlier summary, over what somebody else says of themselves later
+RECENT_PRIORITY = 0.6  # of the last sentence over the first: among equals the newest is chosen
+ONE_WORD = 2.0  # subtracted from a single word that answers nothing
 ANSWER_PRIORITY = 0.6
 ANSWER_SENTENCES = 2
-COVERED = 0.8  # of a sentence's words: then another says it already
+COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
 
 
 @dataclass(frozen=True, slots=True)
 class _Line:
-    """One sentence: where it stood (`part`: its message), who said it, and what it is worth."""
+    """One sentence: its place, its message (`part`), who said it, its tokens and its worth."""
 
     place: int
     part: int
@@ -113,7 +113,7 @@ def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, st
 
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
-    """The lines with weight and worth, without repetitions (the last one stands), the longest taken apart."""
+    """The lines with tokens and worth. Of repeated lines the last one stays; the longest are divided."""
     lines = _renumbered(part for line in _distinct(lines) for part in _apart(line, room=room, count=count))
     topic = salience.topic_words(line.bag for line in lines)
     return [_with_worth(lines, at, topic) for at in range(len(lines))]
@@ -125,7 +125,7 @@ def _distinct(lines: list[_Line]) -> list[_Line]:
 
 
 def _key(line: _Line) -> tuple[str, str, int]:
-    """What makes two lines one. A short one ("Yes.") is another in every message."""
+    """Lines with equal keys are repetitions. A short line ("Yes.") has another key in every message."""
     letters = "".join(letter for letter in line.text.casefold() if letter.isalnum())
     return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
 
@@ -175,7 +175,7 @@ def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
 
 
 class _Choice:
-    """What is chosen so far; `tokens` is near what it weighs when written."""
+    """The lines chosen so far; `tokens` estimates what they weigh when written."""
 
     def __init__(self, lines: Sequence[_Line]) -> None:
         self._lines = lines
@@ -186,7 +186,7 @@ class _Choice:
         self.tokens = 0
 
     def take(self, ranked: Sequence[_Line], *, room: float, also_covered: bool = False) -> None:
-        """Take what fits the room, in that order, each with the question that it needs."""
+        """Choose lines in the given order while they fit the room, each with the question that it needs."""
         for line in ranked:
             if line.place in self.places or not (also_covered or self._is_new(line)):
                 continue
@@ -196,7 +196,7 @@ class _Choice:
                 self._add(wanted, cost)
 
     def written(self) -> str:
-        """The chosen lines in order, a speaker's together; what stood between two of them is not hidden."""
+        """The text of the chosen lines in order, a speaker's in one row; an ellipsis stands for lines left out."""
         rows: list[str] = []
         label = ""
         for line in (self._lines[place] for place in sorted(self.places)):
@@ -208,7 +208,7 @@ class _Choice:
         return "\n".join(rows)
 
     def drop(self) -> None:
-        """Give up the least of what is chosen."""
+        """Drop the chosen line with the least worth for its tokens."""
         self.places.remove(min(self.places, key=lambda place: (self._lines[place].density, -place)))
 
     def _cost(self, line: _Line) -> int:
@@ -241,13 +241,13 @@ def _starts(before: str | None, label: str | None) -> bool:
 
 
 def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
-    """A summary within the limit: who the user is first, then what was kept before, then whatever is worth most."""
+    """A summary within the limit: first who the user is, then the earlier summary, then the lines worth most."""
     ranked = sorted(lines, key=lambda line: (-line.density, line.place))
     good = [line for line in ranked if line.score > 0] or ranked[:1]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
     choice.take([line for line in good if line.old], room=limit * OLD_SHARE)
-    for _ in range(2):  # the second time with the room that the estimate had wasted
+    for _ in range(2):  # the second time with the room that the estimate left unused
         wasted = choice.tokens - count(choice.written())
         choice.take(good, room=limit + wasted)
     choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
@@ -262,6 +262,6 @@ def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
 
 
 def _beginning(line: _Line, *, limit: int, count: Count) -> str:
-    """As much of the line as fits where not even it fits whole; an ellipsis if that is nothing."""
+    """The beginning of a line that does not fit whole; an ellipsis if nothing of it fits."""
     text, _ = shortened(line.text, limit=max(0, limit - count(line.label) - 1), count=count)
     return line.label + text if text.strip(ELLIPSIS) else ELLIPSIS

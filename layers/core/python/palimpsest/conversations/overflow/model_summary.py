@@ -1,4 +1,4 @@
-"""Summaries written by a model: one call, at most one repair, and never more than was allowed."""
+"""Summaries written by a model: one call, at most one repair, and never more tokens than are allowed."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 
 METHOD = "model"
-WORDS_PER_TOKEN = 0.6  # of a summary: what a model told to keep to so many words keeps to in tokens
+WORDS_PER_TOKEN = 0.6  # models are asked for a number of words, and so stay within the tokens
 CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
-READ_SHARE = 0.5  # of the room: the elements around short messages weigh as much as these; escapes come on top
+READ_SHARE = 0.5  # of the room: the elements around short messages weigh as much as these, and escapes more
 FIT_SHARE = 0.95
-FAR_TOO_LONG = 2  # times what was allowed: asked for again instead of cut
+FAR_TOO_LONG = 2  # times the limit: a longer summary is asked for again, a shorter one is cut
 LEAST_ROOM = 256
 MOST_ROOM = 150_000  # what a model reads, and answers, within the time of one call
 
 
 @dataclass(frozen=True, slots=True)
 class _Step:
-    """One summary to be written: what is said to the model, and how much it may say."""
+    """One summary to be written: what the model is sent, how much it may answer, and what sending it uses."""
 
     instructions: str
     text: str
@@ -45,7 +45,7 @@ class _Step:
 
 @dataclass(frozen=True, slots=True)
 class ModelSummarizer:
-    """Implements `Summarizer` over a chat model. What was said is data in the user's role, escaped."""
+    """Implements `Summarizer` over a chat model. The messages are sent as escaped data in the user's role."""
 
     chat: ChatModel
     tokens: TokenCounter
@@ -94,9 +94,9 @@ class ModelSummarizer:
         return _Step(instructions, text, model, limit, _words(limit), sent)
 
     def _written(self, step: _Step, count: Count) -> tuple[Completion, Usage]:
-        """The answer to use, and what all calls cost. One that gives nothing, or far too much, is asked for again."""
+        """The answer to use, and the usage of all calls. An empty answer, or one far too long, is asked for again."""
         long: Completion | None = None
-        usage = step.sent  # of a call that gave nothing all we know is what was sent
+        usage = step.sent  # of a failed call only what was sent is known
         try:
             completion = self._asked(step, step.instructions)
             if count(completion.text) <= step.limit * FAR_TOO_LONG:
@@ -110,14 +110,14 @@ class ModelSummarizer:
         except ModelFailed:
             if long is None:
                 raise
-            return long, _sum(usage, step.sent)
-        return completion, _sum(usage, completion.usage)
+            return long, usage + step.sent
+        return completion, usage + completion.usage
 
     def _asked(self, step: _Step, instructions: str) -> Completion:
         return self.chat.complete(instructions=instructions, text=step.text, max_tokens=step.output, model=step.model)
 
     def _limit(self, model: str | None, max_tokens: int) -> int:
-        """A model with a small window writes less, so that it can still read what it wrote, and more."""
+        """A model with a small window writes less, so that its summary leaves room for messages in the next call."""
         return max(1, min(max_tokens, self.chat.capacity(model) // 4))
 
     def _room(self, model: str | None, prompt: str | None, limit: int) -> int:
@@ -132,12 +132,12 @@ class ModelSummarizer:
 
 
 def _output(limit: int) -> int:
-    """The limit that the model is given: above ours, so that what is cut off is cut at a sentence by us."""
+    """The output tokens that the model is allowed: more than the limit, so that this code cuts it, at a sentence."""
     return limit + limit // 5 + 20
 
 
 def _within(completion: Completion, step: _Step, count: Count) -> str:
-    """The text within the limit, and without the half sentence that the model's own limit left."""
+    """The text within the limit, without a sentence that the model's own limit cut in half."""
     text = shortened(completion.text, limit=step.limit, count=count)[0].strip()
     if completion.usage.tokens_out >= step.output and not is_terminated(text):
         text = shortened(text, limit=max(1, count(text) - 1), count=count)[0].strip()
@@ -160,21 +160,13 @@ def _words(limit: int) -> int:
 
 
 def _data(previous: str | None, messages: Sequence[Message]) -> str:
-    """What was said, as data: no text in it can close its element."""
+    """The earlier summary and the messages as data for a prompt: no text in them can close their element."""
     before = f"<previous_summary>{escape(previous, quote=False)}</previous_summary>\n" if previous else ""
     return f"{before}<conversation>\n{transcript(messages)}\n</conversation>"
 
 
-def _sum(one: Usage, other: Usage) -> Usage:
-    return Usage(
-        model_calls=one.model_calls + other.model_calls,
-        tokens_in=one.tokens_in + other.tokens_in,
-        tokens_out=one.tokens_out + other.tokens_out,
-    )
-
-
 class Summaries:
-    """Implements `Summarizer` by choosing one. A model that fails is a failure: nothing else answers in its place."""
+    """Implements `Summarizer` by a model if there is a key, else without one. If the model fails, the summary does."""
 
     def __init__(self, *, key: Secret, model: Summarizer, offline: Summarizer) -> None:
         self._key = key

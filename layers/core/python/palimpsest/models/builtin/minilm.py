@@ -1,4 +1,4 @@
-"""Embeddings on one's own machine, without a key: all-MiniLM-L6-v2 on onnxruntime."""
+"""Embeddings made in the process, without a key: all-MiniLM-L6-v2 on onnxruntime."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ THREADS = 2
 
 
 @dataclass(frozen=True, slots=True)
-class _Loaded:
+class _LoadedModel:
     session: Any
     tokenizer: Any
 
@@ -29,7 +29,7 @@ class MiniLM:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._loaded: _Loaded | None = None
+        self._loaded: _LoadedModel | None = None
         self._lock = threading.Lock()
 
     @property
@@ -50,7 +50,7 @@ class MiniLM:
         return [vectors[place] for place in range(len(ids))]
 
 
-def _load(folder: Path) -> _Loaded:
+def _load(folder: Path) -> _LoadedModel:
     for name in (MODEL, TOKENIZER):
         if not (folder / name).is_file():
             raise ModelUnavailable(f"The embedding model's {name} is not there.")
@@ -66,7 +66,7 @@ def _load(folder: Path) -> _Loaded:
         raise ModelUnavailable("The embedding model can't be loaded.") from error
     tokenizer.enable_truncation(MAX_TOKENS)
     tokenizer.no_padding()
-    return _Loaded(session, tokenizer)
+    return _LoadedModel(session, tokenizer)
 
 
 def _vectors(session: Any, ids: list[list[int]]) -> list[Vector]:

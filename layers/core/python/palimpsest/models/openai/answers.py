@@ -1,4 +1,4 @@
-"""Reads what a server that speaks the OpenAI API sent: a completion's body, and when to come back."""
+"""Reads what a server with the OpenAI API sent: the body of a completion, and how long to wait before a retry."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from palimpsest.models.ports import Completion, Usage
 MAX_ANSWER_BYTES = 4_000_000
 _THOUGHTS = re.compile(
     r"\s*<think(?:ing)?>.*?(?:</think(?:ing)?>|\Z)", re.DOTALL
-)  # some servers leave them in the text
+)  # some servers leave a model's thoughts in the text
 
 
 def completion_of(body: bytes, *, asked: str) -> Completion:
-    """The completion in an answer's body; raises `ModelOutputInvalid` for whatever gives no text to use.
+    """The completion in an answer's body. Raises `ModelOutputInvalid` if it holds no usable text.
 
-    A text that was cut off by its limit is one to use. `asked` is the model that was asked for.
+    A text that was cut off at its token limit is usable. `asked` is the model that was asked for.
     """
     answer = _object(body)
     choice = _first_choice(answer)
@@ -80,14 +80,14 @@ def _first_choice(answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def _whole(text: str) -> str:
-    """The text with halves of a surrogate pair, which JSON can carry but no store can, replaced."""
+    """The text with halves of surrogate pairs replaced: JSON can carry them, but no database stores them."""
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def _usage(answer: dict[str, Any]) -> Usage:
-    said = answer.get("usage")
-    told = said if isinstance(said, dict) else {}
+    given = answer.get("usage")
+    usage = given if isinstance(given, dict) else {}
     tokens = [
-        value if isinstance(value := told.get(name), int) else 0 for name in ("prompt_tokens", "completion_tokens")
+        value if isinstance(value := usage.get(name), int) else 0 for name in ("prompt_tokens", "completion_tokens")
     ]
     return Usage(model_calls=1, tokens_in=tokens[0], tokens_out=tokens[1])

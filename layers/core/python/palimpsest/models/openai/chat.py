@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest.models.catalogue import window_of
 from palimpsest.models.openai.answers import MAX_ANSWER_BYTES, completion_of
-from palimpsest.models.openai.client import Call, OpenAIServer
+from palimpsest.models.openai.client import OpenAIServer, ServerCall
 from palimpsest.models.ports import Completion, Schema, Secret
 
 if TYPE_CHECKING:
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 TIMEOUT_SECONDS = 30.0
 UNKNOWN_WINDOW = 8_192
-# Models that think before they answer count their thoughts as output.
+# Reasoning models count their thoughts as output.
 THINKERS = re.compile(r"o[1-9](?:-|$)|gpt-5|gpt-oss|deepseek-r|qwq")
 THINKING_ROOM = 4_000
 MAX_OUTPUT_FIELDS = ("max_completion_tokens", "max_tokens")
-# What a server answers that does not know a response format. An error's words differ from server to server.
+# Status codes of servers that do not know a response format. Their messages differ, so they do not decide.
 REFUSES_FORMAT = frozenset({400, 415, 422, 501})
 Format = Mapping[str, Any]
 
@@ -37,9 +37,9 @@ class _Asked:
 
 
 class OpenAIChatModel:
-    """Implements `ChatModel` and `JsonModel`. Nothing is imported, read or connected before the first call.
+    """Implements `ChatModel` and `JsonModel`. It imports, reads and connects at the first call.
 
-    `base_url` "" is OpenAI's own. `unknown_window` is the window of a model whose name is not known.
+    `base_url` "" means OpenAI. `unknown_window` is the window of a model whose name is not known.
     """
 
     def __init__(
@@ -79,8 +79,8 @@ class OpenAIChatModel:
         with self._server.call() as call:
             return self._in_format(call, asked, number=known)
 
-    def _in_format(self, call: Call, asked: _Asked, *, number: int) -> bytes:
-        """One format after the other, from `number` on, until the server does not refuse."""
+    def _in_format(self, call: ServerCall, asked: _Asked, *, number: int) -> bytes:
+        """Try one format after the other, from `number` on, until the server accepts one."""
         from openai import APIStatusError
 
         try:
@@ -93,8 +93,8 @@ class OpenAIChatModel:
             self._refused[asked.model] = number
         return body
 
-    def _limited(self, call: Call, asked: _Asked, *, answer: Format) -> bytes:
-        """A server that knows the limit of an answer by its other name says so, and is asked again by that."""
+    def _limited(self, call: ServerCall, asked: _Asked, *, answer: Format) -> bytes:
+        """Ask with the limit under one name; if the server refuses that name, ask again with the other name."""
         from openai import APIStatusError
 
         name = self._fields.get(asked.model) or MAX_OUTPUT_FIELDS[not self._server.is_openai]
@@ -118,11 +118,11 @@ def _formats(schema: Schema) -> tuple[Format, ...]:
 
 
 def thinking_room(model: str) -> int:
-    """Output tokens beside the answer that a model needs for its thoughts."""
+    """Output tokens that a reasoning model needs for its thoughts, beside its answer."""
     return THINKING_ROOM if THINKERS.match(model.lower().rsplit("/", 1)[-1]) else 0
 
 
-def _body(call: Call, asked: _Asked, more: Mapping[str, Any]) -> bytes:
+def _body(call: ServerCall, asked: _Asked, more: Mapping[str, Any]) -> bytes:
     def send(client: OpenAI, seconds: float) -> AbstractContextManager[Any]:
         return client.chat.completions.with_streaming_response.create(
             model=asked.model,

@@ -1,4 +1,4 @@
-"""One call to a server that speaks the OpenAI API: the key, a deadline for the whole, and errors in our words."""
+"""One call to a server with the OpenAI API: its key, its deadline, and its errors translated into ours."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ TRANSIENT = frozenset({408, 409, 425, 429})
 SERVER_ERRORS = 500
 LEAST_SECONDS = 0.1  # for a request that begins at the end of its call
 Send = Callable[["OpenAI", float], AbstractContextManager[Any]]
-"""Begins a streamed request on a client, with so many seconds for it."""
+"""Begins a streamed request on a client; the number is its timeout in seconds."""
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """One call, of one request or of several that ask in other ways; `until` (monotonic seconds) holds for all."""
+class ServerCall:
+    """One call, which may take several requests; all of them must end at `until` (monotonic seconds)."""
 
     client: OpenAI
     until: float
 
     def body(self, send: Send, *, max_bytes: int) -> bytes:
-        """The body of an answer, read piece by piece: deadline and size hold for the whole, not for each piece.
+        """The body of an answer, read piece by piece, so that deadline and size hold for the whole answer.
 
         Raises `ModelUnavailable`, `ModelOutputInvalid`, and openai's `APIError`.
         """
@@ -46,14 +46,14 @@ class Call:
                     if time.monotonic() > self.until:
                         raise ModelUnavailable("The model's answer took too long.")
                     if len(body) > max_bytes:
-                        raise ModelOutputInvalid("The model's answer is far too large.")
+                        raise ModelOutputInvalid("The model's answer is too large.")
         except httpx2.HTTPError as error:
             raise ModelUnavailable("The connection to the model broke.") from error
         return bytes(body)
 
 
 class OpenAIServer:
-    """`base_url` "" is OpenAI's own. Nothing is imported, read or connected before the first call; none is repeated."""
+    """A server. `base_url` "" means OpenAI. It imports, reads and connects at the first call and repeats none."""
 
     def __init__(self, *, key: Secret, base_url: str, seconds: float) -> None:
         self._key = key
@@ -67,15 +67,15 @@ class OpenAIServer:
         return self._base_url == OPENAI_URL
 
     @contextmanager
-    def call(self) -> Iterator[Call]:
-        """A call, whose time begins now. Raises `ModelUnavailable`, `ModelOutputInvalid` and `ModelFailed`, within it
-        too where openai raises an `APIError` that nobody takes.
+    def call(self) -> Iterator[ServerCall]:
+        """A call, whose time begins now. An `APIError` of openai that its body does not catch is translated into
+        `ModelUnavailable`, `ModelOutputInvalid` or `ModelFailed`.
         """
         client = self._client_for(self._known_key())
         from openai import APIError
 
         try:
-            yield Call(client, time.monotonic() + self._seconds)
+            yield ServerCall(client, time.monotonic() + self._seconds)
         except APIError as error:
             _raise_ours(error)
 

@@ -1,4 +1,4 @@
-"""Embeddings from any server that speaks the OpenAI API."""
+"""Embeddings from any server with the OpenAI API."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class OpenAIEmbedder:
 
 
 def _readable(text: str, *, max_tokens: int) -> str:
-    """A text that the API takes: not empty, and no longer than the model reads. A token is at least one byte."""
+    """A text that the API accepts: not empty, and no longer than the model reads. A token is at least one byte."""
     cut = text.encode("utf-8", "replace")[:max_tokens].decode("utf-8", "ignore")
     return cut if cut.strip() else "."
 
@@ -78,7 +78,7 @@ def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
     except (ValueError, TypeError, LookupError, RecursionError) as error:
         raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
     if len(data) != count or any(len(vector) != space.dimension for vector in vectors):
-        raise ModelOutputInvalid("The model's answer holds other vectors than were asked for.")
+        raise ModelOutputInvalid("The model's vectors have another number or dimension than was asked for.")
     return vectors
 
 
