@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from palimpsest.conversations.ports import HeadMoved
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
 from palimpsest.scope import SessionScope
@@ -94,6 +95,19 @@ def test_a_commit_on_an_older_version_is_lost(store: Store, talk: Conversation) 
         talk.append("late")
     contents = [found.chat["content"] for found in store.sessions.messages(talk.scope, first=1, last=9)]
     assert contents == ["first", "second"]
+
+
+def test_a_commit_that_another_writer_came_before_tells_the_newest_head(store: Store, talk: Conversation) -> None:
+    before = talk.begin()
+    newest = talk.append("theirs", key=key("k", 1))
+    mine = replace(before, version=before.version + 1, seq=1, status="ended")
+    with pytest.raises(HeadMoved) as lost:
+        store.sessions.commit(talk.scope, Commit(before=before, after=mine, messages=(message(1, "mine"),)))
+    assert lost.value.head == newest == store.sessions.open(talk.scope).head
+    again = Commit(before=newest, after=replace(newest, version=newest.version + 1), key=key("k", 2))
+    with pytest.raises(CommitLost) as blocked:
+        store.sessions.commit(talk.scope, again)
+    assert not isinstance(blocked.value, HeadMoved)  # the head is as it was read: it is the key that is there
 
 
 def test_a_commit_on_a_session_that_is_not_there_is_lost(store: Store, talk: Conversation) -> None:

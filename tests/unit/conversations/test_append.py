@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.messages import Draft
 from palimpsest.errors import CommitLost, Conflict, NotFound, TooLarge, Unavailable, Unprocessable
+from palimpsest.retry import pause_after
 
 from tests.unit.world import TENANT, World
 
@@ -96,6 +98,48 @@ def test_fifty_writers_lose_nothing_and_keep_their_order() -> None:
     for writer in range(50):
         own = [text for m in page if (text := str(m.chat["content"])).startswith(f"{writer}:")]
         assert own == [f"{writer}:{number}" for number in range(10)]
+
+
+def test_a_writer_whom_one_other_came_before_decides_anew_without_another_read() -> None:
+    world = World()
+    world.append("first")
+    reads, theirs = [], [lambda: world.append("theirs", key="theirs")]
+    opened = world.sessions.open
+
+    def strike(step: str) -> None:
+        if step == "before commit" and theirs:
+            theirs.pop()()
+
+    def counted(*given: Any, **named: Any) -> Any:
+        reads.append(given)
+        return opened(*given, **named)
+
+    world.sessions.open = counted  # type: ignore[method-assign]
+    world.sessions.state.faults = strike
+    mine = world.append("mine", key="mine")
+    assert (mine.messages[0].seq, world.history()) == (3, [1, 2, 3])
+    assert world.append("mine", key="mine").replayed
+    assert len(reads) == 1 + 1 + 1 + 1  # mine, theirs, the history, the repetition
+
+
+def test_writers_of_one_process_go_one_after_another_and_never_meet() -> None:
+    world = World()
+    commits: list[str] = []
+    world.sessions.state.faults = commits.append
+
+    def write(writer: int) -> None:
+        for number in range(5):
+            world.append(f"{writer}-{number}", key=f"{writer}-{number}")
+
+    with ThreadPoolExecutor(20) as writers:
+        list(writers.map(write, range(20)))
+    assert (len(world.history()), commits.count("before commit")) == (100, 100)
+
+
+def test_the_pauses_grow_with_losses_and_with_the_length_of_an_attempt_up_to_a_second() -> None:
+    for losses, attempt, most in ((1, 0.02, 0.08), (2, 0.02, 0.16), (1, 0.0, 0.02), (20, 0.02, 1.0)):
+        pauses = [pause_after(losses, attempt=attempt) for _ in range(50)]
+        assert most / 2 <= min(pauses) < max(pauses) <= most
 
 
 def test_a_writer_that_never_wins_is_told_to_try_again() -> None:

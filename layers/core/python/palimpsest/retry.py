@@ -1,35 +1,75 @@
-"""Deciding again until a commit holds: how every write to a session meets other writers."""
+"""How every write to a session meets other writers: in turn within a process, else decided again until it holds."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Hashable, Iterator
+from contextlib import contextmanager
 from datetime import timedelta
 from typing import TypeVar
+from weakref import WeakValueDictionary
 
 from palimpsest.clock import Clock
 from palimpsest.errors import CommitLost, Unavailable
 
 PATIENCE = timedelta(seconds=10)
-FIRST_PAUSE = 0.005  # seconds
-LONGEST_PAUSE = 0.5
+SHORTEST_ATTEMPT = 0.005  # seconds
+LONGEST_PAUSE = 1.0
 
 Outcome = TypeVar("Outcome")
 
 
 def until_committed(decide: Callable[[], Outcome], *, clock: Clock) -> Outcome:
-    """Run `decide` (read, decide, commit) until its commit is not lost, with exponential jitter, for ten seconds.
+    """Run `decide` (read, decide, commit) until its commit is not lost, for ten seconds; return what it returned.
 
-    Raises `Unavailable` (retryable) after that; nothing of the last attempt was written then.
+    Raises `Unavailable` (`contention`, retryable) after that; nothing of the last attempt was written then.
     """
     deadline = clock.now() + PATIENCE
-    pause = FIRST_PAUSE
+    losses = 0
     while True:
+        begun = clock.now()
         try:
             return decide()
         except CommitLost as lost:
-            if clock.now() >= deadline:
-                detail = "Too many writers at once: nothing was written."
-                raise Unavailable(detail, code="contention") from lost
-            clock.sleep(random.uniform(0, pause))  # noqa: S311 - jitter, no secret
-            pause = min(LONGEST_PAUSE, pause * 2)
+            now = clock.now()
+            if now >= deadline:
+                raise _contention() from lost
+            losses += 1
+            clock.sleep(pause_after(losses, attempt=(now - begun).total_seconds()))
+
+
+def pause_after(losses: int, *, attempt: float) -> float:
+    """Seconds to wait after so many lost commits in a row; an attempt took `attempt` seconds.
+
+    Writers meet as long as their attempts overlap, so what they spread over is a multiple of an attempt's length, which
+    doubles with every loss. Half of it is jitter.
+    """
+    most = max(attempt, SHORTEST_ATTEMPT) * 2 ** (losses + 1)
+    return random.uniform(0.5, 1) * min(LONGEST_PAUSE, most)  # noqa: S311 - jitter, no secret
+
+
+class Turns:
+    """Lets the writers of one process to the same place go one after another: only those of other processes still meet
+    them at the commit. A thread that has the turn may take it again.
+    """
+
+    def __init__(self) -> None:
+        self._locks: WeakValueDictionary[Hashable, threading.RLock] = WeakValueDictionary()
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def at(self, place: Hashable) -> Iterator[None]:
+        """Wait for the turn, ten seconds at most, and have it until the block ends. Raises `Unavailable`."""
+        with self._lock:
+            turn = self._locks.setdefault(place, threading.RLock())
+        if not turn.acquire(timeout=PATIENCE.total_seconds()):
+            raise _contention()
+        try:
+            yield
+        finally:
+            turn.release()
+
+
+def _contention() -> Unavailable:
+    return Unavailable("Too many writers at once: nothing was written.", code="contention")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cache
 from typing import Literal
@@ -25,13 +25,13 @@ from palimpsest.conversations.messages import (
     weigh,
 )
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm, overflows
-from palimpsest.conversations.ports import Opened, Sessions
+from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
-from palimpsest.retry import until_committed
+from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants.ports import Tenants
 
@@ -89,6 +89,7 @@ class Append:
     tokens: TokenCounter
     clock: Clock
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
+    turns: Turns = field(default_factory=Turns)
 
     def __call__(
         self,
@@ -129,12 +130,22 @@ class Append:
             hash=batch_hash(drafts),
             weights=weights,
         )
-        return until_committed(lambda: self._attempt(request), clock=self.clock)
+        with self.turns.at(scope):
+            return until_committed(lambda: self._attempt(request), clock=self.clock)
 
     def _attempt(self, request: _Request) -> Appended:
         now = self.clock.now()
         speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.drafts)
         opened = self.sessions.open(request.scope, settings=speaks_system, key=request.key, user=request.user)
+        try:
+            return self._decide(request, opened, now, speaks_system=speaks_system)
+        except HeadMoved as moved:
+            if speaks_system or not _is_one_further(opened.head, moved.head):
+                raise
+            return self._decide(request, replace(opened, head=moved.head), now, speaks_system=False)
+
+    def _decide(self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool) -> Appended:
+        """Decide on what was read, and commit. Raises `CommitLost`."""
         if opened.head is None or opened.head.is_gone(seconds(now)):
             return self._begin(request, opened, now)
         if speaks_system:
@@ -256,6 +267,14 @@ class Append:
         if self.schedule is None or request.extract == "never" or not (is_asked or completes_buffer(before, head)):
             return head, ()
         return self.schedule.armed(head, request.scope, now=seconds(now), always=is_asked)
+
+
+def _is_one_further(read: Head | None, found: Head) -> bool:
+    """Whether one commit came between, in the same life of the session: few write, so the next may be tried at once."""
+    if read is None:
+        return False
+    life = (read.user, read.epoch, read.base, read.version + 1)
+    return life == (found.user, found.epoch, found.base, found.version)
 
 
 def _check_place(request: _Request, newest: str) -> None:

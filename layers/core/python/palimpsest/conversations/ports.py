@@ -8,6 +8,7 @@ from typing import Literal, Protocol
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
+from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import Usage
 from palimpsest.scope import Scope, SessionScope, UserScope
@@ -31,6 +32,14 @@ class Listed:
     after: str | None
 
 
+class HeadMoved(CommitLost):
+    """The head is no longer what the commit was decided on: `head` is the newest. To decide on that needs no read."""
+
+    def __init__(self, head: Head) -> None:
+        super().__init__("Another writer was first.")
+        self.head = head
+
+
 class Sessions(Protocol):
     """Every read is strongly consistent, except `listed`. Every call raises `Unavailable` if the store can't answer
     after bounded retries; a store error is never an empty answer. Tombstones are returned as they are: the caller
@@ -46,7 +55,8 @@ class Sessions(Protocol):
         """How often the user was erased; 0 where there is no long-term memory."""
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
-        """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another transaction is under way.
+        """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another transaction is under way;
+        `HeadMoved` if it is the head's guard and the store can tell what the head is now.
 
         `Unavailable` leaves open whether it was written; the same append with its key then tells.
         """

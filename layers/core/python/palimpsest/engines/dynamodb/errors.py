@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 from botocore.exceptions import BotoCoreError, ClientError
 
 from palimpsest.errors import CommitLost, PalimpsestError, Unavailable
@@ -13,6 +16,14 @@ _BUSY_REASONS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
 
 class Refused(PalimpsestError):
     """The engine calls the request itself invalid: an item is over its limit, or the adapter is wrong."""
+
+
+class FirstFailed(CommitLost):
+    """The condition of a transaction's first action failed; `item` is what that one found."""
+
+    def __init__(self, item: Mapping[str, Any]) -> None:
+        super().__init__("Another writer was first.")
+        self.item = item
 
 
 class Busy(Unavailable):
@@ -28,6 +39,9 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     """
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
     reasons = _cancellation_reasons(error)
+    found = _found_by_the_first(error)
+    if found is not None:
+        return FirstFailed(found)
     if code == "ConditionalCheckFailedException" or reasons & _LOST_REASONS:
         return CommitLost("Another writer was first.")
     if code == "TransactionConflictException" or reasons & _BUSY_REASONS:
@@ -35,6 +49,12 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     if code == "ValidationException" or reasons == {"ValidationError"}:
         return Refused("The store refused the request.")
     return Unavailable("The store did not answer; try again.")
+
+
+def _found_by_the_first(error: Exception) -> Mapping[str, Any] | None:
+    """The item that the first action's condition was checked on, if it failed and asked for the item."""
+    first = next(iter(getattr(error, "cancellation_reasons", ())), None)
+    return None if first is None else first.raw_item
 
 
 def _cancellation_reasons(error: Exception) -> set[str]:

@@ -8,7 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, cast
 
 from palimpsest.conversations.messages import Message
-from palimpsest.conversations.ports import Listed, Opened
+from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
 from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
@@ -50,6 +50,8 @@ class InMemorySessions:
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         with self.state.write("commit"):
             found = self._partition(scope)
+            if found.head is not None and not _guard_holds(found.head, commit):
+                raise HeadMoved(found.head)
             if not (_holds(found, commit) and self._may_move(commit) and self._may_begin(scope, commit)):
                 raise CommitLost("Another writer was first.")
             self.state.partitions[scope.tenant, scope.session] = found

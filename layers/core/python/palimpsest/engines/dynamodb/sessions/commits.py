@@ -104,7 +104,8 @@ class Update:
 def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
     """The transaction's actions: the head first, then what the commit carries."""
     partition = scope.partition
-    actions = [{"Update": _head_update(commit).arguments(table, partition, items.HEAD)}]
+    head = _head_update(commit).arguments(table, partition, items.HEAD)
+    actions: list[Action] = [{"Update": {**head, "ReturnValuesOnConditionCheckFailure": "ALL_OLD"}}]
     if commit.settings is not None:
         settings = Update()
         settings.put_all(items.settings_attributes(scope, commit.settings))

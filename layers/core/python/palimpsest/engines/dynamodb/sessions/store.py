@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from palimpsest.conversations.messages import Message
-from palimpsest.conversations.ports import Listed, Opened
+from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction
 from palimpsest.engines.cursors import session_cursor
-from palimpsest.engines.dynamodb.errors import Refused
+from palimpsest.engines.dynamodb.errors import FirstFailed, Refused
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories.commits import in_epoch
 from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
@@ -79,6 +79,8 @@ class DynamoDbSessions:
             actions.append(in_epoch(self._users.name, scope.owner.user(commit.after.user), commit.after.epoch))
         try:
             self._table.transact(actions)
+        except FirstFailed as lost:
+            raise HeadMoved(items.head_of(lost.item)) from lost
         except Refused as error:
             if is_too_large(actions):
                 raise TooLarge("An item or the whole commit is over the store's limit.") from error
