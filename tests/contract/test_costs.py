@@ -53,16 +53,16 @@ class Service:
         self.memories = DynamoDbMemories(memories, self.table, endpoint=endpoint)
         clock, summarizer = SystemClock(), ExtractiveSummarizer(TOKENS)
         self._stored = (sessions, jobs, tenants)
-        self.forget_users()
+        self.call = self.anew()
         self.summarize, _ = bootstrap.wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
         )
 
-    def forget_users(self) -> None:
-        """Go on as a fresh process, which does not know whose a session is."""
+    def anew(self) -> Client:
+        """The function in a fresh process, which does not know whose a session is."""
         stores = bootstrap.Stores(*self._stored)
         app = bootstrap.wire_sessions(stores, tokens=TOKENS, clock=SystemClock(), memories=self.memories)
-        self.call = Client(HttpApp(lambda: app, operations_of("sessions")))
+        return Client(HttpApp(lambda: app, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:
         answer = self.call("POST", "/v1/sessions", {"session_id": session, "user_id": "sarah", "memory": memory})
@@ -142,12 +142,12 @@ def test_an_append_is_two_requests_and_writes_four_units(service: Service, meter
 
 
 def test_a_fresh_process_reads_once_more_unless_it_is_told_whose_the_session_is(
-    service: Service, meter: Meter, short: Filled
+    service: Service, meter: Meter, short: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    service.forget_users()
+    monkeypatch.setattr(service, "call", service.anew())
     service.append(short.session, [("user", KILOBYTE)], user="sarah")
     assert meter.read().operations == ("BatchGetItem", "TransactWriteItems")
-    service.forget_users()
+    monkeypatch.setattr(service, "call", service.anew())
     for reads in (["GetItem", "GetItem"], ["BatchGetItem"]):
         service.append(short.session, [("user", KILOBYTE)])
         assert meter.read().operations == (*reads, "TransactWriteItems")
