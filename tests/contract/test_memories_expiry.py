@@ -76,7 +76,7 @@ def test_a_lost_commit_notes_nothing(memories: MemoryStore, memory: Memory) -> N
 
 
 def test_the_oldest_are_due_first_and_no_more_than_asked_for(memories: MemoryStore) -> None:
-    users = [scope for number in range(160) if shard_of((scope := TENANT.user(f"user{number:03}")).partition) == "3"]
+    users = [scope for number in range(320) if shard_of((scope := TENANT.user(f"user{number:03}")).partition) == "3"]
     for number, scope in enumerate(reversed(users)):
         Memory(memories.memories, scope).commit(expiring(1, number))
     assert len(users) >= 3

@@ -11,7 +11,7 @@ from palimpsest.scope import Scope
 
 COUNTERS = frozenset({"version", "window_tokens", "window_messages", "total_messages", "total_tokens"})
 """What a commit under the guard `window` changes by difference; of the head's other fields it sets those it changes."""
-SHARDS = 32
+SHARDS = 64
 """Over how many partitions the due work of all tenants is spread. A round of the sweep queries each of them."""
 TOMBSTONE_SECONDS = RETENTION_SECONDS + 24 * 3600
 """A deleted head stays 30 days, and one more so that every promise of 30 days is over before it goes."""
