@@ -12,7 +12,8 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.models.ports import Embedder
-from palimpsest.search.ports import Owner, SearchIndex
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import SearchIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import Dataset
@@ -64,5 +65,5 @@ def _indexed(dataset: Dataset, index: SearchIndex, embedder: Embedder | None) ->
     seconds = time.perf_counter() - begun
     time.sleep(REFRESH_SECONDS)
     users = {session.user for session in dataset.sessions()}
-    assert sum(index.of(Owner(TENANT.tenant, user)).count() for user in users) == len(changes)
+    assert sum(index.count(UserScope(TENANT.tenant, user)) for user in users) == len(changes)
     return len(changes), len(changes) / seconds

@@ -18,8 +18,9 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record, record_id
 from palimpsest.models.ports import Space
+from palimpsest.scope import UserScope
 from palimpsest.search.documents import of_record
-from palimpsest.search.ports import Document, OwnedIndex, Owner, SearchIndex
+from palimpsest.search.ports import Document, SearchIndex
 
 from benchmarks.measure import exponent
 from benchmarks.report import Cell, Table, shown
@@ -76,11 +77,10 @@ def remember(place: Place, user: str, count: int) -> None:
     """Records of the set's words straight into table and index, as if they had been saved long ago."""
     scope = TENANT.user(user)
     now = milliseconds(place.clock.now())
-    part = place.index.of(Owner(TENANT.tenant, user))
     vectors = _noise(place.index.space)
     for batch in batches(_records(place.dataset, user, count, now=now), RECORDS_AT_ONCE):
         place.memories.commit(scope, MemoryCommit(epoch=0, new=batch))
-        _write(part, [of_record(record).with_vector(next(vectors), is_whole=True) for record in batch])
+        _write(place.index, scope, [of_record(record).with_vector(next(vectors), is_whole=True) for record in batch])
 
 
 def _records(dataset: Dataset, user: str, count: int, *, now: int) -> Iterator[Record]:
@@ -167,18 +167,18 @@ def add_foreigners(dataset: Dataset, index: SearchIndex, count: int) -> None:
     words, lengths = _vocabulary(dataset), _lengths(dataset)
     vectors = _noise(index.space)
     for user in range(FOREIGN_USERS):
-        part = index.of(Owner(TENANT.tenant, f"foreigner-{user}"))
+        scope = TENANT.user(f"foreigner-{user}")
         texts = (" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(count // FOREIGN_USERS))
         documents = (
             Document(f"f{number}", "fact", text, version=1, created_at=number, vector=next(vectors))
             for number, text in enumerate(texts)
         )
         for batch in batches(documents, WRITTEN_AT_ONCE):
-            _write(part, batch)
+            _write(index, scope, batch)
 
 
-def _write(part: OwnedIndex, documents: Sequence[Document]) -> None:
-    failed = part.write(documents)
+def _write(index: SearchIndex, scope: UserScope, documents: Sequence[Document]) -> None:
+    failed = index.write(scope, documents)
     assert not failed, f"{len(failed)} could not be indexed"
 
 

@@ -70,8 +70,8 @@ class Place:
         self.sessions, self.memories = stores or _stores_here()
         self.index = index
         self.embedder = embedder
-        self._recall = Recall(self.memories, self.sessions, index, embedder, TiktokenCounter(), self.clock)
-        self._search = SearchMemories(self.memories, self.sessions, index, embedder, self.clock)
+        self._recall = Recall(self.memories, self.sessions, index, index, embedder, TiktokenCounter(), self.clock)
+        self._search = SearchMemories(self.memories, self.sessions, index, index, embedder, self.clock)
         self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
         self._remember = Remember(self.memories, InMemoryTenants(), self.clock)
         self._named: dict[tuple[str | None, int], str] = {}

@@ -5,8 +5,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.errors import Unavailable
+from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space, Vector
-from palimpsest.search.ports import ANYTHING, Document, Filter, Gone, Hit, OwnedIndex, Owner, SearchIndex
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
 
 
 @dataclass
@@ -29,8 +31,31 @@ class FailingIndex:
     def space(self) -> Space | None:
         return self.index.space
 
-    def of(self, owner: Owner) -> "_Part":
-        return _Part(self, self.index.of(owner))
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
+        self.check()
+        self.arriving = changes
+        if self.before_write is not None:
+            self.before_write()
+        self.writes.append(tuple(changes))
+        failing = tuple(sorted(change.key for change in changes if change.key in self.unwritable))
+        failing += self.index.write(owner, [change for change in changes if change.key not in self.unwritable])
+        if self.after_write is not None:
+            self.after_write()
+        return failing
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        self.check()
+        return self.index.by_words(owner, text, where=where, k=k)
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        self.check()
+        if self.no_vectors:
+            raise Unavailable("The search index that is read holds vectors of another model.")
+        return self.index.by_vector(owner, vector, where=where, k=k)
+
+    def count(self, owner: UserScope) -> int:
+        self.check()
+        return self.index.count(owner)
 
     def prepare(self, *, afresh: bool = False) -> None:
         self.check()
@@ -47,39 +72,3 @@ class FailingIndex:
     def check(self) -> None:
         if self.down:
             raise Unavailable("The search engine did not answer; try again.")
-
-
-@dataclass
-class _Part:
-    whole: FailingIndex
-    part: OwnedIndex
-
-    def write(self, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
-        self.whole.check()
-        self.whole.arriving = changes
-        if self.whole.before_write is not None:
-            self.whole.before_write()
-        self.whole.writes.append(tuple(changes))
-        failing = tuple(sorted(change.key for change in changes if change.key in self.whole.unwritable))
-        failing += self.part.write([change for change in changes if change.key not in self.whole.unwritable])
-        if self.whole.after_write is not None:
-            self.whole.after_write()
-        return failing
-
-    def by_words(self, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        self.whole.check()
-        return self.part.by_words(text, where=where, k=k)
-
-    def by_vector(self, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        self.whole.check()
-        if self.whole.no_vectors:
-            raise Unavailable("The search index that is read holds vectors of another model.")
-        return self.part.by_vector(vector, where=where, k=k)
-
-    def count(self) -> int:
-        self.whole.check()
-        return self.part.count()
-
-    def forget(self) -> int:
-        self.whole.check()
-        return self.part.forget()

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 import pytest
 from palimpsest.bootstrap import engines
-from palimpsest.search.ports import Gone, Owner, SearchIndex
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import Gone, SearchIndex
 from palimpsest.settings import SearchSettings
 
 from infra.reindex import Reindex
@@ -92,7 +93,7 @@ def test_what_the_index_lost_is_there_again_and_nothing_of_what_was_written_mean
     lost, deleted, *_ = remember(call, *facts)
     call.append("talk", "We drank tea in the garden.")
     eventually(lambda: found(call, "tea") == {*facts, "We drank tea in the garden."})
-    index.of(Owner(call.tenant, "sarah")).write([Gone(lost, 2**53)])
+    index.write(UserScope(call.tenant, "sarah"), [Gone(lost, 2**53)])
     eventually(lambda: facts[0] not in found(call, "tea"))
     (before,) = index.indexes()
     with writing(call, deleted=deleted) as written:

@@ -26,10 +26,10 @@ from palimpsest.models.ports import Completion, Schema, Usage
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Owner
 from palimpsest.workers.sweep import Sweep
 
 from tests.doubles.failing_index import FailingIndex
+from tests.doubles.owned_index import OwnedIndex
 from tests.unit.conversations.overflow.test_flush_machine import Flushing
 from tests.unit.extraction.extraction_world import TENANT
 from tests.unit.world import LetterCounter, RecordingSummarizer
@@ -218,7 +218,7 @@ class Whole(Flushing):
 
     def indexed_of(self, user: str) -> set[str]:
         """The keys of everything that can be found of a user, each with its vector."""
-        part = self.engine.of(Owner(TENANT.tenant, user))
+        part = OwnedIndex(self.engine, UserScope(TENANT.tenant, user))
         hits = part.by_vector(self.embedder.embed(["anything"])[0], k=1_000)
         assert len(hits) == part.count()
         return {hit.key for hit in hits}

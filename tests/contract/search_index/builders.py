@@ -9,8 +9,12 @@ from typing import Any
 
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space
-from palimpsest.search.ports import Document, Filter, Gone, Hit, OwnedIndex, Owner
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import Document, Gone, Hit
+
+from tests.doubles.owned_index import OwnedIndex
 
 SPACE = Space("test-model", 4)
 OTHER_SPACE = Space("another/model", 4)  # as long, so that only the name tells them apart
@@ -56,5 +60,5 @@ def keys(hits: Sequence[Hit]) -> list[str]:
     return [hit.key for hit in hits]
 
 
-def somebody(user: str | None = None) -> Owner:
-    return Owner("acme", user or uuid.uuid4().hex)
+def somebody(user: str | None = None) -> UserScope:
+    return UserScope("acme", user or uuid.uuid4().hex)

@@ -13,6 +13,7 @@ from palimpsest.engines.opensearch import OpenSearchIndex, connected
 from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
+from tests.doubles.owned_index import OwnedIndex
 from tests.engines import opensearch
 from tests.engines.npm import required
 
@@ -71,7 +72,7 @@ def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
 @pytest.fixture
 def part(shared: Place) -> Part:
     """The part of somebody new."""
-    return Part(shared, shared.open(SPACE).of(somebody()))
+    return Part(shared, OwnedIndex(shared.open(SPACE), somebody()))
 
 
 @pytest.fixture(params=[EMBEDDED, OPENSEARCH])

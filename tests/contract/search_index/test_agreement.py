@@ -6,10 +6,12 @@ from contextlib import ExitStack
 
 import pytest
 from palimpsest.models.ports import Space
-from palimpsest.search.ports import Hit, Owner
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import Hit
 
 from tests.contract.search_index.builders import Part, document, keys
 from tests.contract.search_index.conftest import START_SECONDS, place_in
+from tests.doubles.owned_index import OwnedIndex
 
 WORDS = (
     "remote work policy approval manager chair allowance dollar week month abroad notice form tenure review rating "
@@ -18,7 +20,7 @@ WORDS = (
     "Hausschlüssel 北京 地铁上班 猫の名前 東京で働く 고양이는 생일은 القاهرة السيارة كتابها l'équipe entraînement"
 )
 SPACE = Space("agreement", 16)
-OWNERS = [Owner("acme", user) for user in ("sarah", "david", "mei")]
+OWNERS = [UserScope("acme", user) for user in ("sarah", "david", "mei")]
 pytestmark = pytest.mark.timeout(START_SECONDS)
 
 
@@ -38,7 +40,7 @@ def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactor
         places = [stack.enter_context(place_in(engine, folder, request)) for engine in ("embedded", "opensearch")]
         for place in places:
             place.open(SPACE).prepare()
-        parts = [[Part(place, place.open(SPACE).of(owner)) for place in places] for owner in OWNERS]
+        parts = [[Part(place, OwnedIndex(place.open(SPACE), owner)) for place in places] for owner in OWNERS]
         chance = random.Random(7)
         for owned in parts:
             documents = [

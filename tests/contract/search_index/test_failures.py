@@ -11,12 +11,14 @@ from typing import Any
 import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex, connected
+from palimpsest.engines.opensearch.index import document_id
 from palimpsest.errors import Unavailable
-from palimpsest.search.ports import Gone, OwnedIndex, SearchIndex
+from palimpsest.search.ports import Gone, SearchIndex
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, document, somebody
 from tests.contract.search_index.conftest import START_SECONDS, place_in
 from tests.doubles.opensearch_api import ALIASES, INDEX, OpenSearchApi, Said
+from tests.doubles.owned_index import OwnedIndex
 from tests.engines import loopback
 
 on_a_cluster = pytest.mark.timeout(START_SECONDS)
@@ -25,7 +27,6 @@ OWNED: list[Callable[[OwnedIndex], object]] = [
     lambda part: part.by_words("apple", k=1),
     lambda part: part.by_vector(EAST, k=1),
     lambda part: part.count(),
-    lambda part: part.forget(),
 ]
 WHOLE: list[Callable[[SearchIndex], object]] = [
     lambda index: index.prepare(),
@@ -62,7 +63,7 @@ def test_an_engine_that_is_down_is_unavailable_whatever_is_asked(
     index = broken(tmp_path)
     for ask in OWNED:
         with pytest.raises(Unavailable):
-            ask(index.of(somebody()))
+            ask(OwnedIndex(index, somebody()))
     for ask_whole in WHOLE:
         with pytest.raises(Unavailable):
             ask_whole(index)
@@ -77,7 +78,6 @@ SICK = [
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("palimpsest.engines.opensearch.index.BULK_SECONDS", 0.5)
-    monkeypatch.setattr("palimpsest.engines.opensearch.index.FORGET_SECONDS", 0.5)
 
 
 @pytest.mark.usefixtures("impatient")
@@ -86,21 +86,21 @@ def test_a_cluster_that_is_sick_or_slow_is_unavailable(said: Said) -> None:
     with OpenSearchApi(dict.fromkeys(("_alias", "_bulk", "_search", "_count", "_refresh"), said)) as api:
         for ask in OWNED:
             with pytest.raises(Unavailable):
-                ask(cluster(api.endpoint).of(somebody()))
+                ask(OwnedIndex(cluster(api.endpoint), somebody()))
 
 
 @pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("said", SICK)
 def test_a_bulk_request_that_fails_as_a_whole_is_unavailable(said: Said) -> None:
     with OpenSearchApi({"_alias": ALIASES, "_bulk": said}) as api, pytest.raises(Unavailable):
-        words_only(api.endpoint).of(somebody()).write([document("a")])
+        words_only(api.endpoint).write(somebody(), [document("a")])
 
 
 def test_a_part_of_an_answer_is_not_taken_for_the_whole() -> None:
     answer = {"timed_out": True, "hits": {"hits": []}}
     with OpenSearchApi({"_search": answer}) as api:
         with pytest.raises(Unavailable):
-            words_only(api.endpoint).of(somebody()).by_words("apple", k=1)
+            words_only(api.endpoint).by_words(somebody(), "apple", k=1)
         assert "allow_partial_search_results=false" in api.requests[0].path
 
 
@@ -110,8 +110,8 @@ def test_only_what_failed_of_a_bulk_request_is_reported() -> None:
 
     with OpenSearchApi({"_alias": ALIASES, "_bulk": [Said(), Said()]}) as api:
         index = words_only(api.endpoint)
-        part = index.of(somebody())
-        ids = [part._id(f"k{number}") for number in range(6)]
+        part = OwnedIndex(index, somebody())
+        ids = [document_id(part.owner, f"k{number}") for number in range(6)]
         items = [
             result("index", 0, 201),
             result("index", 1, 429, error={"type": "rejected_execution_exception"}),
@@ -131,7 +131,7 @@ def prepared(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Part]:
     with place_in("opensearch", tmp_path, request) as place:
         index = place.open(SPACE)
         index.prepare()
-        yield Part(place, index.of(somebody()))
+        yield Part(place, OwnedIndex(index, somebody()))
 
 
 @on_a_cluster
@@ -141,8 +141,6 @@ def test_an_index_that_may_only_be_read_keeps_what_was_to_be_written(prepared: P
     place.client.indices.put_settings(index=f"{place.family}.*", body={"index.blocks.write": True})
     assert prepared.index.write([document("a", "pear", version=2), Gone("b", 1)]) == ("a", "b")
     assert prepared.words("apple") == ["a"]
-    with pytest.raises(Unavailable):
-        prepared.index.forget()
     place.client.indices.put_settings(index=f"{place.family}.*", body={"index.blocks.write": None})
 
 
@@ -168,7 +166,7 @@ def test_a_write_to_an_index_dropped_meanwhile_does_not_make_it_anew(prepared: P
 def test_a_writer_that_waits_too_long_for_another_is_unavailable(tmp_path: Path) -> None:
     patient, hasty = (EmbeddedIndex(tmp_path / "i.sqlite", space=None, busy_seconds=wait) for wait in (5, 0.05))
     patient.prepare()
-    part = hasty.of(somebody())
+    part = OwnedIndex(hasty, somebody())
     assert part.write([document("a", "apple")]) == ()
     with patient._database.writing():
         with pytest.raises(Unavailable):
@@ -182,14 +180,15 @@ def test_a_writer_that_waits_too_long_for_another_is_unavailable(tmp_path: Path)
 WRITER = """
 import sys
 from pathlib import Path
-from palimpsest.adapters.embedded_index import EmbeddedIndex
-from palimpsest.ports.search_index import Document, Owner
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import Document
 index = EmbeddedIndex(Path(sys.argv[1]), space=None)
 index.prepare()
-part = index.of(Owner("acme", "sarah"))
+sarah = UserScope("acme", "sarah")
 for number in range(25):
-    assert part.write([Document(f"{sys.argv[2]}-{number}", "fact", "apple", 1, 1)]) == ()
-    assert part.by_words("apple", k=1)
+    assert index.write(sarah, [Document(f"{sys.argv[2]}-{number}", "fact", "apple", 1, 1)]) == ()
+    assert index.by_words(sarah, "apple", k=1)
 """
 
 
@@ -203,5 +202,5 @@ def test_several_processes_write_and_read_at_once(tmp_path: Path) -> None:
     ]
     assert [writer.wait(50) for writer in writers] == [0, 0, 0]
     index = EmbeddedIndex(file, space=None)
-    assert index.of(somebody("sarah")).count() == 75
+    assert index.count(somebody("sarah")) == 75
     index.close()

@@ -6,10 +6,11 @@ from palimpsest.models.ports import Space
 from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, OTHER_SPACE, SPACE, Part, Place, document, somebody
+from tests.doubles.owned_index import OwnedIndex
 
 
 def test_without_an_index_every_call_says_so(empty: Place) -> None:
-    mine = empty.open(SPACE).of(somebody())
+    mine = OwnedIndex(empty.open(SPACE), somebody())
     for call in (
         lambda: mine.by_words("apple", k=1),
         lambda: mine.by_words("", k=1),
@@ -34,7 +35,7 @@ def test_preparing_again_or_at_once_makes_one_index(empty: Place) -> None:
 def test_an_index_of_words_alone_takes_no_vectors(empty: Place) -> None:
     index = empty.open(None)
     index.prepare()
-    mine = Part(empty, index.of(somebody()))
+    mine = Part(empty, OwnedIndex(index, somebody()))
     mine.put(document("a", "apple"))
     assert mine.words("apple") == ["a"]
     with pytest.raises(ValueError, match="no vectors"):
@@ -48,7 +49,7 @@ def test_vectors_of_two_models_are_never_compared(empty: Place) -> None:
     old, new = empty.open(SPACE), empty.open(OTHER_SPACE)
     old.prepare()
     new.prepare()
-    before, after = Part(empty, old.of(owner)), Part(empty, new.of(owner))
+    before, after = Part(empty, OwnedIndex(old, owner)), Part(empty, OwnedIndex(new, owner))
     before.put(document("old", "apple", vector=EAST))
     after.put(document("new", "apple", vector=EAST))
     assert (before.words("apple"), after.words("apple")) == (["new", "old"], ["new", "old"])
@@ -66,12 +67,12 @@ def test_a_new_model_is_filled_while_writes_go_on_and_then_read(empty: Place) ->
     owner = somebody()
     old = empty.open(SPACE)
     old.prepare()
-    before = Part(empty, old.of(owner))
+    before = Part(empty, OwnedIndex(old, owner))
     before.put(document("a", "apple", vector=EAST), document("b", "apple", vector=EAST))
 
     new = empty.open(OTHER_SPACE)
     new.prepare()
-    after = Part(empty, new.of(owner))
+    after = Part(empty, OwnedIndex(new, owner))
     before.put(Gone("b", 2), document("c", "apple", version=2, vector=EAST))
     for key, version in (("a", 3), ("b", 1), ("c", 3)):  # what the back-fill read, some of it too old
         after.put(document(key, "apple", version=version, vector=NORTH))
@@ -87,7 +88,7 @@ def test_a_new_model_is_filled_while_writes_go_on_and_then_read(empty: Place) ->
 def test_an_index_is_rebuilt_beside_the_one_that_is_read(empty: Place) -> None:
     index = empty.open(SPACE)
     index.prepare()
-    mine = Part(empty, index.of(somebody()))
+    mine = Part(empty, OwnedIndex(index, somebody()))
     mine.put(document("stale", "apple"), document("kept", "apple"))
     first = index.indexes()[0]
     index.prepare(afresh=True)
@@ -105,7 +106,7 @@ def test_an_index_is_rebuilt_beside_the_one_that_is_read(empty: Place) -> None:
 def test_switching_again_changes_nothing(empty: Place) -> None:
     index = empty.open(SPACE)
     index.prepare()
-    mine = Part(empty, index.of(somebody()))
+    mine = Part(empty, OwnedIndex(index, somebody()))
     mine.put(document("a", "apple", vector=EAST))
     index.switch()
     index.switch()
@@ -126,19 +127,7 @@ def test_spaces_of_one_model_differ_by_their_dimension(empty: Place) -> None:
     longer.prepare()
     assert len(longer.indexes()) == 2
     with pytest.raises(Unavailable):
-        longer.of(somebody()).by_vector((1, 0, 0, 0, 0), k=1)
-
-
-def test_forgetting_reaches_the_index_that_is_not_read_yet(empty: Place) -> None:
-    owner = somebody()
-    old, new = empty.open(SPACE), empty.open(OTHER_SPACE)
-    old.prepare()
-    new.prepare()
-    Part(empty, old.of(owner)).put(document("a", "apple"))
-    old.of(owner).forget()
-    new.switch()
-    empty.settle()
-    assert new.of(owner).count() == 0
+        longer.by_vector(somebody(), (1, 0, 0, 0, 0), k=1)
 
 
 def test_a_switch_loses_no_acknowledged_write(empty: Place) -> None:
@@ -146,7 +135,7 @@ def test_a_switch_loses_no_acknowledged_write(empty: Place) -> None:
     old, new = empty.open(SPACE), empty.open(OTHER_SPACE)
     old.prepare()
     new.prepare()
-    writer, begun = old.of(owner), threading.Event()
+    writer, begun = OwnedIndex(old, owner), threading.Event()
 
     def write() -> None:
         for number in range(60):
@@ -160,5 +149,5 @@ def test_a_switch_loses_no_acknowledged_write(empty: Place) -> None:
     new.switch()
     thread.join()
     empty.settle()
-    assert new.of(owner).count() == 60
+    assert new.count(owner) == 60
     assert len(new.indexes()) == 1

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.contract.search_index.builders import SPACE, Part, Place, document, somebody
+from tests.doubles.owned_index import OwnedIndex
 
 FOUND = {
     "German": {
@@ -50,7 +51,7 @@ FOUND = {
 
 @pytest.mark.parametrize("language", FOUND)
 def test_what_was_said_is_found_first(shared: Place, language: str) -> None:
-    part = Part(shared, shared.open(SPACE).of(somebody()))
+    part = Part(shared, OwnedIndex(shared.open(SPACE), somebody()))
     part.put(*(document(text, text) for text in FOUND[language]))
     found = {query: part.words(query, k=1) for queries in FOUND[language].values() for query in queries}
     assert found == {query: [text] for text, queries in FOUND[language].items() for query in queries}

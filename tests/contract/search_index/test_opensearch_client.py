@@ -14,6 +14,7 @@ from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import document, somebody
 from tests.doubles.opensearch_api import ALIASES, OpenSearchApi, Request
+from tests.doubles.owned_index import OwnedIndex
 
 
 def signature_of(request: Request, host: str) -> str:
@@ -32,7 +33,7 @@ def test_every_request_to_a_domain_is_signed_with_its_body() -> None:
     items = {"errors": False, "items": [{"index": {"_id": "any", "status": 201}}]}
     with OpenSearchApi({"_alias": ALIASES, "_bulk": items, "_count": {"count": 3}}) as api:
         client = connected(api.endpoint, region="eu-central-1")
-        part = OpenSearchIndex(client, family="memories", space=None).of(somebody())
+        part = OwnedIndex(OpenSearchIndex(client, family="memories", space=None), somebody())
         part.write([document("a", "Zoë's café")])
         assert part.count() == 3
         assert len(api.requests) == 3

@@ -9,16 +9,17 @@ import pytest
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.models.ports import Space
+from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Owner
 from palimpsest.search.rebuild import Reindex, Reindexing
 
 from tests.contract.search_index.builders import Place
 from tests.doubles.meanings import Meanings
+from tests.doubles.owned_index import OwnedIndex
 from tests.unit.recall.recall_world import SARAH, RecallWorld
 
-SARAHS = Owner("acme", "sarah")
+SARAHS = UserScope("acme", "sarah")
 
 
 @pytest.fixture(autouse=True)
@@ -57,7 +58,7 @@ def run(use: Callable[[Reindexing], Reindexing], *, between: Callable[[], object
 
 def words(place: Place, space: Space, *texts: str) -> set[str]:
     place.settle()
-    part = place.open(space).of(SARAHS)
+    part = OwnedIndex(place.open(space), SARAHS)
     return {hit.key for text in texts for hit in part.by_words(text, k=99)}
 
 
@@ -112,7 +113,7 @@ def test_a_page_that_was_read_before_a_deletion_and_is_written_after_it_brings_n
 
 def test_another_models_vectors_are_never_compared_with_the_old_ones(world: RecallWorld, empty: Place) -> None:
     newer = Meanings("newer-model", world.embedder.space.dimension)  # as long, so that only the name tells them apart
-    old, new = (empty.open(each.space).of(SARAHS) for each in (world.embedder, newer))
+    old, new = (OwnedIndex(empty.open(each.space), SARAHS) for each in (world.embedder, newer))
     question = "fact number 3"
     old_vector, new_vector = world.embedder.embed([question])[0], newer.embed([question])[0]
     state, use = Reindexing(), rebuilding(world, empty, newer)

@@ -4,9 +4,11 @@ from pathlib import Path
 
 import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.search.ports import Gone, Owner
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NEARLY_EAST, NORTH, SPACE, UP, Part, document, keys, somebody
+from tests.doubles.owned_index import OwnedIndex
 
 
 def test_the_nearest_comes_first_with_its_cosine(part: Part) -> None:
@@ -30,7 +32,7 @@ def test_the_filter_holds_while_searching_and_not_afterwards(part: Part) -> None
 def test_foreigners_that_are_nearer_push_nothing_out(part: Part) -> None:
     part.put(document("mine", vector=NORTH), document("mine too", vector=UP))
     for number in range(10):
-        foreign = part.place.open(SPACE).of(somebody(f"foreigner{number}"))
+        foreign = OwnedIndex(part.place.open(SPACE), somebody(f"foreigner{number}"))
         Part(part.place, foreign).put(*(document(f"d{each}", vector=EAST) for each in range(20)))
     assert sorted(part.near(EAST, k=5)) == ["mine", "mine too"]
 
@@ -65,12 +67,12 @@ def test_a_vector_without_direction_is_an_error(part: Part, vector: tuple[float,
 def test_the_embedded_index_finds_the_same_without_numpy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     index = EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE)
     index.prepare()
-    mine = index.of(somebody())
+    mine = OwnedIndex(index, somebody())
     mine.write([document("n", vector=NORTH), document("e", vector=EAST), document("ne", vector=NEARLY_EAST)])
     fast = mine.by_vector(EAST, k=3)
     monkeypatch.setitem(sys.modules, "numpy", None)
     plain = EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE)
-    slow = plain.of(Owner("acme", mine._owner.user)).by_vector(EAST, k=3)
+    slow = plain.by_vector(UserScope("acme", mine.owner.user), EAST, k=3)
     assert keys(slow) == keys(fast) == ["e", "ne", "n"]
     assert [hit.score for hit in slow] == pytest.approx([hit.score for hit in fast], abs=1e-6)
     index.close()
@@ -81,11 +83,11 @@ def test_an_owners_vectors_are_read_again_after_any_process_wrote(tmp_path: Path
     one, other = (EmbeddedIndex(tmp_path / "index.sqlite", space=SPACE) for _ in range(2))
     one.prepare()
     owner = somebody()
-    one.of(owner).write([document("a", vector=EAST)])
-    assert keys(one.of(owner).by_vector(EAST, k=5)) == ["a"]
-    other.of(owner).write([document("b", vector=EAST), Gone("a", 2)])
-    assert keys(one.of(owner).by_vector(EAST, k=5)) == ["b"]
-    other.of(owner).forget()
-    assert one.of(owner).by_vector(EAST, k=5) == ()
+    one.write(owner, [document("a", vector=EAST)])
+    assert keys(one.by_vector(owner, EAST, k=5)) == ["a"]
+    other.write(owner, [document("b", vector=EAST), Gone("a", 2)])
+    assert keys(one.by_vector(owner, EAST, k=5)) == ["b"]
+    other.write(owner, [Gone("b", 2)])
+    assert one.by_vector(owner, EAST, k=5) == ()
     one.close()
     other.close()

@@ -6,8 +6,8 @@ from tests.contract.search_index.builders import EAST, NORTH, Part, document
 def test_a_newer_version_replaces_everything_of_the_older(part: Part) -> None:
     part.put(document("a", "apple", vector=EAST, subject="fruit", metadata=["x=1"]))
     part.put(document("a", "pear", version=2, kind="event"))
-    assert part.words("pear", kinds=frozenset({"event"})) == ["a"]
-    assert part.words("apple") == part.near(EAST) == part.words("pear", metadata=["x=1"]) == []
+    assert part.words("pear", types=frozenset({"event"})) == ["a"]
+    assert part.words("apple") == part.near(EAST) == part.words("pear", metadata={"x": "1"}) == []
     assert part.index.count() == 1
 
 

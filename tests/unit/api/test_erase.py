@@ -4,11 +4,12 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 from palimpsest.search.documents import of_message, of_record
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Document, Owner
+from palimpsest.search.ports import Document
 
+from tests.doubles.owned_index import OwnedIndex
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
@@ -110,7 +111,7 @@ def test_the_tables_hold_nothing_that_was_said(known: Client, service: Service) 
 def test_the_index_loses_what_the_tables_lost_and_a_late_write_does_not_bring_it_back(
     known: Client, service: Service
 ) -> None:
-    part = service.index.of(Owner("acme", "sarah"))
+    part = OwnedIndex(service.index, UserScope("acme", "sarah"))
     before = tuple(service.world.changes())
     late = [*documents(service)]
     assert {document.key.partition("_")[0] for document in late} >= {"mem", "old/1", "older/1"}

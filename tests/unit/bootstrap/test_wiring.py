@@ -10,8 +10,11 @@ from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin.minilm import SPACE, MiniLM
 from palimpsest.models.openai.embedder import OpenAIEmbedder
 from palimpsest.models.ports import Space
-from palimpsest.search.ports import Gone, Owner
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import Gone
 from palimpsest.settings import SearchSettings
+
+from tests.doubles.owned_index import OwnedIndex
 
 TOLD = {
     "STAGE": "local",
@@ -56,9 +59,9 @@ def test_plain_http_leads_nowhere_but_to_this_machine() -> None:
 
 def test_without_an_address_nothing_is_indexed_and_no_question_is_answered() -> None:
     index = engines.search_index(told())
-    part = index.of(Owner("acme", "sarah"))
+    part = OwnedIndex(index, UserScope("acme", "sarah"))
     index.prepare()
-    assert (part.write([Gone("mem_1", 1)]), part.forget(), index.indexes()) == ((), 0, ())
+    assert (part.write([Gone("mem_1", 1)]), index.indexes()) == ((), ())
     questions = (lambda: part.by_words("Lisbon", k=1), lambda: part.by_vector([1.0], k=1), part.count)
     for ask in questions:
         with pytest.raises(Unavailable):

@@ -72,7 +72,7 @@ class BlocksWorld(ExtractionWorld):
     def _similar_messages(self, folder: Path) -> FindSimilarMessages:
         self.index = EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space)
         self.index.prepare()
-        search = SearchMemories(self.memories, self.sessions, self.index, self.embedder, self.clock)
+        search = SearchMemories(self.memories, self.sessions, self.index, self.index, self.embedder, self.clock)
         return FindSimilarMessages(search)
 
     @property

@@ -15,7 +15,7 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.tool import SearchTool
-from palimpsest.search.ports import Owner
+from palimpsest.scope import UserScope
 
 from tests.unit.context.blocks_world import BlocksWorld
 from tests.unit.conversations.overflow.test_flush_machine import everything
@@ -79,7 +79,7 @@ def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_dat
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_search_tool_tells_each_memory_on_a_line_of_its_own(text: str, tmp_path: Path) -> None:
     world = told(tmp_path, text)
-    stores = (world.memories, world.sessions, world.index, world.embedder)
+    stores = (world.memories, world.sessions, world.index, world.index, world.embedder)
     message = SearchTool(Recall(*stores, LetterCounter(), world.clock))(SARAH, {"query": "tea"}, tool_call_id="c1")
     heading, *lines = str(message["content"]).split("\n")
     assert (message["role"], heading) == ("tool", "[User Memory]")
@@ -127,4 +127,4 @@ class Giving(Model):
 
 def _keys(index: EmbeddedIndex, user: str) -> set[str]:
 
-    return {hit.key for hit in index.of(Owner("acme", user)).by_words("tea", k=9)}
+    return {hit.key for hit in index.by_words(UserScope("acme", user), "tea", k=9)}

@@ -8,7 +8,8 @@ from palimpsest.clock import Clock, FakeClock, milliseconds
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.memory.manage import ManageMemories, Where
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Near, Remembered, Statement, is_same
@@ -46,7 +47,7 @@ class MemoryWorld:
 
     def current(self, **where: Any) -> list[str]:
         """What is current, newest first."""
-        records, after = self.manage.listed(SARAH, where=Where(**where), limit=99)
+        records, after = self.manage.listed(SARAH, where=Filter(**where), limit=99)
         assert after is None
         return [record.content for record in records]
 

@@ -42,7 +42,8 @@ class Told:
             self.world.say(said[day], session=session, timestamp=(FIRST_DAY + timedelta(days=day)).isoformat())
             self.world.handle(self.world.ask(session))
             self.world.index_all(session)
-        stores = (self.world.memories, self.world.sessions, self.world.index, self.world.embedder)
+        index = self.world.index
+        stores = (self.world.memories, self.world.sessions, index, index, self.world.embedder)
         self.recall = Recall(*stores, LetterCounter(), self.world.clock)
         self.search = SearchMemories(*stores, self.world.clock)
         self.versions = ManageMemories(self.world.memories, self.world.tenants, self.world.clock)

@@ -5,7 +5,8 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import CommitLost, Conflict, NotFound
-from palimpsest.memory.manage import Change, Where
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.manage import Change
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 
@@ -63,7 +64,7 @@ def test_a_foreign_users_record_is_not_found(world: MemoryWorld, worked_at: dict
                 call(scope, worked_at["C"])
         with pytest.raises(NotFound):
             manage.patch(scope, worked_at["C"], Change(importance=0.9))
-        assert manage.listed(scope, where=Where(), limit=9) == ((), None)
+        assert manage.listed(scope, where=Filter(), limit=9) == ((), None)
     assert world.current() == ["works at C"]
 
 
@@ -80,7 +81,7 @@ def test_everything_is_counted_over_many_pages(world: MemoryWorld) -> None:
     for start in range(0, 240, 30):
         world.remember(SARAH, [fact(f"likes {start + number}", topic=None) for number in range(30)])
     assert world.manage.counts(SARAH)["fact"] == 240
-    assert len(world.manage.matching(SARAH, Where(types=frozenset({"fact"})))) == 240
+    assert len(world.manage.matching(SARAH, Filter(types=frozenset({"fact"})))) == 240
 
 
 @pytest.mark.parametrize(
@@ -114,7 +115,7 @@ def test_a_list_may_be_limited(where: dict[str, Any], found: set[str]) -> None:
         world.time.advance(1)
     limits = {name: begin + value if name.startswith("created") else value for name, value in where.items()}
     assert set(world.current(**limits)) == found
-    assert len(world.manage.matching(SARAH, Where(**limits))) == len(found)
+    assert len(world.manage.matching(SARAH, Filter(**limits))) == len(found)
 
 
 def test_pages_join_to_the_whole_list(world: MemoryWorld) -> None:
@@ -125,7 +126,7 @@ def test_pages_join_to_the_whole_list(world: MemoryWorld) -> None:
     found: list[str] = []
     after = None
     for _ in range(5):
-        page, after = world.manage.listed(SARAH, where=Where(), limit=3, after=after, newest_first=False)
+        page, after = world.manage.listed(SARAH, where=Filter(), limit=3, after=after, newest_first=False)
         found += [record.content for record in page]
     assert (found, after) == ([*(f"likes {number}" for number in range(7)), "works at 6"], None)
 
@@ -320,7 +321,7 @@ def test_what_has_expired_is_neither_read_nor_listed_nor_counted(world: MemoryWo
     assert missing(world, one.id)
     assert world.current() == []
     assert world.manage.counts(SARAH)["fact"] == 0
-    assert world.manage.matching(SARAH, Where()) == ()
+    assert world.manage.matching(SARAH, Filter()) == ()
 
 
 def test_the_versions_of_a_topic_expire_together(world: MemoryWorld) -> None:

@@ -17,17 +17,18 @@ from palimpsest.engines.in_memory.owners import InMemoryOwners
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import Recalled, RecallFilter, RecallRequest
+from palimpsest.recall.request import Recalled, RecallRequest
 from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Owner, SearchIndex
+from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import Reindex
 
 from tests.doubles.failing_index import FailingIndex
@@ -63,7 +64,7 @@ class RecallWorld:
         self.remember = Remember(self.memories, self.tenants, self.time)
         self.manage = ManageMemories(self.memories, self.tenants, self.time)
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.time)
-        self.search = SearchMemories(self.memories, self.sessions, self.index, self.embedder, self.time)
+        self.search = SearchMemories(self.memories, self.sessions, self.index, self.index, self.embedder, self.time)
         self.owners = InMemoryOwners(self.sessions, self.memories)
         self.reindex = Reindex(self.owners, self.memories, self.sessions, self.index, self.embed)
         self.pending: list[Changed] = []
@@ -141,17 +142,25 @@ class RecallWorld:
         scope: UserScope = SARAH,
         model: JsonModel | None = None,
         reranker: Reranker | None = None,
-        where: RecallFilter | None = None,
+        where: Filter | None = None,
         **more: Any,
     ) -> Recalled:
         use = Recall(
-            self.memories, self.sessions, self.index, self.embedder, Words(), self.time, model=model, reranker=reranker
+            self.memories,
+            self.sessions,
+            self.index,
+            self.index,
+            self.embedder,
+            Words(),
+            self.time,
+            model=model,
+            reranker=reranker,
         )
-        return use(scope, RecallRequest(query, filter=where or RecallFilter(), **more))
+        return use(scope, RecallRequest(query, filter=where or Filter(), **more))
 
     def found(self, query: str, **more: Any) -> list[str]:
         """The contents that a recall gives, best first."""
         return [one.content for one in self.recall(query, **more).memories]
 
     def indexed(self, scope: UserScope = SARAH) -> int:
-        return self.index.of(Owner(scope.tenant, scope.user)).count()
+        return self.index.count(scope)

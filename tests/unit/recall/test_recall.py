@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable, Unprocessable
+from palimpsest.memory.filters import Filter
 from palimpsest.recall import find as recall_search
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import RecallFilter, RecallRequest
+from palimpsest.recall.request import RecallRequest
 from palimpsest.recall.search import FindSessions
-from palimpsest.search.ports import Owner
+from palimpsest.scope import UserScope
 
 from tests.unit.recall.recall_world import DAVID, DAY, SARAH, TENANT, RecallWorld, Words
 
@@ -23,8 +24,8 @@ def world(tmp_path: Path) -> RecallWorld:
     return RecallWorld(tmp_path)
 
 
-def only(*types: Any, **more: Any) -> RecallFilter:
-    return RecallFilter(types=frozenset(types), **more) if types else RecallFilter(**more)
+def only(*types: Any, **more: Any) -> Filter:
+    return Filter(types=frozenset(types), **more) if types else Filter(**more)
 
 
 # What is found
@@ -209,7 +210,7 @@ def test_a_key_of_another_users_session_in_the_index_is_not_followed(world: Reca
     world.say("the secret is tea", session="davids", user="david")
     world.index_all()
     (documents,) = world.index.writes
-    world.index.of(Owner("acme", "sarah")).write(documents)
+    world.index.write(UserScope("acme", "sarah"), documents)
     recalled = world.recall("What is the secret?", explain=True)
     assert recalled.memories == ()
     assert recalled.trace is not None
@@ -275,7 +276,7 @@ def test_filters_hold_in_the_index_and_out_of_it(world: RecallWorld) -> None:
     world.time.advance(DAY)
     late = world.now
     world.keep("tea four", type="event")
-    wanted: list[tuple[RecallFilter, set[str]]] = [
+    wanted: list[tuple[Filter, set[str]]] = [
         (only("message"), {"tea one"}),
         (only("instruction", "event"), {"tea three", "tea four"}),
         (only(min_importance=0.5), {"tea two", "tea four"}),
@@ -384,7 +385,7 @@ def test_while_another_models_index_is_read_it_is_searched_by_words(world: Recal
 def test_without_an_embedder_it_says_so(world: RecallWorld) -> None:
     world.keep("likes green tea")
     world.index_all()
-    recall = Recall(world.memories, world.sessions, world.index, None, Words(), world.time)
+    recall = Recall(world.memories, world.sessions, world.index, world.index, None, Words(), world.time)
     recalled = recall(SARAH, RecallRequest("green tea"))
     assert len(recalled.memories) == 1
     assert recalled.degraded == ("vector",)
@@ -408,13 +409,12 @@ def test_with_the_search_engine_down_the_tables_answer(world: RecallWorld) -> No
 def test_a_slow_search_engine_is_not_waited_for(world: RecallWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     world.keep("likes green tea")
     world.index_all()
-    part = type(world.index.of(Owner("acme", "sarah")))
 
     def slow(*args: Any, **more: Any) -> Any:
         time.sleep(1)
         return ()
 
-    monkeypatch.setattr(part, "by_words", slow)
+    monkeypatch.setattr(type(world.index), "by_words", slow)
     monkeypatch.setattr(recall_search, "SEARCH_SECONDS", 0.2)
     recalled = world.recall("green tea")
     assert [one.content for one in recalled.memories] == ["likes green tea"]
@@ -519,7 +519,7 @@ def test_nothing_stands_in_for_a_retriever_that_fails(world: RecallWorld) -> Non
     world.embedder.failure = ModelUnavailable("busy")
     with pytest.raises(Unavailable):
         world.search(SARAH, "manager", mode="vector")
-    without = type(world.search)(world.memories, world.sessions, world.index, None, world.time)
+    without = type(world.search)(world.memories, world.sessions, world.index, world.index, None, world.time)
     with pytest.raises(Unprocessable):
         without(SARAH, "manager", mode="vector")
 

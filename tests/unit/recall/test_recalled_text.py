@@ -58,7 +58,7 @@ def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str
         world.learn(content, importance=0.9)
     world.say(ASKED)
     world.index_all("s")
-    stores = (world.memories, world.sessions, world.index, world.embedder)
+    stores = (world.memories, world.sessions, world.index, world.index, world.embedder)
     recall = Recall(*stores, LetterCounter(), world.clock)
     tool = str(SearchTool(recall)(SARAH, {"query": "Rome"})["content"])
     memory = world.context().memory.text

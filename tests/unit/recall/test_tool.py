@@ -19,7 +19,9 @@ def world(tmp_path: Path) -> RecallWorld:
 
 @pytest.fixture
 def tool(world: RecallWorld) -> SearchTool:
-    return SearchTool(Recall(world.memories, world.sessions, world.index, world.embedder, Words(), world.time))
+    return SearchTool(
+        Recall(world.memories, world.sessions, world.index, world.index, world.embedder, Words(), world.time)
+    )
 
 
 def test_the_definition_speaks_both_dialects() -> None:

@@ -9,9 +9,10 @@ from palimpsest.clock import seconds
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import armed
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
-from palimpsest.memory.manage import Where
+from palimpsest.memory.filters import Filter
+from palimpsest.scope import UserScope
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Document, Gone, Owner
+from palimpsest.search.ports import Document, Gone
 
 from tests.unit.recall.recall_world import DAVID, DAY, SARAH, RecallWorld
 
@@ -22,12 +23,12 @@ def world(tmp_path: Path) -> RecallWorld:
 
 
 def words(world: RecallWorld, text: str, *, owner: Any = SARAH) -> list[str]:
-    return [hit.key for hit in world.index.of(Owner(owner.tenant, owner.user)).by_words(text, k=20)]
+    return [hit.key for hit in world.index.by_words(owner, text, k=20)]
 
 
 def near(world: RecallWorld, text: str) -> list[str]:
     vector = world.embedder.embed([text])[0]
-    hits = world.index.of(Owner(SARAH.tenant, SARAH.user)).by_vector(vector, k=20)
+    hits = world.index.by_vector(SARAH, vector, k=20)
     return [hit.key for hit in hits if hit.score > 0.3]
 
 
@@ -123,7 +124,7 @@ def test_a_deleted_record_goes_and_a_late_write_does_not_bring_it_back(world: Re
     world.manage.delete(SARAH, record.id)
     world.embed([RecordChanged("acme", "sarah", record.id)])
     assert words(world, "tea") == []
-    assert world.index.of(Owner("acme", "sarah")).write(written) == ()
+    assert world.index.write(UserScope("acme", "sarah"), written) == ()
     assert words(world, "tea") == []
 
 
@@ -199,7 +200,7 @@ def test_changes_in_any_order_and_as_often_as_one_likes_end_in_the_same_index(
         world.embed(every[: chance.randrange(len(every) + 1)])
         world.pending = []
     world.embed([*every, *every])
-    current = {record.id for record in world.manage.listed(SARAH, where=Where(), limit=99)[0]}
+    current = {record.id for record in world.manage.listed(SARAH, where=Filter(), limit=99)[0]}
     assert set(words(world, "works at number")) == current
     assert current
 
@@ -330,5 +331,4 @@ def test_documents_carry_what_is_filtered_by(world: RecallWorld) -> None:
     assert (record.subject, record.agent, record.importance) == ("Sarah", "hr", 0.8)
     assert set(record.metadata) == {"team=x", "level=3"}
     assert (message.session, message.agent, message.metadata) == ("s2", "hr", ("channel=web",))
-    assert message.expires_at is None
     assert not any(isinstance(change, Gone) for batch in world.index.writes for change in batch)

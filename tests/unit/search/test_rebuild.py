@@ -7,17 +7,17 @@ import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.ports import MessageChanged, RecordChanged
-from palimpsest.memory.manage import Where
+from palimpsest.memory.filters import Filter
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.request import RecallRequest
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Owner
 from palimpsest.search.rebuild import Reindex, Reindexing
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
+from tests.doubles.owned_index import OwnedIndex
 from tests.unit.recall.recall_world import DAVID, SARAH, RecallWorld, Words
 
 MOST_STEPS = 200
@@ -52,7 +52,7 @@ def run(use: Reindex, state: Reindexing, *, steps: int = MOST_STEPS) -> Reindexi
 
 
 def everything(index: FailingIndex | EmbeddedIndex, owner: str = "sarah") -> set[str]:
-    part = index.of(Owner("acme", owner))
+    part = OwnedIndex(index, UserScope("acme", owner))
     return {hit.key for text in ("message", "fact", "hello") for hit in part.by_words(text, k=100)}
 
 
@@ -110,7 +110,7 @@ def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(world: Recall
 
 def _expected(world: RecallWorld) -> set[str]:
     """What a fresh index of the same tables holds."""
-    records, _ = world.manage.listed(SARAH, where=Where(), limit=99)
+    records, _ = world.manage.listed(SARAH, where=Filter(), limit=99)
     found = {record.id for record in records}
     for name in world.sessions.listed(SARAH.owner, user="sarah", limit=99).sessions:
         said = world.sessions.messages(SARAH.owner.session(name), first=1, last=99)
@@ -125,7 +125,7 @@ def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are
     index = FailingIndex(EmbeddedIndex(tmp_path / "index.sqlite", space=newer.space))
     embed = Embed(world.memories, world.sessions, index, newer, world.time)
     use = Reindex(world.owners, world.memories, world.sessions, index, embed)
-    recall = Recall(world.memories, world.sessions, index, newer, Words(), world.time)
+    recall = Recall(world.memories, world.sessions, index, index, newer, Words(), world.time)
     state = run(use, Reindexing(), steps=4)
     assert not state.is_done
     during = recall(SARAH, RecallRequest("message 6 3"))

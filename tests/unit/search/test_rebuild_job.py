@@ -18,9 +18,10 @@ from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.restart import MendUserJob
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.models.ports import Embedder
+from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import Owner, SearchIndex
+from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import (
     OWNER,
     SETTLING,
@@ -35,6 +36,7 @@ from palimpsest.workers.sweep import Sweep
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
+from tests.doubles.owned_index import OwnedIndex
 from tests.unit.recall.recall_world import RecallWorld
 
 MESSAGES, RECORDS = 15, 6
@@ -89,7 +91,7 @@ class World(RecallWorld):
         return self.begin.look(job.id)
 
     def everything(self) -> set[str]:
-        part = self.index.of(Owner("acme", "sarah"))
+        part = OwnedIndex(self.index, UserScope("acme", "sarah"))
         return {hit.key for text in ("message", "fact") for hit in part.by_words(text, k=100)}
 
 
@@ -296,10 +298,10 @@ def test_for_another_model_it_begins_anew_and_vectors_are_never_mixed(world: Wor
     world.drain()
     assert world.kept(job).state == "done"
     assert [name.startswith("newer-model-64.") for name in index.indexes()] == [True]
-    hits = index.of(Owner("acme", "sarah")).by_vector(newer.embed(["fact number 3"])[0], k=100)
+    hits = index.by_vector(UserScope("acme", "sarah"), newer.embed(["fact number 3"])[0], k=100)
     assert len(hits) == MESSAGES + RECORDS
     with pytest.raises(Unavailable):
-        world.index.of(Owner("acme", "sarah")).by_vector(world.embedder.embed(["fact"])[0], k=1)
+        world.index.by_vector(UserScope("acme", "sarah"), world.embedder.embed(["fact"])[0], k=1)
 
 
 def test_a_job_that_is_none_is_not_found(world: World) -> None:

@@ -29,7 +29,7 @@ from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.manage import Session
 from palimpsest.errors import BadRequest, Conflict
 from palimpsest.extraction.ingest import Ingested
-from palimpsest.memory.manage import Where
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.request import Recalled
@@ -228,7 +228,7 @@ class AgentMemory:
         self._append(self._scope(session), [message], extract="now")
 
     def _forget(self, session: Conversation) -> None:
-        self._memories.forget(self._user, Where(session=self._scope(session).session))
+        self._memories.forget(self._user, Filter(session=self._scope(session).session))
         self._work()
 
     def _withdraw(self, session: Conversation) -> None:

@@ -16,14 +16,15 @@ from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user, retry_delay
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory.manage import ManageMemories, Where
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.forget import Forget
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 
 SARAH = Scope("acme").user("sarah")
-FACTS = Where(types=frozenset({"fact"}))
+FACTS = Filter(types=frozenset({"fact"}))
 
 
 class World:

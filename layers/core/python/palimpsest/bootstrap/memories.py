@@ -110,7 +110,8 @@ class MemoriesApp:
         return Recall(
             memories=stores.memories,
             sessions=stores.sessions,
-            index=stores.index,
+            words=stores.index,
+            vectors=stores.index,
             embedder=models.embedder(),
             tokens=self.tokens,
             clock=self.clock,
@@ -131,7 +132,7 @@ class MemoriesApp:
 
 
 def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemories:
-    return SearchMemories(stores.memories, stores.sessions, stores.index, models.embedder(), clock)
+    return SearchMemories(stores.memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
 
 
 def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:

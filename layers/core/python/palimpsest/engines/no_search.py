@@ -1,52 +1,41 @@
-"""The search index of a stage that has none: nothing is kept in it, and no question is answered."""
+"""The search index of a stage that has none: nothing is stored in it, and every search is unavailable."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from palimpsest.errors import NotFound, Unavailable
+from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space, Vector
-from palimpsest.search.ports import ANYTHING, Document, Filter, Gone, Hit, Owner
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 
 
 class AbsentIndex:
-    """Implements `SearchIndex`. Who asks it degrades, as where an engine is down."""
+    """Implements `SearchIndex`. A search fails as it does where an engine is down, and the caller goes on without."""
 
     space: Space | None = None
 
-    def of(self, owner: Owner) -> _NoPart:
-        return _NoPart(owner)
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
+        return ()
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+        raise _absent()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+        raise _absent()
+
+    def count(self, owner: UserScope) -> int:  # noqa: ARG002
+        raise _absent()
 
     def prepare(self, *, afresh: bool = False) -> None:
-        """Nothing is made, afresh or not."""
+        """There is nothing to make."""
 
     def switch(self) -> None:
         raise NotFound("This stage has no search index.")
 
     def indexes(self) -> tuple[str, ...]:
         return ()
-
-
-class _NoPart:
-    """Implements `OwnedIndex`."""
-
-    def __init__(self, owner: Owner) -> None:
-        self.owner = owner
-
-    def write(self, changes: Sequence[Document | Gone]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
-        return ()
-
-    def by_words(self, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
-        raise _absent()
-
-    def by_vector(self, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
-        raise _absent()
-
-    def count(self) -> int:
-        raise _absent()
-
-    def forget(self) -> int:
-        return 0
 
 
 def _absent() -> Unavailable:

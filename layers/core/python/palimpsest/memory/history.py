@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest import parallel
-from palimpsest.memory.manage import ManageMemories, Where
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Version, versions
 from palimpsest.scope import UserScope
@@ -20,7 +21,7 @@ class ShowMemories:
     manage: ManageMemories
 
     def listed(
-        self, scope: UserScope, *, where: Where, limit: int, after: str | None, newest_first: bool
+        self, scope: UserScope, *, where: Filter, limit: int, after: str | None, newest_first: bool
     ) -> tuple[tuple[Version, ...], str | None]:
         """A page of current memories, and where the next begins. A page may be short while the filter leaves things
         out.

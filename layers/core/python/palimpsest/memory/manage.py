@@ -9,42 +9,17 @@ from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record, RecordType, Version, versions
 from palimpsest.memory.remember import lifetime_of
-from palimpsest.memory.removal.topic import removing
+from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
 
 PAGE = 100
-
-
-@dataclass(frozen=True, slots=True)
-class Where:
-    """What a list or a forgetting is limited to; an empty field limits nothing. Times are epoch milliseconds."""
-
-    types: frozenset[RecordType] = frozenset()
-    min_importance: float | None = None
-    created_after: int | None = None
-    created_before: int | None = None
-    subject: str | None = None
-    session: str | None = None
-    agent: str | None = None
-    metadata: Mapping[str, Any] | None = None
-
-    def matches(self, record: Record) -> bool:
-        return (
-            (not self.types or record.type in self.types)
-            and (self.min_importance is None or record.importance >= self.min_importance)
-            and (self.created_after is None or record.created_at >= self.created_after)
-            and (self.created_before is None or record.created_at <= self.created_before)
-            and self.subject in (None, record.subject)
-            and self.session in (None, record.source.session)
-            and self.agent in (None, record.agent)
-            and all(record.metadata.get(name) == value for name, value in (self.metadata or {}).items())
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,10 +87,12 @@ class ManageMemories:
         return _Found(record, versions(said, current=pointer.record, retracted=retracted), pointer, said)
 
     def listed(
-        self, scope: UserScope, *, where: Where, limit: int, after: str | None = None, newest_first: bool = True
+        self, scope: UserScope, *, where: Filter, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Record, ...], str | None]:
         """A page of current records by creation, and where the next begins. A page may be short while filters apply."""
-        page = self.memories.listed(scope, types=where.types, limit=limit, after=after, newest_first=newest_first)
+        page = self.memories.listed(
+            scope, types=where.record_types, limit=limit, after=after, newest_first=newest_first
+        )
         return self._current(scope, [record for record in page.records if where.matches(record)]), page.after
 
     def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
@@ -130,11 +107,11 @@ class ManageMemories:
     def counts(self, scope: UserScope) -> Mapping[RecordType, int]:
         """Current records by type."""
         counts: Counter[RecordType] = Counter({"fact": 0, "event": 0, "instruction": 0, "task": 0})
-        for record in self._all(scope, Where()):
+        for record in self._all(scope, Filter()):
             counts[record.type] += 1
         return counts
 
-    def _all(self, scope: UserScope, where: Where) -> Iterator[Record]:
+    def _all(self, scope: UserScope, where: Filter) -> Iterator[Record]:
         after = None
         while True:
             page, after = self.listed(scope, where=where, limit=PAGE, after=after)
@@ -214,13 +191,11 @@ class ManageMemories:
     def _delete(self, scope: UserScope, record_id: str) -> None:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        pointer, places = found.pointer, [said for said in found.said if said.id == record_id] or [found.record]
-        if pointer is not None and found.version.is_current:
-            pointer = replace(pointer, record=None)
-        for commit in removing(places, pointer, epoch=epoch, room=self.memories.room):
+        places = [said for said in found.said if said.id == record_id] or [found.record]
+        for commit in transactions([Removal(places, found.pointer)], epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
-    def matching(self, scope: UserScope, where: Where) -> tuple[str, ...]:
+    def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
         """The ids of every current record that a forgetting would remove."""
         return tuple(record.id for record in self._all(scope, where))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
@@ -11,15 +11,16 @@ from time import monotonic
 from palimpsest import parallel
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
+from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.recall.question import Query
 from palimpsest.recall.ranking import Retriever, words_of
-from palimpsest.recall.request import RecallFilter, RecallRequest
+from palimpsest.recall.request import RecallRequest
 from palimpsest.scope import UserScope
-from palimpsest.search.documents import message_key, metadata_terms, spoken_text
-from palimpsest.search.ports import DocumentKind, Filter, Hit, OwnedIndex, Owner, SearchIndex
+from palimpsest.search.documents import message_key, spoken_text
+from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import terms
 from palimpsest.text.comparing import coverage, scores
 
@@ -52,22 +53,22 @@ class FindCandidates:
 
     memories: Memories
     sessions: Sessions
-    index: SearchIndex
+    words: Words
+    vectors: Vectors
     embedder: Embedder | None
 
     def __call__(self, scope: UserScope, query: Query, request: RecallRequest) -> Findings:
         deadline = monotonic() + SEARCH_SECONDS
-        part = self.index.of(Owner(scope.tenant, scope.user))
         wheres = list(filters(query, request))
         vector = parallel.begin(partial(self._embedded, query), until=deadline)
         words = [
-            parallel.begin(partial(part.by_words, query.searched, where=where, k=HITS), until=deadline)
+            parallel.begin(partial(self.words.by_words, scope, query.searched, where=where, k=HITS), until=deadline)
             for where in wheres
         ]
         topics = parallel.begin(partial(self._by_topic, scope, query))
         newest = parallel.begin(partial(self._newest, scope, query, request))
         findings = Findings()
-        near = _nearest(part, vector, wheres, deadline=deadline)
+        near = _nearest(partial(self.vectors.by_vector, scope), vector, wheres, deadline=deadline)
         if not _add_hits(findings, "vector", near):
             findings.degraded.add("vector")
         if not _add_hits(findings, "keyword", words):
@@ -101,19 +102,19 @@ class FindCandidates:
         wanted = request.filter
         texts: dict[str, str] = {}
         if request.looks_back:
-            texts |= {record.id: words_of(record) for record in self._records(scope, wanted.records)}
-        elif wanted.records:
+            texts |= {record.id: words_of(record) for record in self._records(scope, wanted.record_types)}
+        elif wanted.record_types:
             page = self.memories.listed(scope, limit=NEWEST_RECORDS).records
             texts |= {record.id: words_of(record) for record in page if record.index_state == "pending"}
-        if wanted.has_messages:
+        if wanted.includes_messages:
             texts |= self._messages(scope, wanted, sessions=1, most=NEWEST_MESSAGES)
         covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in texts.items())
         return [(key, share) for key, share in covered if share > 0]
 
-    def _without_index(self, scope: UserScope, query: Query, wanted: RecallFilter) -> list[tuple[str, float]]:
+    def _without_index(self, scope: UserScope, query: Query, wanted: Filter) -> list[tuple[str, float]]:
         """The newest records and messages, scored by their words, where the index can't answer."""
-        texts = {record.id: words_of(record) for record in self._records(scope, wanted.records)}
-        if wanted.has_messages:
+        texts = {record.id: words_of(record) for record in self._records(scope, wanted.record_types)}
+        if wanted.includes_messages:
             texts |= self._messages(scope, wanted, sessions=FALLBACK_SESSIONS, most=FALLBACK_MESSAGES)
         rated = scores(query.terms, [terms(text) for text in texts.values()])
         return [(key, score) for key, score in zip(texts, rated, strict=True) if score > 0]
@@ -128,7 +129,7 @@ class FindCandidates:
             if (after := page.after) is None:
                 return
 
-    def _messages(self, scope: UserScope, wanted: RecallFilter, *, sessions: int, most: int) -> dict[str, str]:
+    def _messages(self, scope: UserScope, wanted: Filter, *, sessions: int, most: int) -> dict[str, str]:
         """Texts of the newest messages, by key: at most `most`, of the sessions that began last or of the one in the
         filter.
         """
@@ -150,28 +151,23 @@ class FindCandidates:
 def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
     """One filter for records, one for messages, and one for messages of the period that the question names, if any."""
     wanted = request.filter
-    where = Filter(
-        min_importance=wanted.min_importance,
-        created_after=wanted.created_after,
-        created_before=wanted.created_before,
-        subject=wanted.subject,
-        session=wanted.session,
-        agent=wanted.agent,
-        metadata=metadata_terms(wanted.metadata),
-    )
-    if request.looks_back:
-        where = Filter()  # the version that held then may pass where the current one, which is indexed, does not
-    if kinds := frozenset[DocumentKind](wanted.records):
-        yield replace(where, kinds=kinds)
-    if wanted.has_messages:
-        messages = replace(where, kinds=frozenset[DocumentKind]({"message"}))
+    # What held at an earlier moment may match where the current version, which is the one in the index, does not.
+    where = Filter() if request.looks_back else wanted
+    if types := frozenset[MemoryType](wanted.record_types):
+        yield replace(where, types=types)
+    if wanted.includes_messages:
+        messages = replace(where, types=frozenset[MemoryType]({"message"}))
         yield messages
         if query.period is not None and where.created_after is None and where.created_before is None:
             yield replace(messages, created_after=query.period.start, created_before=query.period.end - 1)
 
 
 def _nearest(
-    part: OwnedIndex, embedded: parallel.Task[Vector | None], wheres: Sequence[Filter], *, deadline: float
+    by_vector: Callable[..., tuple[Hit, ...]],
+    embedded: parallel.Task[Vector | None],
+    wheres: Sequence[Filter],
+    *,
+    deadline: float,
 ) -> list[Hits] | None:
     """Begin the searches by meaning as soon as the question has its vector; None if it gets none."""
     try:
@@ -180,7 +176,7 @@ def _nearest(
         return None
     if vector is None:
         return None
-    return [parallel.begin(partial(part.by_vector, vector, where=where, k=HITS), until=deadline) for where in wheres]
+    return [parallel.begin(partial(by_vector, vector, where=where, k=HITS), until=deadline) for where in wheres]
 
 
 def _add_hits(findings: Findings, retriever: Retriever, searches: Sequence[Hits] | None) -> bool:

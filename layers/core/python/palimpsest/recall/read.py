@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
@@ -46,14 +46,6 @@ class RecallRun:
         """The moment at which results must hold, in epoch milliseconds: `as_of`, else `known_at`, else now."""
         asked = (self.request.as_of, self.request.known_at)
         return next((moment for moment in asked if moment is not None), milliseconds(self.now))
-
-    def was_created(self, moment: int) -> bool:
-        """Whether what was created at that moment (epoch milliseconds) passes the filter."""
-        after, before = self.request.filter.created_after, self.request.filter.created_before
-        return (after is None or moment >= after) and (before is None or moment <= before)
-
-    def has_metadata(self, metadata: Mapping[str, Any]) -> bool:
-        return all(metadata.get(name) == value for name, value in self.request.filter.metadata.items())
 
 
 @dataclass(slots=True)
@@ -176,16 +168,7 @@ def _reason_against_record(record: Record, run: RecallRun) -> str | None:
         record.valid_from > run.moment or (request.known_at is not None and record.created_at > request.known_at)
     ):
         return "not_yet"
-    passes = (
-        record.type in wanted.types
-        and (wanted.min_importance is None or record.importance >= wanted.min_importance)
-        and run.was_created(record.created_at)
-        and wanted.subject in (None, record.subject)
-        and wanted.session in (None, record.source.session)
-        and wanted.agent in (None, record.agent)
-        and run.has_metadata(record.metadata)
-    )
-    return None if passes else "filtered"
+    return None if wanted.matches(record) else "filtered"
 
 
 def _read_messages(run: RecallRun, keys: Sequence[str], sessions: Sessions) -> ReadResult:
@@ -229,13 +212,7 @@ def _reason_against_message(message: Message, head: Head, run: RecallRun, *, ses
     is_known = known_at is None or milliseconds(datetime.fromisoformat(message.created_at)) <= known_at
     if run.request.looks_back and (when > run.moment or not is_known):
         return "not_yet"
-    passes = (
-        wanted.has_messages
-        and run.was_created(when)
-        and wanted.session in (None, session)
-        and wanted.agent in (None, head.agent)
-        and run.has_metadata(message.metadata)
-    )
+    passes = wanted.matches_message(session=session, agent=head.agent, created_at=when, metadata=message.metadata)
     return None if passes else "filtered"
 
 

@@ -22,7 +22,7 @@ from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.request import FoundMemory, Recalled, RecallRequest
 from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import SearchIndex
+from palimpsest.search.ports import Vectors, Words
 
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 RERANKED = 30
@@ -38,7 +38,8 @@ class Recall:
 
     memories: Memories
     sessions: Sessions
-    index: SearchIndex
+    words: Words
+    vectors: Vectors
     embedder: Embedder | None
     tokens: TokenCounter
     clock: Clock
@@ -53,13 +54,14 @@ class Recall:
         can't answer.
         """
         query = analysed(request.query, user=scope.user, now=self.clock.now())
-        findings = FindCandidates(self.memories, self.sessions, self.index, self.embedder)(scope, query, request)
+        find = FindCandidates(self.memories, self.sessions, self.words, self.vectors, self.embedder)
+        findings = find(scope, query, request)
         most = max(MIN_READ, 2 * request.k)
         keys = preselected(findings.scores, most=most, weights=self.weights)
         run = RecallRun(scope, query, request, {key: findings.scores[key] for key in keys}, self.clock.now())
         read = read_all(run, self.memories, self.sessions)
         places = self._ranked(read.found, query, request)
-        if request.filter.has_messages and not request.looks_back:
+        if request.filter.includes_messages and not request.looks_back:
             marked = with_outdated(self.memories, scope, _in_order(read.found, places))
             read = replace(read, found=marked)
             places = self._ranked(marked, query, request)

@@ -4,40 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, get_args
+from typing import Any
 
-from palimpsest.memory.records import Record, RecordType, Source
+from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.memory.records import Record, Source
 from palimpsest.models.ports import Usage
 from palimpsest.recall.ranking import Candidate
 
-ResultType = Literal[RecordType, "message"]
-EVERY_TYPE: frozenset[ResultType] = frozenset((*get_args(RecordType), "message"))
 DEFAULT_K = 5
-
-
-@dataclass(frozen=True, slots=True)
-class RecallFilter:
-    """Which results are wanted; None and an empty field exclude nothing. Times are epoch milliseconds, inclusive.
-
-    A message was created when it was said. It has neither subject nor importance: a filter by either finds no messages.
-    """
-
-    types: frozenset[ResultType] = EVERY_TYPE
-    min_importance: float | None = None
-    created_after: int | None = None
-    created_before: int | None = None
-    subject: str | None = None
-    session: str | None = None
-    agent: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
-
-    @property
-    def records(self) -> frozenset[RecordType]:
-        return frozenset(kind for kind in get_args(RecordType) if kind in self.types)
-
-    @property
-    def has_messages(self) -> bool:
-        return "message" in self.types and self.min_importance is None and self.subject is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +23,7 @@ class RecallRequest:
     query: str
     k: int = DEFAULT_K
     max_tokens: int | None = None
-    filter: RecallFilter = field(default_factory=RecallFilter)
+    filter: Filter = field(default_factory=Filter)
     as_of: int | None = None
     known_at: int | None = None
     answer: bool = False
@@ -70,7 +44,7 @@ class FoundMemory:
     """
 
     id: str
-    type: ResultType
+    type: MemoryType
     content: str
     source: Source
     valid_from: int

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.find import filters
@@ -17,14 +19,15 @@ from palimpsest.recall.question import Query, analysed
 from palimpsest.recall.ranking import Retriever
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.recall import with_outdated
-from palimpsest.recall.request import DEFAULT_K, FoundMemory, RecallFilter, RecallRequest
+from palimpsest.recall.request import DEFAULT_K, FoundMemory, RecallRequest
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import Filter, Hit, OwnedIndex, Owner, SearchIndex
+from palimpsest.search.ports import Hit, Vectors, Words
 
 Mode = Literal["keyword", "vector"]
+Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k: some of what the index names may not be there any more
 SESSION_HITS = 100  # messages that are looked at to find sessions: several are of one session
-MESSAGES = RecallFilter(types=frozenset({"message"}))
+MESSAGES = Filter(types=frozenset({"message"}))
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +36,13 @@ class SearchMemories:
 
     memories: Memories
     sessions: Sessions
-    index: SearchIndex
+    words: Words
+    vectors: Vectors
     embedder: Embedder | None
     clock: Clock
 
     def __call__(
-        self, scope: UserScope, text: str, *, mode: Mode, k: int = DEFAULT_K, where: RecallFilter | None = None
+        self, scope: UserScope, text: str, *, mode: Mode, k: int = DEFAULT_K, where: Filter | None = None
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for `keyword`, cosine
         (-1..1) for `vector`. A message that says an earlier value of a topic is marked, as in recall.
@@ -46,23 +50,22 @@ class SearchMemories:
         No other retriever stands in for one that fails. Raises `Unavailable`, and `Unprocessable` (`no_vectors`) where
         there is no embedding model.
         """
-        request = RecallRequest(text, k=k, filter=where or RecallFilter())
+        request = RecallRequest(text, k=k, filter=where or Filter())
         now = self.clock.now()
         query = analysed(text, user=scope.user, now=now)
-        part = self.index.of(Owner(scope.tenant, scope.user))
-        hits = self._hits(part, query, list(filters(replace(query, period=None), request)), mode=mode, k=k)
+        hits = self._hits(scope, query, list(filters(replace(query, period=None), request)), mode=mode, k=k)
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
         read = read_all(RecallRun(scope, query, request, scores, now), self.memories, self.sessions)
         scored = [replace(one, score=one.candidate.scores[mode]) for one in read.found]
         best_first = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
-    def _hits(self, part: OwnedIndex, query: Query, wheres: Sequence[Filter], *, mode: Mode, k: int) -> list[Hit]:
+    def _hits(self, scope: UserScope, query: Query, wheres: Sequence[Filter], *, mode: Mode, k: int) -> list[Hit]:
         if mode == "keyword":
-            found = parallel.each(lambda where: part.by_words(query.searched, where=where, k=k + SPARE_HITS), wheres)
+            search: Search = partial(self.words.by_words, scope, query.searched, k=k + SPARE_HITS)
         else:
-            vector = self._vector(query)
-            found = parallel.each(lambda where: part.by_vector(vector, where=where, k=k + SPARE_HITS), wheres)
+            search = partial(self.vectors.by_vector, scope, self._vector(query), k=k + SPARE_HITS)
+        found = parallel.each(lambda where: search(where=where), wheres)
         return [hit for hits in found for hit in hits]
 
     def _vector(self, query: Query) -> Sequence[float]:

@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import IntEnum
-from typing import Any
 
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message, text_of
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.window.render import called
 from palimpsest.extraction.chunk import said_at, spoken
-from palimpsest.memory.records import MAX_METADATA_TERMS, Record
+from palimpsest.memory.filters import metadata_terms
+from palimpsest.memory.records import Record
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Document, Gone
 
@@ -22,7 +21,6 @@ MAX_WORDS = 12_000  # characters of a message that are searched by words
 MAX_MEANING = 4_000  # characters that make the vector
 MAX_TOOL = 2_000  # characters of what a tool put out: its beginning names what it is about
 MAX_BEFORE = 200  # characters of what was said right before
-MAX_TERM = 512  # characters of one metadata term
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
@@ -83,11 +81,9 @@ def of_record(record: Record) -> Indexable:
         version=versioned(record.version),
         created_at=record.created_at,
         subject=record.subject,
-        topic_key=record.topic_key,
         session=record.source.session,
         agent=record.agent,
         importance=record.importance,
-        expires_at=None if record.expires_at is None else record.expires_at * 1000,
         metadata=metadata_terms(record.metadata),
     )
     return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
@@ -145,15 +141,6 @@ def shortened_end(text: str) -> str:
     if len(text) <= MAX_BEFORE:
         return text
     return text[-MAX_BEFORE:].partition(" ")[2] or text[-MAX_BEFORE:]
-
-
-def metadata_terms(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """`key=value` for each that can be filtered by: texts as they are, anything else as JSON."""
-    terms = (
-        f"{name}={value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}"
-        for name, value in metadata.items()
-    )
-    return tuple(term for term in terms if len(term) <= MAX_TERM)[:MAX_METADATA_TERMS]
 
 
 def _lines(*parts: str | None) -> str:

@@ -15,7 +15,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.search.plans import EmbedPlans, Plan
-from palimpsest.search.ports import Document, Gone, Owner, SearchIndex
+from palimpsest.search.ports import Document, Gone, SearchIndex
 
 Planning = Callable[[], Plan | None]
 
@@ -103,7 +103,7 @@ class Embed:
             for key, item in plan.there.items()
         ]
         vectorless = set() if self.embedder is None else bare
-        failed = self.index.of(Owner(plan.owner.tenant, plan.owner.user)).write([*documents, *plan.gone.values()])
+        failed = self.index.write(plan.owner, [*documents, *plan.gone.values()])
         if plan.there and self.memories.user(plan.owner).epoch != plan.epoch:
             outcome.join(self.outcome(tuple(plan.changes.values())))  # erased meanwhile, maybe before we wrote
             return

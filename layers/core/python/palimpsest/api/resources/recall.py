@@ -15,8 +15,9 @@ from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import Timestamp
 from palimpsest.api.resources.fields import Closed, Moment, Provenance, UserId, provenance, rfc3339
 from palimpsest.api.resources.memories.bodies import SAYING_SOMETHING, Filter, milliseconds_of, says_something
+from palimpsest.memory import filters
 from palimpsest.recall import request
-from palimpsest.recall.request import DEFAULT_K, EVERY_TYPE, RecallFilter, RecallRequest, ResultType
+from palimpsest.recall.request import DEFAULT_K, RecallRequest
 
 operation = operations_on("recall", function="memories")
 
@@ -30,20 +31,8 @@ class AnyFilter(Filter):
     """As for memories; messages that were said are a type of their own. Default: all five."""
 
     types: Annotated[  # type: ignore[assignment] # one type more than memories have
-        list[ResultType], Field(max_length=5, default_factory=list)
+        list[filters.MemoryType], Field(max_length=5, default_factory=list)
     ]
-
-    def wanted(self) -> RecallFilter:
-        return RecallFilter(
-            types=frozenset(self.types) or EVERY_TYPE,
-            min_importance=self.min_importance,
-            created_after=milliseconds_of(self.created_after),
-            created_before=milliseconds_of(self.created_before),
-            subject=self.subject,
-            session=self.session_id,
-            agent=self.agent_id,
-            metadata=self.metadata,
-        )
 
 
 class RecallBody(Closed):
@@ -61,7 +50,7 @@ class RecallBody(Closed):
             query=self.query,
             k=self.k,
             max_tokens=self.max_tokens,
-            filter=self.filter.wanted() if self.filter else RecallFilter(),
+            filter=self.filter.read() if self.filter else filters.Filter(),
             as_of=milliseconds_of(self.as_of),
             known_at=milliseconds_of(self.known_at),
             answer=self.answer,
@@ -77,15 +66,15 @@ class SearchBody(Closed):
     k: K = DEFAULT_K
     filter: AnyFilter | None = None
 
-    def where(self) -> RecallFilter:
-        return self.filter.wanted() if self.filter else RecallFilter()
+    def where(self) -> filters.Filter:
+        return self.filter.read() if self.filter else filters.Filter()
 
 
 class Found(TypedDict):
     """A memory or a message that was found, and what speaks for it; a message has no subject and no importance."""
 
     id: str
-    type: ResultType
+    type: filters.MemoryType
     content: str
     score: float
     found_by: Annotated[Sequence[str], Field(description="Which retrievers found it")]

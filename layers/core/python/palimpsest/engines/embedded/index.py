@@ -1,4 +1,4 @@
-"""The port over one file: owners, indexes, and what a call reads and writes in one transaction."""
+"""`SearchIndex` over one SQLite file: each call reads or writes in one transaction."""
 
 from __future__ import annotations
 
@@ -17,9 +17,11 @@ from palimpsest.engines.embedded.indexes import (
 )
 from palimpsest.engines.embedded.vectors import Vectors
 from palimpsest.errors import Unavailable
+from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.models.vectors import check
-from palimpsest.search.ports import ANYTHING, Document, Filter, Gone, Hit, Owner
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 from palimpsest.text.analyser import query_terms
 
 BUSY_SECONDS = 5.0
@@ -40,8 +42,43 @@ class EmbeddedIndex:
     def space(self) -> Space | None:
         return self._space
 
-    def of(self, owner: Owner) -> _OwnedPart:
-        return _OwnedPart(owner, space=self._space, database=self._database, vectors=self._vectors)
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
+        for change in changes:
+            if isinstance(change, Document) and change.vector is not None:
+                check(change.vector, self._space)
+        ready = [writing.analysed(change) if isinstance(change, Document) else change for change in changes]
+        with self._database.writing() as connection:
+            writing.forget_gone(connection)
+            index_read(connection)
+            for index in all_indexes(connection):
+                shelf = changed_shelf_of(connection, index, owner)
+                for each in ready:
+                    writing.apply(connection, index, shelf, each, with_vector=index.space == self._space)
+        return ()
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        query = query_terms(text)
+        with self._database.reading() as connection:
+            index = index_read(connection)
+            shelf = shelf_of(connection, index, owner)
+            return searching.by_words(connection, index, shelf, query, where=where, k=k) if shelf else ()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        check(vector, self._space)
+        with self._database.reading() as connection:
+            index = index_read(connection)
+            if index.space != self._space:
+                raise Unavailable("The search index that is read holds vectors of another model.")
+            shelf = shelf_of(connection, index, owner)
+            if shelf is None:
+                return ()
+            among = searching.passing(connection, shelf, where)
+            return self._vectors.nearest(connection, shelf, vector, among=among, k=k)
+
+    def count(self, owner: UserScope) -> int:
+        with self._database.reading() as connection:
+            shelf = shelf_of(connection, index_read(connection), owner)
+            return searching.count(connection, shelf) if shelf else 0
 
     def prepare(self, *, afresh: bool = False) -> None:
         self._database.create()
@@ -59,60 +96,3 @@ class EmbeddedIndex:
     def close(self) -> None:
         """Close the file; the next call opens it again."""
         self._database.close()
-
-
-class _OwnedPart:
-    """Implements `OwnedIndex`."""
-
-    def __init__(self, owner: Owner, *, space: Space | None, database: Database, vectors: Vectors) -> None:
-        self._owner = owner
-        self._space = space
-        self._database = database
-        self._vectors = vectors
-
-    def write(self, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
-        for change in changes:
-            if isinstance(change, Document) and change.vector is not None:
-                check(change.vector, self._space)
-        ready = [writing.analysed(change) if isinstance(change, Document) else change for change in changes]
-        with self._database.writing() as connection:
-            writing.forget_gone(connection)
-            index_read(connection)
-            for index in all_indexes(connection):
-                shelf = changed_shelf_of(connection, index, self._owner)
-                for each in ready:
-                    writing.apply(connection, index, shelf, each, with_vector=index.space == self._space)
-        return ()
-
-    def by_words(self, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        query = query_terms(text)
-        with self._database.reading() as connection:
-            index = index_read(connection)
-            shelf = shelf_of(connection, index, self._owner)
-            return searching.by_words(connection, index, shelf, query, where=where, k=k) if shelf else ()
-
-    def by_vector(self, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        check(vector, self._space)
-        with self._database.reading() as connection:
-            index = index_read(connection)
-            if index.space != self._space:
-                raise Unavailable("The search index that is read holds vectors of another model.")
-            shelf = shelf_of(connection, index, self._owner)
-            if shelf is None:
-                return ()
-            among = searching.passing(connection, shelf, where)
-            return self._vectors.nearest(connection, shelf, vector, among=among, k=k)
-
-    def count(self) -> int:
-        with self._database.reading() as connection:
-            shelf = shelf_of(connection, index_read(connection), self._owner)
-            return searching.count(connection, shelf) if shelf else 0
-
-    def forget(self) -> int:
-        found = 0
-        with self._database.writing() as connection:
-            for index in all_indexes(connection):
-                shelf = shelf_of(connection, index, self._owner)
-                gone = writing.clear(connection, index, shelf) if shelf else 0
-                found += gone if index.is_read else 0
-        return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models.ports import Space
-from palimpsest.search.ports import Owner
+from palimpsest.scope import UserScope
 
 _DROP_OTHERS = (
     "DELETE FROM documents WHERE shelf IN (SELECT id FROM shelves WHERE in_index != ?)",
@@ -93,7 +93,7 @@ def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
         connection.execute(statement, (max(ids),))
 
 
-def shelf_of(connection: sqlite3.Connection, index: Index, owner: Owner) -> Shelf | None:
+def shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf | None:
     row = connection.execute(
         "SELECT id, changes FROM shelves WHERE in_index = ? AND tenant = ? AND user = ?",
         (index.id, owner.tenant, owner.user),
@@ -101,7 +101,7 @@ def shelf_of(connection: sqlite3.Connection, index: Index, owner: Owner) -> Shel
     return Shelf(row["id"], row["changes"]) if row else None
 
 
-def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: Owner) -> Shelf:
+def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf:
     row = connection.execute(
         "INSERT INTO shelves (in_index, tenant, user) VALUES (?, ?, ?) "
         "ON CONFLICT DO UPDATE SET changes = changes + 1 RETURNING id, changes",

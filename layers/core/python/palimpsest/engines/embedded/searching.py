@@ -10,7 +10,8 @@ from typing import Any
 
 from palimpsest.engines.embedded.indexes import Averages, Index, Shelf
 from palimpsest.engines.embedded.writing import PART_SIGN
-from palimpsest.search.ports import Filter, Hit
+from palimpsest.memory.filters import Filter
+from palimpsest.search.ports import Hit
 from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, needed
 
 K1, B = 1.2, 0.75  # Lucene's and everyone's
@@ -25,7 +26,7 @@ WITH asked (term, word, needed, weight, slope) AS (
     FROM asked CROSS JOIN postings ON postings.shelf = :shelf AND postings.term = asked.term
     GROUP BY postings.document, asked.word HAVING count(*) >= max(needed)
 )
-SELECT key, kind, sum(score) AS score FROM matched JOIN documents ON documents.id = matched.document
+SELECT key, sum(score) AS score FROM matched JOIN documents ON documents.id = matched.document
 WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
 """
 _PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AND {conditions}"
@@ -38,7 +39,7 @@ def by_words(
     values: dict[str, Any] = {"asked": json.dumps(asked), "shelf": shelf.id, "base": K1 * (1 - B), "k": k}
     conditions, more = _conditions(where)
     rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
-    return tuple(Hit(row["key"], row["kind"], row["score"]) for row in rows)
+    return tuple(Hit(row["key"], row["score"]) for row in rows)
 
 
 def passing(connection: sqlite3.Connection, shelf: Shelf, where: Filter) -> frozenset[int] | None:
@@ -86,22 +87,20 @@ def _known(connection: sqlite3.Connection, index: Index, terms: list[str]) -> di
 
 _ANY_OF = "(SELECT value FROM json_each(:{name}))"
 _RULES = {
-    "kinds": "kind IN " + _ANY_OF,
+    "types": "kind IN " + _ANY_OF,
     "min_importance": "importance >= :{name}",
     "created_after": "created_at >= :{name}",
     "created_before": "created_at <= :{name}",
     "subject": "subject = :{name}",
     "session": "session = :{name}",
     "agent": "agent = :{name}",
-    "topic_keys": "topic_key IN " + _ANY_OF,
-    "metadata": "NOT EXISTS (SELECT value FROM json_each(:{name}) EXCEPT SELECT value FROM json_each(metadata))",
-    "not_expired_at": "(expires_at IS NULL OR expires_at > :{name})",
+    "metadata_terms": "NOT EXISTS (SELECT value FROM json_each(:{name}) EXCEPT SELECT value FROM json_each(metadata))",
 }
 
 
 def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
     """The filter as SQL over bound values, and the values; without any it is `true`."""
-    said = {name: value for name in _RULES if (value := getattr(where, name)) not in (None, frozenset(), (), [])}
+    said = {name: value for name in _RULES if (value := getattr(where, name)) not in (None, frozenset(), ())}
     values = {
         name: value if isinstance(value, str | int | float) else json.dumps(list(value)) for name, value in said.items()
     }

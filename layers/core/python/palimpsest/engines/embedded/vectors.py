@@ -17,7 +17,7 @@ from cachetools import LRUCache
 from palimpsest.engines.embedded.indexes import Shelf
 from palimpsest.models.ports import Vector
 from palimpsest.models.vectors import unit
-from palimpsest.search.ports import DocumentKind, Hit
+from palimpsest.search.ports import Hit
 
 MAX_OWNERS = 8
 
@@ -26,7 +26,6 @@ MAX_OWNERS = 8
 class _Row:
     document: int
     key: str
-    kind: DocumentKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,12 +51,12 @@ class Vectors:
         best = heapq.nsmallest(
             k,
             (
-                (-cosine, row.key, row.kind)
+                (-cosine, row.key)
                 for row, cosine in zip(loaded.rows, cosines, strict=True)
                 if among is None or row.document in among
             ),
         )
-        return tuple(Hit(key, kind, max(-1.0, min(1.0, -score))) for score, key, kind in best)
+        return tuple(Hit(key, max(-1.0, min(1.0, -score))) for score, key in best)
 
     def _of(self, connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
         with self._lock:
@@ -71,11 +70,10 @@ class Vectors:
 
 def _load(connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
     found = connection.execute(
-        "SELECT document, key, kind, vector FROM vectors JOIN documents ON documents.id = document "
-        "WHERE vectors.shelf = ?",
+        "SELECT document, key, vector FROM vectors JOIN documents ON documents.id = document WHERE vectors.shelf = ?",
         (shelf.id,),
     ).fetchall()
-    rows = [_Row(row["document"], row["key"], row["kind"]) for row in found]
+    rows = [_Row(row["document"], row["key"]) for row in found]
     return _Loaded(shelf.changes, rows, _matrix(b"".join(row["vector"] for row in found)))
 
 

@@ -66,15 +66,6 @@ def forget_gone(connection: sqlite3.Connection) -> None:
     connection.execute("DELETE FROM documents WHERE gone_at < ?", (int(time.time()) - GONE_SECONDS,))
 
 
-def clear(connection: sqlite3.Connection, index: Index, shelf: Shelf) -> int:
-    """Remove a shelf with all that stands on it; how many documents could be found."""
-    rows = connection.execute("SELECT id, terms, words, parts FROM documents WHERE shelf = ?", (shelf.id,)).fetchall()
-    for row in rows:
-        _take_off(connection, index, shelf, row)
-    connection.execute("DELETE FROM shelves WHERE id = ?", (shelf.id,))
-    return sum(row["terms"] is not None for row in rows)
-
-
 def _put_on(connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Analysed, *, with_vector: bool) -> None:
     document = new.document
     connection.execute(
@@ -87,13 +78,13 @@ def _put_on(connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Ana
         (index.id, new.times),
     ).fetchone()[0]
     values = (
-        shelf.id, document.key, document.version, document.kind, document.created_at, document.expires_at,
-        document.importance, document.subject, document.topic_key, document.session, document.agent,
+        shelf.id, document.key, document.version, document.kind, document.created_at,
+        document.importance, document.subject, document.session, document.agent,
         json.dumps(list(document.metadata)), terms, new.words, new.parts,
     )  # fmt: skip
     row = connection.execute(
-        "INSERT INTO documents (shelf, key, version, kind, created_at, expires_at, importance, subject, topic_key, "
-        "session, agent, metadata, terms, words, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
+        "INSERT INTO documents (shelf, key, version, kind, created_at, importance, subject, session, "
+        "agent, metadata, terms, words, parts) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) "
         "RETURNING id",
         values,
     ).fetchone()

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.engines.opensearch.mapping import VECTOR
+from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Vector
-from palimpsest.search.ports import Document, Filter
+from palimpsest.search.ports import Document
 from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, document_terms, needed
 
-NEVER = 2**62  # when what never expires expires
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
 TIMEOUT = "2s"
 
@@ -24,10 +24,8 @@ def fields(document: Document, *, owner: str) -> dict[str, Any]:
         "words": " ".join(terms.words),
         "parts": " ".join(terms.parts),
         "created_at": document.created_at,
-        "expires_at": NEVER if document.expires_at is None else document.expires_at,
         "importance": document.importance,
         "subject": document.subject,
-        "topic_key": document.topic_key,
         "session": document.session,
         "agent": document.agent,
         "metadata": list(document.metadata),
@@ -63,7 +61,7 @@ def _request(query: dict[str, Any], k: int) -> dict[str, Any]:
         "query": query,
         "size": k,
         "sort": ["_score", {"key": "asc"}],
-        "docvalue_fields": ["key", "kind"],
+        "docvalue_fields": ["key"],
         "track_total_hits": False,
         "timeout": TIMEOUT,
     }
@@ -74,13 +72,12 @@ def _conditions(owner: str, where: Filter) -> list[dict[str, Any]]:
 
 
 def _terms(where: Filter) -> Iterator[dict[str, Any]]:
-    for field, values in (("kind", where.kinds), ("topic_key", where.topic_keys)):
-        if values:
-            yield {"terms": {field: sorted(values)}}
+    if where.types:
+        yield {"terms": {"kind": sorted(where.types)}}
     for field, value in (("subject", where.subject), ("session", where.session), ("agent", where.agent)):
         if value is not None:
             yield {"term": {field: value}}
-    for term in where.metadata:
+    for term in where.metadata_terms:
         yield {"term": {"metadata": term}}
 
 
@@ -89,7 +86,6 @@ def _ranges(where: Filter) -> Iterator[dict[str, Any]]:
         ("importance", "gte", where.min_importance),
         ("created_at", "gte", where.created_after),
         ("created_at", "lte", where.created_before),
-        ("expires_at", "gt", where.not_expired_at),
     ):
         if value is not None:
             yield {"range": {field: {comparison: value}}}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk, first, first_expiry, is_expired
-from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
+from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.records import Record
-from palimpsest.memory.removal.topic import MOST_PLACES, batches, by_record, surplus
+from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import DAY
 from palimpsest.scope import UserScope
 
@@ -57,11 +57,11 @@ class Expire:
         page = self.expiries.records(scope, limit=limit, after=walk.after)
         stays = [record for record in page.records if not is_expired(record, now=self._now)]
         gone = [record for record in page.records if is_expired(record, now=self._now)]
-        removal = Removal(self.memories, scope, epoch=walk.epoch, now=self._now)
-        removal(gone)
-        earliest = first(walk.earliest, first_expiry(stays), removal.look_again)
+        expired = _Expired(self.memories, scope, epoch=walk.epoch, now=self._now)
+        expired.remove(gone)
+        earliest = first(walk.earliest, first_expiry(stays), expired.look_again)
         self._move(scope, walk, after=page.after, earliest=earliest)
-        return len(page.records) + removal.beyond
+        return len(page.records) + expired.beyond
 
     def _move(self, scope: UserScope, walk: Walk, *, after: str | None, earliest: int | None) -> None:
         """The walk as it is now also has what was noted during this part."""
@@ -71,11 +71,11 @@ class Expire:
 
 
 @dataclass(slots=True)
-class Removal:
+class _Expired:
     """Removes expired records of one user, and the whole topics of those whose newest version has expired too.
 
-    `look_again` is when a topic that stays shall be looked at, if its own versions do not tell; `beyond` counts what
-    topics held besides the records given.
+    `look_again` is when a topic that stays must be looked at again although its own versions do not show it (epoch
+    seconds); `beyond` counts what topics held besides the records given.
     """
 
     memories: Memories
@@ -85,17 +85,15 @@ class Removal:
     look_again: int | None = None
     beyond: int = 0
 
-    def __call__(self, expired: Sequence[Record]) -> None:
+    def remove(self, expired: Sequence[Record]) -> None:
         """At most 100 records. Raises `CommitLost` if one of them was said again since it was read, or erased."""
-        alone = [[record] for record in expired if record.topic_key is None]
-        for batch in batches(alone, self.memories.room):
-            self._commit(removed=batch)
+        self._commit(Removal((record,)) for record in expired if record.topic_key is None)
         topics = {record.topic_key: record for record in expired if record.topic_key is not None}
         pointers = self.memories.pointers(self.scope, sorted(topics)) if topics else {}
         for topic, record in sorted(topics.items()):
-            self._topic(record, pointers.get(topic))
+            self._remove_topic(record, pointers.get(topic))
 
-    def _topic(self, record: Record, pointer: Pointer | None) -> None:
+    def _remove_topic(self, record: Record, pointer: Pointer | None) -> None:
         said = self.memories.versions(self.scope, record.topic_key or "")
         if said and not is_expired(said[-1], now=self.now):
             if said[-1].expires_at is None:
@@ -104,25 +102,8 @@ class Removal:
         if record.id not in {one.id for one in said}:
             said = (record, *said)
         self.beyond += len(said) - 1
-        places = by_record(said)
-        for more in surplus(places, self.memories.room):
-            pointer = self._commit_topic(pointer, unsaid=more)
-        for batch in batches([one[-MOST_PLACES:] for one in places], self.memories.room):
-            pointer = self._commit_topic(pointer, removed=batch)
+        self._commit([Removal(said, pointer)])
 
-    def _commit_topic(
-        self, pointer: Pointer | None, *, removed: Sequence[Record] = (), unsaid: Sequence[Record] = ()
-    ) -> Pointer | None:
-        """Whoever speaks of the topic meanwhile moves its pointer: then this is lost, and the topic looked at anew."""
-        if pointer is None:
-            self._commit(removed=removed, unsaid=unsaid)
-            return None
-        retracted = replace(pointer, record=None)
-        self._commit(removed=removed, unsaid=unsaid, pointers=(retracted,))
-        return replace(retracted, version=retracted.version + 1)
-
-    def _commit(
-        self, *, removed: Sequence[Record] = (), unsaid: Sequence[Record] = (), pointers: Sequence[Pointer] = ()
-    ) -> None:
-        commit = MemoryCommit(epoch=self.epoch, removed=removed, unsaid=unsaid, pointers=pointers)
-        self.memories.commit(self.scope, commit)
+    def _commit(self, removals: Iterable[Removal]) -> None:
+        for commit in transactions(removals, epoch=self.epoch, room=self.memories.room):
+            self.memories.commit(self.scope, commit)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -11,11 +11,10 @@ from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory.manage import Where
-from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.filters import Filter, StoredFilter
+from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record
-from palimpsest.memory.removal.limits import Limits
-from palimpsest.memory.removal.topic import MOST_PLACES, Room, batches, by_record, surplus
+from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 
@@ -28,23 +27,14 @@ class Forget:
     jobs: Jobs
     clock: Clock
 
-    def __call__(self, scope: UserScope, where: Where) -> str:
+    def __call__(self, scope: UserScope, where: Filter) -> str:
         """Begin to forget what matches now; the job's id. What is saved from now on stays. Raises `Unavailable`."""
         now = self.clock.now()
         at = milliseconds(now)
-        limits = Limits.of(
-            scope,
-            types=where.types,
-            min_importance=where.min_importance,
-            created_after=where.created_after,
-            created_before=at if where.created_before is None else min(at, where.created_before),
-            session=where.session,
-            agent=where.agent,
-            subject=where.subject,
-            metadata=where.metadata or {},
-        )
+        latest = at if where.created_before is None else min(at, where.created_before)
+        stored = StoredFilter.of(scope, replace(where, created_before=latest))
         epoch = self.memories.user(scope).epoch
-        told = limits.told()
+        told = stored.payload()
         job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {told}", told=told, now=seconds(now))
         with suppress(CommitLost):  # the same, asked for twice at once
             self.jobs.put(job)
@@ -65,9 +55,9 @@ class ForgetPages:
         scope = Scope(job.tenant).user(job.user or "")
         if self.memories.user(scope).epoch != job.epoch:
             return None
-        limits = Limits.read(scope, job.told)
-        page = self.memories.listed(scope, types=limits.types, limit=PAGE, after=after)
-        matching = [record.id for record in page.records if limits.matches(record)]
+        stored = StoredFilter.of_payload(scope, job.told)
+        page = self.memories.listed(scope, types=stored.plain.record_types, limit=PAGE, after=after)
+        matching = [record.id for record in page.records if stored.matches(record)]
         return self._forget(scope, job, matching), page.after
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
@@ -90,16 +80,12 @@ class ForgetPages:
         current = [record for record in records if self._is_current(record, pointers.get(record.topic_key or ""))]
         if not current:
             return 0
-        topical = [pointers[record.topic_key] for record in current if record.topic_key is not None]
-        commit = MemoryCommit(
-            epoch=job.epoch,
-            removed=[said for record in current for said in self._said(scope, record)],
-            pointers=[replace(pointer, record=None) for pointer in topical],
-        )
-        if self.memories.room(commit) < 0 and len(ids) > 1:
+        removals = [Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current]
+        commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
+        if len(commits) > 1 and len(ids) > 1:
             return None
-        for part in _parts(commit, kept=current[0].id, room=self.memories.room):
-            self.memories.commit(scope, part)
+        for commit in commits:
+            self.memories.commit(scope, commit)
         return len(current)
 
     def _is_current(self, record: Record, pointer: Pointer | None) -> bool:
@@ -109,17 +95,3 @@ class ForgetPages:
     def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
         """Everything that was said of the record's topic; a record without one was said once."""
         return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
-
-
-def _parts(commit: MemoryCommit, *, kept: str, room: Room) -> Iterator[MemoryCommit]:
-    """The commit, in transactions that the store can hold: what one topic held before first, what is current last."""
-    if room(commit) >= 0:
-        yield commit
-        return
-    groups = by_record(commit.removed)
-    for more in surplus(groups, room):
-        yield MemoryCommit(epoch=commit.epoch, unsaid=more)
-    groups = [said[-MOST_PLACES:] for said in groups]
-    for batch in batches((said for said in groups if said[0].id != kept), room):
-        yield MemoryCommit(epoch=commit.epoch, removed=batch)
-    yield replace(commit, removed=next(said for said in groups if said[0].id == kept))

@@ -15,7 +15,7 @@ from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.records import Record, Source
-from palimpsest.memory.removal.topic import MOST_PLACES, removing
+from palimpsest.memory.removal.topic import MOST_PLACES, Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 
@@ -95,8 +95,7 @@ class ForgetSession:
         if not gone:
             return False
         if not kept:
-            retracted = replace(pointer, record=None) if pointer and pointer.record == record.id else pointer
-            for commit in removing(gone, retracted, epoch=job.epoch, room=self.memories.room):
+            for commit in transactions([Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room):
                 self.memories.commit(scope, commit)
             return True
         is_source = _is_said_in(job, record)

@@ -1,53 +1,102 @@
-"""Removing records of topics, however often they were said: in as many transactions as that takes."""
+"""Remove records with everything that was said of their topics, in as many transactions as that takes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from palimpsest.memory.ports import MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 
 Room = Callable[[MemoryCommit], int]
-"""`Memories.room` of the store that the commits are for."""
-POINTER = 1  # item: every transaction also moves the topic's pointer
+"""`Memories.room` of the store that the transactions are for."""
+POINTER = 1  # item: every transaction also writes the topic's pointer
 MOST_PLACES = 60
-"""A record that was said more often goes in several transactions."""
+"""A record that was said more often is removed in several transactions."""
 
 
-def by_record(said: Sequence[Record]) -> list[list[Record]]:
-    """What was said of a topic, together for each record, the newest last: reads go by that one's expiry."""
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Records of one topic that are removed, or one record without a topic.
+
+    `said` holds the records as read, each once for every time it was said, oldest first. `pointer` is the topic's
+    pointer as read.
+    """
+
+    said: Sequence[Record]
+    pointer: Pointer | None = None
+
+
+def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
+    """What removes all of it, in order: small removals share a transaction, a large one takes several of its own.
+
+    A topic whose current record is removed has none from then on. Where it takes several transactions, its current
+    record is in the last of them, so that a removal that was interrupted is simply done again. Each transaction is lost
+    if something was said of one of its topics since the pointer was read, or if `epoch` is not the user's any more.
+    """
+    shared = MemoryCommit(epoch=epoch)
+    for removal in removals:
+        alone = MemoryCommit(epoch=epoch, removed=tuple(removal.said), pointers=_pointers_after(removal))
+        both = replace(shared, removed=(*shared.removed, *alone.removed), pointers=(*shared.pointers, *alone.pointers))
+        if room(both) >= 0:
+            shared = both
+            continue
+        if shared.removed:
+            yield shared
+        shared = alone
+        if room(alone) < 0:
+            yield from _parts(removal, epoch=epoch, room=room)
+            shared = MemoryCommit(epoch=epoch)
+    if shared.removed:
+        yield shared
+
+
+def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
+    """The topic's pointer once the records are gone."""
+    pointer = removal.pointer
+    if pointer is None:
+        return ()
+    is_current_gone = pointer.record in {record.id for record in removal.said}
+    return (replace(pointer, record=None) if is_current_gone else pointer,)
+
+
+def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
+    """A removal that is too large for one transaction. Each transaction raises the version of the topic's pointer."""
+    records = _places_by_record(removal)
+    parts = [MemoryCommit(epoch=epoch, unsaid=places) for places in _surplus(records, room)]
+    parts += [MemoryCommit(epoch=epoch, removed=batch) for batch in _batches(records, room)]
+    pointer = removal.pointer
+    for part in parts[:-1]:
+        yield replace(part, pointers=(pointer,) if pointer else ())
+        pointer = replace(pointer, version=pointer.version + 1) if pointer else None
+    yield replace(parts[-1], pointers=_pointers_after(replace(removal, pointer=pointer)))
+
+
+def _places_by_record(removal: Removal) -> list[list[Record]]:
+    """What was said, together for each record, by when each was said last; the current record last of all."""
     places: dict[str, list[Record]] = {}
-    for one in reversed(said):
-        places.setdefault(one.id, []).insert(0, one)
-    return list(reversed(places.values()))
+    for said in removal.said:
+        places[said.id] = [*places.pop(said.id, []), said]
+    current = removal.pointer.record if removal.pointer else None
+    return sorted(places.values(), key=lambda said: said[0].id == current)
 
 
-def surplus(places: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
-    """What must be unsaid of each record before the rest of it fits one transaction."""
+def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
+    """The places that must go before the rest of each record fits one transaction."""
     at_once = room(MemoryCommit(epoch=0)) - POINTER
-    for said in places:
-        more = said[:-MOST_PLACES]
+    for places in records:
+        more = places[:-MOST_PLACES]
         yield from (more[start : start + at_once] for start in range(0, len(more), at_once))
 
 
-def batches(groups: Iterable[Sequence[Record]], room: Room) -> Iterator[list[Record]]:
-    """The groups (each a record, once for every time it was said), joined to as few transactions as hold them."""
+def _batches(records: Iterable[Sequence[Record]], room: Room) -> Iterator[list[Record]]:
+    """The records, with the places that are left of each, in as few transactions as hold them."""
     batch: list[Record] = []
-    for group in groups:
-        if batch and room(MemoryCommit(epoch=0, removed=(*batch, *group))) < POINTER:
+    for places in records:
+        rest = places[-MOST_PLACES:]
+        if batch and room(MemoryCommit(epoch=0, removed=(*batch, *rest))) < POINTER:
             yield batch
             batch = []
-        batch += group
+        batch += rest
     if batch:
         yield batch
-
-
-def removing(places: Sequence[Record], pointer: Pointer | None, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """What removes one record, said at these places. Each is lost if the topic was spoken of since `pointer`, which is
-    given as it shall be.
-    """
-    for unsaid in surplus([places], room):
-        yield MemoryCommit(epoch=epoch, unsaid=unsaid, pointers=(pointer,) if pointer else ())
-        pointer = replace(pointer, version=pointer.version + 1) if pointer else None
-    yield MemoryCommit(epoch=epoch, removed=places[-MOST_PLACES:], pointers=(pointer,) if pointer else ())

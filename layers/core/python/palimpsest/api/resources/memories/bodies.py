@@ -17,7 +17,8 @@ from palimpsest.api.resources.chat import Id, Timestamp
 from palimpsest.api.resources.fields import Closed, WaitSeconds
 from palimpsest.clock import milliseconds
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.memory.manage import Change, Where
+from palimpsest.memory import filters
+from palimpsest.memory.manage import Change
 from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import Statement
@@ -143,8 +144,8 @@ class Filter(Closed):
     agent_id: Id | None = None
     metadata: Annotated[Terms, Field(default_factory=dict)]
 
-    def read(self) -> Where:
-        return Where(
+    def read(self) -> filters.Filter:
+        return filters.Filter(
             types=frozenset(self.types),
             min_importance=self.min_importance,
             created_after=milliseconds_of(self.created_after),
@@ -152,7 +153,7 @@ class Filter(Closed):
             subject=self.subject,
             session=self.session_id,
             agent=self.agent_id,
-            metadata=self.metadata or None,
+            metadata=self.metadata,
         )
 
 
@@ -164,7 +165,7 @@ class ForgetRequest(Closed):
     @field_validator("filter")
     @classmethod
     def _is_one(cls, value: Filter) -> Filter:
-        if value.read() == Where():
+        if value.read() == filters.Filter():
             raise ValueError("must hold at least one limit")
         return value
 

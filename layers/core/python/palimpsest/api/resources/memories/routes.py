@@ -30,7 +30,7 @@ from palimpsest.api.resources.memories.bodies import (
     statement,
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock
-from palimpsest.memory.manage import Where
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import UserScope, checked_id
 
@@ -86,7 +86,7 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     for field, value in (("session_id", session_id), ("agent_id", agent_id)):
         if value is not None:
             checked_id(value, field=field)
-    where = Where(
+    where = Filter(
         types=frozenset(types or ()),
         min_importance=min_importance,
         created_after=milliseconds_of(created_after),
@@ -94,7 +94,7 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
         subject=subject,
         session=session_id,
         agent=agent_id,
-        metadata=read_terms(metadata or ()),
+        metadata=read_terms(metadata or ()) or {},
     )
     scope = call().user(user_id)
     listed = (scope.partition, "memories", *_limits(where), order)
@@ -110,13 +110,9 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     return fitting(page, limit=limit)
 
 
-def _limits(where: Where) -> tuple[object, ...]:
+def _limits(where: Filter) -> tuple[object, ...]:
     """The filter, so that a cursor is good for no other."""
-    limits = {
-        **asdict(where),
-        "types": sorted(where.types),
-        "metadata": sorted((where.metadata or {}).items(), key=str),
-    }
+    limits = {**asdict(where), "types": sorted(where.types), "metadata": sorted(where.metadata.items(), key=str)}
     return tuple(limits.values())
 
 

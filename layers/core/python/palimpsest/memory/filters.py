@@ -1,0 +1,145 @@
+"""Which records and messages a list, a search, a recall or a removal is about; one filter for all of them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, Self, get_args
+
+from palimpsest.memory.records import MAX_METADATA_TERMS, Record, RecordType
+from palimpsest.scope import UserScope
+
+MemoryType = Literal[RecordType, "message"]
+MAX_TERM = 512  # characters of one metadata term
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """Every condition that is set must hold; an empty field is no condition. Values match exactly, and limits are
+    inclusive. Times are epoch milliseconds.
+
+    A message is created when it is said. It has no subject and no importance: a filter with either matches no message.
+    """
+
+    types: frozenset[MemoryType] = frozenset()
+    min_importance: float | None = None
+    created_after: int | None = None
+    created_before: int | None = None
+    subject: str | None = None
+    session: str | None = None
+    agent: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def record_types(self) -> frozenset[RecordType]:
+        """The types of records that can match: all of them if no type is named."""
+        return frozenset(each for each in get_args(RecordType) if not self.types or each in self.types)
+
+    @property
+    def includes_messages(self) -> bool:
+        """Whether a message can match."""
+        return (not self.types or "message" in self.types) and self.min_importance is None and self.subject is None
+
+    @property
+    def metadata_terms(self) -> tuple[str, ...]:
+        """The metadata as the search index holds it."""
+        return metadata_terms(self.metadata)
+
+    def matches(self, record: Record) -> bool:
+        """Whether the record meets every condition."""
+        return (
+            record.type in self.record_types
+            and (self.min_importance is None or record.importance >= self.min_importance)
+            and self.subject in (None, record.subject)
+            and self._matches_origin(record.source.session, record.agent, record.created_at, record.metadata)
+        )
+
+    def matches_message(self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]) -> bool:
+        """Whether a message of this session and agent meets every condition; `created_at` is when it was said."""
+        return self.includes_messages and self._matches_origin(session, agent, created_at, metadata)
+
+    def _matches_origin(
+        self, session: str | None, agent: str | None, created_at: int, metadata: Mapping[str, Any]
+    ) -> bool:
+        return (
+            (self.created_after is None or created_at >= self.created_after)
+            and (self.created_before is None or created_at <= self.created_before)
+            and self.session in (None, session)
+            and self.agent in (None, agent)
+            and all(metadata.get(name) == value for name, value in self.metadata.items())
+        )
+
+
+def metadata_terms(metadata: Mapping[str, Any]) -> tuple[str, ...]:
+    """`key=value` for each entry that a search can filter by: text as it is, any other value as JSON. Terms of more
+    than `MAX_TERM` characters are left out, and so are those beyond the first `MAX_METADATA_TERMS`.
+    """
+    terms = (
+        f"{name}={value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}"
+        for name, value in metadata.items()
+    )
+    return tuple(term for term in terms if len(term) <= MAX_TERM)[:MAX_METADATA_TERMS]
+
+
+@dataclass(frozen=True, slots=True)
+class StoredFilter:
+    """A filter for records of one user as a job holds it: ids, numbers and digests, never text.
+
+    `plain` has no subject and no metadata: these match by the digests in `subject` and `metadata`, so that a job never
+    holds the words.
+    """
+
+    owner: UserScope
+    plain: Filter
+    subject: str | None = None
+    metadata: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, owner: UserScope, where: Filter) -> Self:
+        """The filter, with digests in place of its words."""
+        return cls(
+            owner,
+            replace(where, subject=None, metadata={}),
+            subject=None if where.subject is None else _digest(owner, "subject", where.subject),
+            metadata=frozenset(_digest(owner, name, value) for name, value in where.metadata.items()),
+        )
+
+    @classmethod
+    def of_payload(cls, owner: UserScope, payload: Mapping[str, Any]) -> Self:
+        """The filter that `payload()` gave."""
+        given: dict[str, Any] = {name: payload.get(name) for name in _PLAIN}
+        plain = Filter(types=frozenset(payload["types"]), **given)
+        return cls(owner, plain, subject=payload.get("subject"), metadata=frozenset(payload["metadata"]))
+
+    def payload(self) -> dict[str, Any]:
+        """The filter as plain JSON values."""
+        plain = {name: getattr(self.plain, name) for name in _PLAIN}
+        return {
+            "types": sorted(self.plain.types), **plain, "subject": self.subject, "metadata": sorted(self.metadata)
+        }  # fmt: skip
+
+    def matches(self, record: Record) -> bool:
+        """Whether the record, one of the owner's, meets every condition."""
+        return self.plain.matches(record) and self._matches_subject(record) and self._matches_metadata(record)
+
+    def _matches_subject(self, record: Record) -> bool:
+        if self.subject is None:
+            return True
+        return record.subject is not None and _digest(self.owner, "subject", record.subject) == self.subject
+
+    def _matches_metadata(self, record: Record) -> bool:
+        if not self.metadata:
+            return True
+        return self.metadata <= {_digest(self.owner, name, value) for name, value in record.metadata.items()}
+
+
+_PLAIN = ("min_importance", "created_after", "created_before", "session", "agent")
+
+
+def _digest(owner: UserScope, name: str, value: Any) -> str:
+    """Different for each user, so that nobody sees that two users have the same words. 1, 1.0 and true are equal."""
+    comparable = float(value) if isinstance(value, bool | int | float) else value
+    text = json.dumps([owner.tenant, owner.user, name, comparable], ensure_ascii=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
