@@ -15,8 +15,8 @@ from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.bodies import NewMemories, statement
 from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.api.resources.recall import RecallBody
-from palimpsest.bootstrap.in_process import LanguageModel, in_process
-from palimpsest.bootstrap.memories import MemoriesApp
+from palimpsest.bootstrap.in_process import in_process
+from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
 from palimpsest.context.blocks.block import Conversation, Item
 from palimpsest.context.blocks.extractive import ExtractiveMemory

@@ -9,17 +9,16 @@ import weakref
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from palimpsest.bootstrap.engines import system_clock, token_counter
 from palimpsest.bootstrap.extraction import wire_extraction
-from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
+from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp, MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
 from palimpsest.bootstrap.workers import wire_summarize, wire_sweep
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
-from palimpsest.conversations.session import Commit
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.expiries import InMemoryExpiries
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
@@ -31,52 +30,16 @@ from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.router import ByKind
-from palimpsest.memory.ports import MemoryCommit
 from palimpsest.models.caching_embedder import CachingEmbedder
-from palimpsest.models.ports import ChatModel, Embedder, JsonModel
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.models.ports import Embedder
+from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50
-
-
-class LanguageModel(ChatModel, JsonModel, Protocol):
-    """Both of what is asked of a model: text, and answers that follow a schema."""
-
-
-class Sessions(InMemorySessions):
-    """Notes which messages the index must learn of, as the table's stream does."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.changes: list[Changed] = []
-
-    def commit(self, scope: SessionScope, commit: Commit) -> None:
-        super().commit(scope, commit)
-        self.changes += [MessageChanged(scope.tenant, scope.session, message.seq) for message in commit.messages]
-
-    def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
-        gone = [message.seq for message in self.messages(scope, first=first, last=last)]
-        removed = super().remove(scope, first=first, last=last, whole=whole)
-        self.changes += [MessageChanged(scope.tenant, scope.session, seq) for seq in gone]
-        return removed
-
-
-class Memories(InMemoryMemories):
-    """Notes which records the index must learn of, as the table's stream does."""
-
-    def __init__(self, sessions: Sessions) -> None:
-        super().__init__(sessions.state)
-        self._changes = sessions.changes
-
-    def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
-        super().commit(scope, commit)
-        pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
-        self._changes += [RecordChanged(scope.tenant, scope.user, one.id) for one in (*pending, *commit.removed)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,8 +66,8 @@ def in_process(
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(embedder)
-    sessions, tenants = Sessions(), InMemoryTenants()
-    jobs, memories = InMemoryJobs(sessions.state), Memories(sessions)
+    sessions, tenants = InMemorySessions(), InMemoryTenants()
+    jobs, memories = InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
     tenants.replace_settings(scope, TenantSettings(memory=memory))
     index = _index(vectors, life=sessions)
     stores = MemoryStores(sessions, jobs, tenants, memories, InMemoryStaticFacts(), index)
@@ -129,12 +92,7 @@ def in_process(
     workers = (ByKind({"summarize": step}, {"summarize": give_up}), extraction.queue, removal)
     return InProcess(
         sessions=wire_sessions(stores, tokens=tokens, clock=clock, memories=memories, facts=stores.facts),
-        memories=wire_memories(
-            stores,
-            models=Models(embedder=lambda: vectors, answerer=lambda: chat, selector=chat),
-            tokens=tokens,
-            clock=clock,
-        ),
+        memories=wire_memories(stores, models=Models.fixed(embedder=vectors, chat=chat), tokens=tokens, clock=clock),
         work=Work(sessions, workers, sweep, Embed(memories, sessions, index, vectors, clock), clock),
     )
 
@@ -157,9 +115,14 @@ class Work:
     """What stands behind queues and schedule elsewhere. Safe to call from many threads: one works, the others wait."""
 
     def __init__(
-        self, kept: Sessions, workers: Sequence[ByKind], sweep: Callable[[], object], embed: Embed, clock: Clock
+        self,
+        sessions: InMemorySessions,
+        workers: Sequence[ByKind],
+        sweep: Callable[[], object],
+        embed: Embed,
+        clock: Clock,
     ) -> None:
-        self._kept = kept
+        self._sessions = sessions
         self._workers = {kind: worker for worker in workers for kind in worker.steps}
         self._sweep = sweep
         self._embed = embed
@@ -183,7 +146,7 @@ class Work:
         tried, self._failed = self._failed, []
         for notice, receives in tried:
             self._do(notice, receives + 1)
-        outbox = self._kept.outbox
+        outbox = self._sessions.outbox
         while outbox:
             job = outbox.pop(0)
             self._do(JobNotice(job.tenant, job.id, job.kind), 1)
@@ -199,7 +162,7 @@ class Work:
                 self._failed.append((notice, receives))
 
     def _index(self) -> None:
-        changes = self._kept.changes
+        changes = self._sessions.state.changes
         taken = changes[:]
         del changes[: len(taken)]
         todo = list(dict.fromkeys(taken))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Protocol
 
 from palimpsest import settings
 from palimpsest.bootstrap.engines import (
@@ -66,6 +67,10 @@ def _none() -> None:
     """There is no such model."""
 
 
+class LanguageModel(ChatModel, JsonModel, Protocol):
+    """A model that gives text, and answers that follow a schema."""
+
+
 @dataclass(frozen=True, slots=True)
 class Models:
     """The models that there are, asked anew for every call: a key may be stored, or taken away, at any time."""
@@ -73,6 +78,11 @@ class Models:
     embedder: Callable[[], Embedder | None] = _none
     answerer: Callable[[], JsonModel | None] = _none
     selector: ChatModel | None = None
+
+    @classmethod
+    def fixed(cls, *, embedder: Embedder | None, chat: LanguageModel | None) -> Models:
+        """Models that stay the same for every call."""
+        return cls(lambda: embedder, lambda: chat, chat)
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from palimpsest.engines.in_memory.state import State, T
 from palimpsest.engines.places import MOST_ITEMS, items_of, job_partition, record_listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
 from palimpsest.memory.records import Order, Record, RecordType
@@ -107,6 +108,9 @@ class InMemoryMemories:
                 self._put_job(commit.job)
             if commit.finished is not None:
                 self.state.finish(commit.finished)
+            pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
+            changed = (*pending, *commit.removed)
+            self.state.changes += [RecordChanged(scope.tenant, scope.user, record.id) for record in changed]
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         with self.state.lock:

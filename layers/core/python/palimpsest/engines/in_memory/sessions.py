@@ -15,6 +15,7 @@ from palimpsest.engines.in_memory.state import Faults, Partition, State, T
 from palimpsest.engines.places import COUNTERS, job_partition, listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import MessageChanged
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 PAGE = 100
@@ -61,6 +62,7 @@ class InMemorySessions:
                 self.state.outbox.append(job)
             if commit.finished is not None:
                 self.state.finish(commit.finished)
+            self._note_changes(scope, [message.seq for message in commit.messages])
 
     def messages(
         self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
@@ -105,6 +107,7 @@ class InMemorySessions:
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         removed = 0
         found = self._partition(scope)
+        seqs = [message.seq for message in found.messages.between(first, last)]
         for series in (found.messages, found.compactions):
             gone = REMOVED_AT_ONCE
             while gone == REMOVED_AT_ONCE:
@@ -114,6 +117,7 @@ class InMemorySessions:
         if whole:
             with self.state.write("remove"):
                 removed += _remove_old(found, last)
+        self._note_changes(scope, seqs)
         return removed
 
     def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
@@ -121,6 +125,9 @@ class InMemorySessions:
             found = self._partition(scope)
             if found.settings is not None and found.settings.base == base:
                 found.settings = replace(found.settings, due_at=due_at)
+
+    def _note_changes(self, scope: SessionScope, seqs: Sequence[int]) -> None:
+        self.state.changes += [MessageChanged(scope.tenant, scope.session, seq) for seq in seqs]
 
     def _partition(self, scope: SessionScope) -> Partition:
         return self.state.partitions.get((scope.tenant, scope.session)) or Partition()

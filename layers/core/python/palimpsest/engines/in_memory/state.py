@@ -13,6 +13,7 @@ from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.places import job_partition
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Changed
 
 T = TypeVar("T")
 Faults = Callable[[str], None]
@@ -71,7 +72,8 @@ class Partition:
 
 @dataclass(slots=True)
 class State:
-    """Sessions by tenant and id, jobs by partition; `outbox` holds every job that was put: what the stream carries.
+    """Sessions by tenant and id, jobs by partition; `outbox` holds every job that was put, `changes`
+    every change that the search index must follow: what the streams carry.
     `epochs` has users who were erased, by tenant and id.
     """
 
@@ -79,6 +81,7 @@ class State:
     partitions: dict[tuple[str, str], Partition] = field(default_factory=dict)
     jobs: dict[str, Job] = field(default_factory=dict)
     outbox: list[Job] = field(default_factory=list)
+    changes: list[Changed] = field(default_factory=list)
     epochs: dict[tuple[str, str], int] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
