@@ -5,11 +5,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
-from palimpsest.extraction.checks import ConversationOwner, checked
+from palimpsest.extraction.checks import ConversationOwner, checked, statement_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.patterns import CAPACITY, PatternExtractor
 from palimpsest.extraction.ports import Extraction, Extractor
-from palimpsest.extraction.statements import statement_of
 from palimpsest.models.ports import Usage
 
 EXTRACTOR: Extractor = PatternExtractor()

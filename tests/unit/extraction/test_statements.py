@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
+from palimpsest.extraction.checks import statement_of
 from palimpsest.extraction.chunk import Finding
-from palimpsest.extraction.statements import statement_of
 from palimpsest.text.dates import dated, relative_dates
 
 from tests.unit.conversations.window.transcripts import conversation, user

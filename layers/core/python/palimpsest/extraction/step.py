@@ -6,14 +6,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 
-from palimpsest.extraction.checks import ConversationOwner, checked
+from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
 from palimpsest.extraction.chunk import Chunk, Finding, fitting
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, session_of, user_of
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.extraction.statements import most_important, statement_of
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
