@@ -12,8 +12,7 @@ from palimpsest.bootstrap import wire_memories, wire_sessions
 from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
 

@@ -9,12 +9,12 @@ from dataclasses import dataclass
 import pytest
 from moto import mock_aws
 from palimpsest.conversations.ports import Sessions
-from palimpsest.engines.dynamodb.memories.expiries import DynamoDbExpiries
+from palimpsest.engines.dynamodb.background import DynamoDbExpiries
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions

@@ -11,13 +11,11 @@ from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.dynamodb.static_facts import DynamoDbStaticFacts
-from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.engines.no_search import AbsentIndex
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import TenantSettings

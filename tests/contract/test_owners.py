@@ -5,12 +5,12 @@ from itertools import islice
 
 import pytest
 from palimpsest.conversations.ports import Sessions
-from palimpsest.engines.dynamodb import owners as on_dynamodb
+from palimpsest.engines.dynamodb import background as on_dynamodb
+from palimpsest.engines.dynamodb.background import DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.owners import DynamoDbOwners
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.in_memory.background import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryOwners
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.memory.ports import Memories, MemoryCommit, Owners
 from palimpsest.scope import Scope, SessionScope, UserScope

@@ -1,9 +1,8 @@
 from __future__ import annotations
 
 import pytest
-from palimpsest.engines.dynamodb.static_facts import DynamoDbStaticFacts
-from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFact, StaticFacts, TenantSettings

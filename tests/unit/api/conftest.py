@@ -11,9 +11,9 @@ from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.bootstrap.workers import EXTRACTED
 from palimpsest.clock import FakeClock
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.models.ports import Embedder, JsonModel

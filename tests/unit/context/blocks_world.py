@@ -21,7 +21,7 @@ from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.state import Faults
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged

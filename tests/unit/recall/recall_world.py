@@ -12,8 +12,8 @@ from palimpsest.conversations.lifecycle import deleted
 from palimpsest.conversations.messages import Draft, Message, numbered
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.background import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.owners import InMemoryOwners
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged

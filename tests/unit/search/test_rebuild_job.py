@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.background import InMemoryOwners
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.owners import InMemoryOwners
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
 from palimpsest.jobs.ports import JobNotice

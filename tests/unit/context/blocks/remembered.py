@@ -10,8 +10,7 @@ from palimpsest.clock import FakeClock
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.conversations.configuration import parsed
 from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.errors import ModelFailed
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import Remember

@@ -14,7 +14,7 @@ from palimpsest.bootstrap import Stores, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.ports import Listed
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay

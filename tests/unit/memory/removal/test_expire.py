@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import seconds
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import CommitLost, NotFound

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 from palimpsest.bootstrap import wire_sweep
 from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions

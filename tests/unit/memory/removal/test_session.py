@@ -6,7 +6,7 @@ import pytest
 from palimpsest.bootstrap import wire_sweep
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.schedule import ExtractionSchedule
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job

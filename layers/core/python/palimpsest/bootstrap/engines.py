@@ -34,7 +34,7 @@ def tenant_store(table: str) -> Tenants:
 
 @cache
 def fact_store(tenants_table: str) -> StaticFacts:
-    from palimpsest.engines.dynamodb.static_facts import DynamoDbStaticFacts
+    from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts
 
     return DynamoDbStaticFacts(tenants_table)
 
@@ -61,14 +61,14 @@ def memory_store(table: str, jobs_table: str) -> Memories:
 
 @cache
 def expiry_store(memories_table: str) -> Expiries:
-    from palimpsest.engines.dynamodb.memories.expiries import DynamoDbExpiries
+    from palimpsest.engines.dynamodb.background import DynamoDbExpiries
 
     return DynamoDbExpiries(memories_table)
 
 
 @cache
 def owners(sessions_table: str, memories_table: str) -> Owners:
-    from palimpsest.engines.dynamodb.owners import DynamoDbOwners
+    from palimpsest.engines.dynamodb.background import DynamoDbOwners
 
     return DynamoDbOwners(sessions_table, memories_table)
 

@@ -20,12 +20,11 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.expiries import InMemoryExpiries
+from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.static_facts import InMemoryStaticFacts
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor

@@ -1,4 +1,4 @@
-"""A tenant's lists on DynamoDB: spread over partitions by user, so that none is hot, and merged in order when read."""
+"""Lists on DynamoDB that are spread over partitions, so that none is hot: a tenant's lists, and what has come due."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from functools import partial
 from heapq import merge
 from itertools import islice
 
-from palimpsest.engines.dynamodb.table import Table
+from palimpsest.engines.dynamodb.table import Item, Table
+from palimpsest.engines.places import SHARDS
 from palimpsest.scope import Scope, UserScope
 
 BUCKETS = 16
@@ -66,6 +67,16 @@ class TenantIndex:
             ExpressionAttributeNames={"#bucket": BUCKET, "#place": self.place}, ScanIndexForward=not newest_first,
         )  # fmt: skip
         return tuple(islice((item[self.place]["S"] for page in pages for item in page), count))
+
+
+def due_items(table: Table, *, now: int, limit: int) -> Iterator[Item]:
+    """Keys of the items that have come due at `now` (epoch seconds): up to `limit` of each shard, the oldest first.
+    Eventually consistent.
+    """
+    for shard in range(SHARDS):
+        values = {":shard": {"S": str(shard)}, ":now": {"N": str(now)}}
+        pages = table.pages("due_shard = :shard AND due_at <= :now", values, IndexName="due", Limit=limit)
+        yield from islice((item for page in pages for item in page), limit)
 
 
 def _side_by_side(read: partial[Sequence[str]], buckets: Sequence[str]) -> Iterator[Sequence[str]]:

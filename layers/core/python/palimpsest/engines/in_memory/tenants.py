@@ -1,10 +1,13 @@
-"""Tenants in dictionaries."""
+"""Tenants within one process: API keys, settings and static facts in dictionaries."""
 
 from __future__ import annotations
 
+import threading
+from collections import defaultdict
+
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
-from palimpsest.tenants.ports import ApiKey, TenantSettings
+from palimpsest.tenants.ports import ApiKey, StaticFact, TenantSettings
 
 
 class InMemoryTenants:
@@ -27,3 +30,36 @@ class InMemoryTenants:
 
     def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
         self._settings[scope.tenant] = settings
+
+
+class InMemoryStaticFacts:
+    """`StaticFacts` within the process; safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._facts: defaultdict[str, dict[str, StaticFact]] = defaultdict(dict)
+        self._versions: defaultdict[str, int] = defaultdict(int)
+        self._lock = threading.Lock()
+
+    def version(self, scope: Scope) -> int:
+        with self._lock:
+            return self._versions[scope.tenant]
+
+    def all(self, scope: Scope) -> tuple[StaticFact, ...]:
+        with self._lock:
+            facts = self._facts[scope.tenant]
+            return tuple(facts[name] for name in sorted(facts))
+
+    def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
+        with self._lock:
+            self._change(scope, version)
+            self._facts[scope.tenant][fact.id] = fact
+
+    def delete(self, scope: Scope, fact_id: str, *, version: int) -> None:
+        with self._lock:
+            self._change(scope, version)
+            self._facts[scope.tenant].pop(fact_id, None)
+
+    def _change(self, scope: Scope, version: int) -> None:
+        if self._versions[scope.tenant] != version:
+            raise CommitLost("Another writer was first.")
+        self._versions[scope.tenant] += 1

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from palimpsest.engines.cursors import job_cursor
+from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, finishing
 from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
-from palimpsest.engines.places import SHARDS, job_partition
+from palimpsest.engines.places import job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due
@@ -83,15 +84,7 @@ class DynamoDbJobs:
         self._if_so(job, update)
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
-        for shard in range(SHARDS):
-            values = {":shard": items.text(str(shard)), ":now": items.number(now)}
-            left = limit
-            condition = "due_shard = :shard AND due_at <= :now"
-            for page in self._table.pages(condition, values, IndexName="due", Limit=limit):
-                yield from map(_due, page[:left])
-                left -= len(page)
-                if left <= 0:
-                    break
+        return map(_due, due_items(self._table, now=now, limit=limit))
 
     def _if_so(self, job: Job, update: Update) -> None:
         arguments = update.arguments(self._table.name, job_partition(job), items.JOB)

@@ -1,18 +1,47 @@
-"""What may have expired in the long-term store on DynamoDB: found by the index of what is due, walked by key."""
+"""What background work reads of the tables: who has anything stored, and what may have expired."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
+from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch, require_walk
 from palimpsest.engines.dynamodb.sessions.commits import Update
-from palimpsest.engines.dynamodb.sessions.items import number, text
+from palimpsest.engines.dynamodb.sessions.items import text
 from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
-from palimpsest.engines.places import SHARDS
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page
-from palimpsest.scope import UserScope
+from palimpsest.scope import SessionScope, UserScope
+
+PAGE = 100
+
+
+class DynamoDbOwners:
+    """`Owners` over the tables of sessions and of memories."""
+
+    def __init__(self, sessions: str, memories: str, *, region: str | None = None, endpoint: str | None = None) -> None:
+        self._sessions = Table(sessions, region=region, endpoint=endpoint)
+        self._memories = Table(memories, region=region, endpoint=endpoint)
+
+    def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
+        for item, place in _scanned(self._sessions, "by_user", after):
+            yield SessionScope(*item["pk"]["S"].split("#")), place
+
+    def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
+        for item, place in _scanned(self._memories, "by_tenant", after):
+            yield UserScope(*item["pk"]["S"].split("#")), place
+
+
+def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item, str]]:
+    """An index's items, which are nothing but keys: each says itself where a scan goes on after it."""
+    start = (
+        {} if after is None else {"ExclusiveStartKey": {name: {"S": key} for name, key in json.loads(after).items()}}
+    )
+    for page in table.scan(IndexName=index, Limit=PAGE, **start):
+        for item in page:
+            yield item, json.dumps({name: key["S"] for name, key in item.items()})
 
 
 class DynamoDbExpiries:
@@ -27,15 +56,8 @@ class DynamoDbExpiries:
         self._table.warm()
 
     def due(self, *, now: int, limit: int) -> Iterator[UserScope]:
-        for shard in range(SHARDS):
-            values = {":shard": text(str(shard)), ":now": number(now)}
-            left = limit
-            condition = "due_shard = :shard AND due_at <= :now"
-            for page in self._table.pages(condition, values, IndexName="due", Limit=limit):
-                yield from (UserScope(*item["pk"]["S"].split("#", 1)) for item in page[:left])
-                left -= len(page)
-                if left <= 0:
-                    break
+        for item in due_items(self._table, now=now, limit=limit):
+            yield UserScope(*item["pk"]["S"].split("#", 1))
 
     def walk(self, scope: UserScope) -> Walk | None:
         return items.walk_of(self._table.get(scope.partition, items.USER))
