@@ -1,1 +1,1 @@
-"""The HTTP edge: routes by resource, who is calling, and how errors are said."""
+"""The HTTP edge: operations by resource, the caller, and errors as problems."""

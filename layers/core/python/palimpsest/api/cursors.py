@@ -38,7 +38,7 @@ def after_number(given: str | None, *listed: object) -> int | None:
 
 
 def _mark(listed: tuple[object, ...]) -> str:
-    """What ties a cursor to its list. No secret: whoever makes one up only finds a place in a list that is theirs."""
+    """What ties a cursor to its list. It is no secret: a forged cursor only leads into a list of the caller's own."""
     return hashlib.sha256("\x1f".join(map(str, listed)).encode()).hexdigest()[:16] + "."
 
 

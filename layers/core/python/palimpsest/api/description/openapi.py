@@ -171,11 +171,11 @@ def _like(status: int) -> Json:
     }
 
 
-def _gateway(said: str) -> Json:
+def _gateway(message: str) -> Json:
     schema = {"type": "object", "properties": {"message": {"type": "string"}}}
     return {
-        "description": f"{said}: the gateway's own answer",
-        "content": {"application/json": {"schema": schema, "example": {"message": said}}},
+        "description": f"{message}: the gateway's own answer",
+        "content": {"application/json": {"schema": schema, "example": {"message": message}}},
     }
 
 

@@ -116,14 +116,14 @@ ToolCall = Annotated[FunctionCall | CustomCall, Field(discriminator="type")]
 
 
 class _Message(BaseModel):
-    """What every message may have. Unknown fields are kept and come back in the history."""
+    """Fields of every message. Unknown fields are stored and come back in the history."""
 
     model_config = ConfigDict(extra="allow", strict=True)
 
     id: Annotated[
         Id | None, Field(description="The caller's own id; ids on all messages make an append repeatable")
     ] = None
-    timestamp: Annotated[Timestamp | None, Field(description="When it was said, by the caller's clock")] = None
+    timestamp: Annotated[Timestamp | None, Field(description="When it was sent, by the caller's clock")] = None
     metadata: Metadata | None = None
 
 
@@ -147,7 +147,7 @@ class AssistantMessage(_Message):
     name: Name | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> AssistantMessage:
+    def _not_blank(self) -> AssistantMessage:
         if self.content is None and self.refusal is None and not self.tool_calls:
             raise ValueError("an assistant message needs content, tool_calls or refusal")
         ids = [call.id for call in self.tool_calls or ()]
@@ -179,31 +179,33 @@ class _Read:
 def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
     if not isinstance(raw, dict):
         check(raw)
-    said = {name: value for name, value in raw.items() if value is not None and (name, value) != ("tool_calls", [])}
-    check(said)
-    carried = CHAT_FIELDS[said["role"]]
-    chat = {name: said[name] for name in carried if name in said}
-    extra = {name: value for name, value in said.items() if name not in carried and name not in OWN_FIELDS}
+    given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("tool_calls", [])}
+    check(given)
+    carried = CHAT_FIELDS[given["role"]]
+    chat = {name: given[name] for name in carried if name in given}
+    extra = {name: value for name, value in given.items() if name not in carried and name not in OWN_FIELDS}
     if "tool_calls" in chat:
-        chat["tool_calls"] = [_call(call) for call in said["tool_calls"]]
-        if chat["tool_calls"] != said["tool_calls"]:
-            extra["tool_calls"] = said["tool_calls"]
+        chat["tool_calls"] = [_call(call) for call in given["tool_calls"]]
+        if chat["tool_calls"] != given["tool_calls"]:
+            extra["tool_calls"] = given["tool_calls"]
     if isinstance(chat.get("content"), list):
-        chat["content"] = [{key: value for key, value in part.items() if value is not None} for part in said["content"]]
+        chat["content"] = [
+            {key: value for key, value in part.items() if value is not None} for part in given["content"]
+        ]
     return Draft(
         chat=chat,
         extra=extra,
-        client_id=said.get("id"),
-        timestamp=said.get("timestamp"),
-        metadata=said.get("metadata") or {},
+        client_id=given.get("id"),
+        timestamp=given.get("timestamp"),
+        metadata=given.get("metadata") or {},
     )
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     """A tool call as the chat API takes it, without what a provider or a stream added."""
     kind = call["type"]
-    said = {name: call[kind][name] for name in CALL_FIELDS[kind]}
-    return {"id": call["id"], "type": kind, kind: said}
+    given = {name: call[kind][name] for name in CALL_FIELDS[kind]}
+    return {"id": call["id"], "type": kind, kind: given}
 
 
 def _spoken(role: str) -> Build:

@@ -48,7 +48,7 @@ def list_compactions(
 ) -> Response[str]:
     """List compactions.
 
-    What left the window, and the summaries that stand for it.
+    What has left the window, each part with its summary.
     """
     scope = call().session(session_id)
     listed = (scope.partition, "compactions", order)
@@ -68,7 +68,7 @@ def unfold_compaction(
 ) -> Response[str]:
     """Unfold a compaction.
 
-    The messages that a compaction took out of the window, word for word.
+    The messages that a compaction removed from the window, word for word.
     """
     scope = call().session(session_id)
     listed = (scope.partition, "unfolded", n)

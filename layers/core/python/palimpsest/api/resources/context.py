@@ -106,11 +106,13 @@ class Context(TypedDict):
     messages: Annotated[Sequence[Mapping[str, Any]], Field(description="Chat messages, ready to send")]
     tokens: ContextTokens
     compaction: CompactionState
-    degraded: Annotated[Sequence[str], Field(description="What could not be asked and is missing here")]
+    degraded: Annotated[Sequence[str], Field(description="Blocks that could not be read and are missing here")]
     static_facts: Annotated[list[ShownFact], Field(description="What the tenant states")]
     extracted_facts: Annotated[list[ShownMemory], Field(description="What was extracted from the user's conversations")]
-    vector_matches: Annotated[list[ShownMessage], Field(description="Past messages that resemble the given one")]
-    memory_prompt: Annotated[str, Field(description="All three as a model is shown them, escaped; empty without any")]
+    vector_matches: Annotated[list[ShownMessage], Field(description="Past messages that are similar to the given one")]
+    memory_prompt: Annotated[
+        str, Field(description="All three as the model gets them, escaped; empty if there are none")
+    ]
     tools: NotRequired[
         Annotated[Sequence[Mapping[str, Any]], Field(description="With `auto_recall`: what the model may be given")]
     ]
@@ -142,7 +144,7 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Response[str]:
     """Get the context.
 
-    Chat messages ready to send, always within the budget, with what the session's blocks bring from the tables. Only
+    Chat messages ready to send, always within the budget, with what the session's blocks remember. Only
     `compact=sync` waits for a model.
     """
     options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at)
@@ -153,8 +155,8 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
 def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     """Make room in the window.
 
-    `fifo` drops the oldest turns at once. `summarize` folds all but the recent turns: done within `wait` seconds it
-    is answered with 200, else with 202 and a job. What leaves the window stays in the history.
+    `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
+    done within `wait` seconds, else 202 and a job. What leaves the window stays in the history.
     """
     scope = call().session(session_id)
     wait = call().patience(body.wait)
@@ -174,8 +176,8 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
 def get_context_for(session_id: SessionId, body: ContextRequest) -> Response[str]:
     """Get the context for a message.
 
-    As by GET; a message about to be sent is weighed, not stored, and a vector block brings what resembles it. What
-    can't be asked in time is named in `degraded`.
+    As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector block adds similar
+    past messages. What could not be read in time is named in `degraded`.
     """
     return answered(context_of(call().session(session_id), body, given=body.message))
 

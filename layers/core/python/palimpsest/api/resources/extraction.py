@@ -1,4 +1,4 @@
-"""Extraction of a session on request: what was said since the last extraction becomes memories."""
+"""Extraction of a session on request: messages since the last extraction become memories."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ class ExtractRequest(Closed):
 def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str]:
     """Extract memories from a session.
 
-    A job extracts what was said after the message that was extracted last. With `if_needed` only if enough turns
-    wait. Where nothing is to be done, the job that did it last is answered, and `armed` is false.
+    A job extracts memories from the messages that came after the last extraction. With `if_needed` it does so only if
+    enough turns wait. If nothing waits, the answer is the last job, with `armed` false.
     """
     extract = call().use.extract
     if extract is None:

@@ -31,11 +31,11 @@ class IngestRequest(Closed):
     "POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"}, refuses=(409,)
 )
 def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
-    """Take in a transcript.
+    """Ingest a transcript.
 
-    Store 1 to 1000 messages as a session's history, word for word, and have them extracted by a job. What is stored
-    may be a beginning of the transcript (the rest is appended) or the other way round (nothing is): the same
-    transcript can be sent again and again, as it grows. Any other history is 409 `transcript_diverged`.
+    Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories from them. A growing
+    transcript can be sent again and again: only messages that are not stored yet are appended. If the stored history
+    differs from the transcript, the answer is 409 `transcript_diverged`.
     """
     done = call().memory.ingest(call().user(user_id), body.messages, session_id=body.session_id, agent=body.agent_id)
     beside = {"session_id": done.session, "created": done.created, "appended": done.appended}

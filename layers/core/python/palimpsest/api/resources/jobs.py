@@ -95,7 +95,7 @@ class Receipt(TypedDict):
     """What the erasure of a user has reached, store by store."""
 
     sessions: Reached
-    memories: Annotated[Reached, Field(description="Counted in items, with what is kept beside the memories")]
+    memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
     index: Follows
     jobs: Annotated[Expires, Field(description="They hold ids and counts")]
     backups: Expires
@@ -104,7 +104,7 @@ class Receipt(TypedDict):
 class WorkedJob(ListedJob):
     result: Mapping[str, int]
     ledger: Ledger
-    records: Annotated[Sequence[str], Field(description="Memories that it made, or that were said again")]
+    records: Annotated[Sequence[str], Field(description="Ids of the memories that it created or confirmed")]
     usage: Usage
 
 
@@ -148,7 +148,7 @@ class JobPending(Beside):
 
 
 class NothingExtracted(Beside):
-    """Nothing was ever said that could be extracted."""
+    """There is nothing to extract, and there never was."""
 
     session_id: str
     job_id: None
@@ -168,8 +168,8 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Response[str]:
     """List jobs.
 
-    Jobs of a user, or of one session, by creation: for 30 days. A page may be short, or empty, although there are
-    more: `next_cursor` alone says where the end is.
+    Jobs of a user or of a session, ordered by creation, for 30 days. A page may be short or empty although more
+    follow; only a `next_cursor` of null is the end.
     """
     user, session = user_id, session_id
     for field, value in (("user_id", user), ("session_id", session)):
@@ -193,7 +193,7 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
 def read_job(job_id: JobId, wait: Wait = 0) -> Response[str]:
     """Read a job.
 
-    The job as it is when it has ended, or when `wait` seconds are over. It can be read for 30 days.
+    The job, once it has ended or `wait` seconds have passed. A job can be read for 30 days.
     """
     return answered(shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait))))
 
@@ -202,7 +202,8 @@ def read_job(job_id: JobId, wait: Wait = 0) -> Response[str]:
 def retry_job(job_id: JobId) -> Response[str]:
     """Try a failed job again.
 
-    What failed begins again as a new job, whose id is answered. By itself that happens after a while.
+    A new job does the work of the failed one; the answer names it. Without this call, failed work is tried again
+    later by itself.
     """
     return accepted(call().use.retry_job(call().caller.tenant, job_id), "pending")
 

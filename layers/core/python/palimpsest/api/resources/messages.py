@@ -55,8 +55,10 @@ class AppendRequest(Closed):
     messages: Annotated[
         list[ChatMessage], BeforeValidator(_few_enough), Field(min_length=1, max_length=MAX_MESSAGES_PER_APPEND)
     ]
-    context: Annotated[ContextOptions | None, Field(description="Give the context in the same answer")] = None
-    allow_repeat: Annotated[bool, Field(description="Without a key: store even what equals the last append")] = False
+    context: Annotated[ContextOptions | None, Field(description="Add the context to the answer")] = None
+    allow_repeat: Annotated[
+        bool, Field(description="Without a key: store the messages even if they equal the last append")
+    ] = False
 
 
 class AppendedMessage(TypedDict):
@@ -95,7 +97,7 @@ class HistoryMessage(TypedDict):
     tool_calls: NotRequired[list[Json] | None]
     tool_call_id: NotRequired[str | None]
     tokens: int
-    timestamp: Annotated[Moment | None, Field(description="When it was said, by the caller's clock")]
+    timestamp: Annotated[Moment | None, Field(description="When it was sent, by the caller's clock")]
     created_at: Moment
     client_id: NotRequired[Annotated[str | None, Field(description="The id that it was sent with")]]
     metadata: Mapping[str, Any]
@@ -121,8 +123,8 @@ def append_messages(
 ) -> Response[str]:
     """Append messages.
 
-    Store 1 to 50 messages behind what is there: all of them, once and in order, or none. A request whose answer was
-    lost can be repeated with its Idempotency-Key (or with ids on all messages): it gives the first result.
+    Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an answer was lost,
+    repeat the request with the same Idempotency-Key, or with ids on all messages: it returns the first result.
     """
     if body.context is not None:
         call().caller.require("read")
@@ -147,7 +149,7 @@ def read_history(
 ) -> Response[str]:
     """Read the history.
 
-    Everything that was said, word for word, also what left the window long ago.
+    Every message of the session, word for word, including those that have left the window.
     """
     scope = call().session(session_id)
     listed = (scope.partition, "messages", order)
@@ -170,8 +172,8 @@ def remove_messages(
 ) -> Response[str]:
     """Empty the window, or withdraw messages.
 
-    Without `from` the window is emptied and the history stays. With `from` every message from that number on is
-    withdrawn, from window, summaries and history, at once; a job deletes what is withdrawn.
+    Without `from`, the window is emptied and the history stays. With `from`, every message from that sequence number
+    on is withdrawn at once from window, summaries and history; a job deletes it.
     """
     scope = call().session(session_id)
     if first is None:

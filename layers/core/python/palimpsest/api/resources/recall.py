@@ -14,7 +14,7 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import Timestamp
 from palimpsest.api.resources.fields import Closed, Moment, Provenance, UserId, provenance, rfc3339
-from palimpsest.api.resources.memories.bodies import SAYING_SOMETHING, Filter, milliseconds_of, says_something
+from palimpsest.api.resources.memories.bodies import NOT_BLANK, Filter, milliseconds_of, not_blank
 from palimpsest.memory import filters
 from palimpsest.recall import request
 from palimpsest.recall.request import DEFAULT_K, RecallRequest
@@ -23,12 +23,12 @@ operation = operations_on("recall", function="memories")
 
 MAX_QUERY = 2_000  # characters
 
-Query = Annotated[str, Field(max_length=MAX_QUERY, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)]
+Query = Annotated[str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 K = Annotated[int, Field(ge=1, le=100, description="The most results")]
 
 
 class AnyFilter(Filter):
-    """As for memories; messages that were said are a type of their own. Default: all five."""
+    """As for memories, with one type more: past messages. Without `types` all five are searched."""
 
     types: Annotated[  # type: ignore[assignment] # one type more than memories have
         list[filters.MemoryType], Field(max_length=5, default_factory=list)
@@ -71,7 +71,7 @@ class SearchBody(Closed):
 
 
 class Found(TypedDict):
-    """A memory or a message that was found, and what speaks for it; a message has no subject and no importance."""
+    """A memory or a message that was found. A message has no subject and no importance."""
 
     id: str
     type: filters.MemoryType
@@ -80,7 +80,7 @@ class Found(TypedDict):
     found_by: Annotated[Sequence[str], Field(description="Which retrievers found it")]
     source: Provenance
     valid_from: Moment
-    role: Annotated[str | None, Field(description="Who said a message")]
+    role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
     outdated_by: Annotated[str | None, Field(description="The current memory, where a message says an earlier value")]
     subject: str | None
     topic_key: str | None
@@ -100,9 +100,9 @@ class ModelUsage(TypedDict):
 
 
 class Recalled(FoundMemories):
-    answer: Annotated[str | None, Field(description="If it was asked for; empty where nothing answers")]
+    answer: Annotated[str | None, Field(description="Only if asked for; empty if nothing answers")]
     citations: Annotated[Sequence[str], Field(description="Ids of the memories that the answer rests on")]
-    method: Annotated[str | None, Field(description="Who answered: model, or quoted, in the memories' own words")]
+    method: Annotated[str | None, Field(description="model, or quoted: the memories' own words")]
     degraded: Annotated[Sequence[str], Field(description="What could not take part: vector, search, reranker, answer")]
     usage: ModelUsage
     trace: NotRequired[
@@ -114,9 +114,9 @@ class Recalled(FoundMemories):
 def recall(user_id: UserId, body: RecallBody) -> Response[str]:
     """Recall.
 
-    The memories and messages that answer a question best, by words, topics and meaning at once, with where each comes
-    from; none where nothing comes near it. What was corrected is never given as current. With `answer` the question
-    is answered from them, with citations; what could not take part is named in `degraded`.
+    The memories and messages that answer a question best, each with its source. They are found by words, by topics
+    and by meaning; if nothing fits, there are none. Memories that were corrected are not returned as current. With
+    `answer` a model answers the question from them and cites them. What could not take part is named in `degraded`.
     """
     found = call().memory.recall(call().user(user_id), body.asked())
     return answered(_recalled(found, asked=body.answer))
@@ -126,8 +126,8 @@ def recall(user_id: UserId, body: RecallBody) -> Response[str]:
 def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
     """Search memories.
 
-    One retriever alone, with its own score: by words or by meaning. Nothing stands in for one that fails: 503, or 422
-    `no_vectors` where nobody makes vectors.
+    Search with one retriever, by words or by meaning, and return its own scores. If it fails, the answer is 503;
+    without an embedding model, a search by meaning is 422 `no_vectors`.
     """
     found = call().memory.search(call().user(user_id), body.query, mode=body.mode, k=body.k, where=body.where())
     return answered({"memories": list(map(_found, found))})

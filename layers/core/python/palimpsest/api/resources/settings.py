@@ -28,21 +28,23 @@ class NewTenantSettings(Closed):
     ] = StoredSettings().retention_days
     memory_days: Annotated[
         int | None,
-        Field(ge=1, le=36_500, description="Days that facts, events and instructions are kept after the last mention"),
+        Field(
+            ge=1, le=36_500, description="Days after their last mention that facts, events and instructions are kept"
+        ),
     ] = StoredSettings().memory_days
 
 
 class TenantSettings(TypedDict):
     memory: Mapping[str, Any]
     retention_days: Annotated[int | None, Field(description="Days from a session's last activity; null = for ever")]
-    memory_days: Annotated[int | None, Field(description="Days after a memory was last said; null = for ever")]
+    memory_days: Annotated[int | None, Field(description="Days after a memory was last mentioned; null = for ever")]
 
 
 @operation("GET /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
 def read_settings() -> Response[str]:
     """Read the tenant's settings.
 
-    What sessions of this tenant start with, and how long conversations and memories are kept.
+    The defaults for new sessions, and how long conversations and memories are kept.
     """
     return answered(_shown(call().use.tenants.settings(call().caller.tenant)))
 
@@ -51,7 +53,7 @@ def read_settings() -> Response[str]:
 def replace_settings(body: NewTenantSettings) -> Response[str]:
     """Replace the tenant's settings.
 
-    Sessions begun and memories said from now on take them; what is not said goes back to the built-in default.
+    New sessions and new memories take them. Fields that are left out go back to the built-in defaults.
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))

@@ -42,7 +42,7 @@ class StaticFacts(TypedDict):
 def list_static_facts() -> Response[str]:
     """List static facts.
 
-    All that the tenant states, by id: at most 200 facts.
+    All static facts of the tenant, ordered by id: at most 200.
     """
     facts = call().memory.facts.listed(call().caller.tenant)
     return answered({"static_facts": list(map(_shown, facts))})
@@ -52,9 +52,9 @@ def list_static_facts() -> Response[str]:
     "PUT /v1/static-facts/{fact_id}", scopes=("admin",), answers={201: "StaticFact", 200: "StaticFact"}, refuses=(409,)
 )
 def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
-    """State a fact.
+    """Save a static fact.
 
-    Every session whose blocks have `static` sees it from now on: of all agents, or of the one named.
+    From now on it is part of the context of every session with a `static` block: of all agents, or of the one named.
     """
     fact, is_new = call().memory.facts.put(call().caller.tenant, fact_id, content=body.content, agent=body.agent_id)
     return answered(_shown(fact), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
@@ -64,7 +64,7 @@ def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
 def delete_static_fact(fact_id: FactId) -> Response[str]:
     """Delete a static fact.
 
-    No session sees it any more.
+    From now on it is in no session's context.
     """
     call().memory.facts.delete(call().caller.tenant, fact_id)
     done: Deleted = {"id": fact_id, "deleted": True}

@@ -46,7 +46,7 @@ def list_tools(
 ) -> Response[str]:
     """List tools.
 
-    Definitions of the tools, as a model's API takes them.
+    The definitions of the tools, in the form that a model's API takes.
     """
     return answered({"tools": [definition(form)]})
 
@@ -59,8 +59,8 @@ def call_tool(
 ) -> Response[str]:
     """Call a tool.
 
-    Answers a tool message that can be appended as it is. The user comes from the path, never from the arguments.
-    Arguments that can't be used get an answer too, so that the model can call again.
+    The answer is a tool message that can be appended as it is. The user comes from the path, never from the
+    arguments. Arguments that can't be used are answered with a message, so that the model can call again.
     """
     if name != NAME:
         raise NotFound("There is no such tool.", code="tool_not_found")

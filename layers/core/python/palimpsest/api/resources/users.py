@@ -44,7 +44,7 @@ class UserPage(TypedDict):
 def list_users(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[str]:
     """List users.
 
-    Those of the tenant's users of whom something is remembered, by id.
+    The users of whom anything is remembered, ordered by id.
     """
     tenant = call().caller.tenant.tenant
     listed = (tenant, "users")
@@ -58,7 +58,7 @@ def list_users(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[
 def read_user(user_id: UserId) -> Response[str]:
     """Read a user.
 
-    How many current memories of each type there are of a user; none of one who is not known.
+    The number of the user's current memories of each type; all zero for an unknown user.
     """
     counts = call().memory.manage_memories.counts(call().user(user_id))
     memories: MemoryCounts = {
@@ -76,8 +76,7 @@ def read_user(user_id: UserId) -> Response[str]:
 def erase_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Erase a user.
 
-    Nothing of the user is there from this answer on: no session, no memory, nothing that is found or recalled. A job
-    removes it; its receipt says how far that has come in each store, and when the last backup ends. What is stored
-    from now on is of a new life of the user, and stays.
+    From this answer on nothing of the user can be read, found or recalled. A job removes it; its receipt shows what
+    is done in each store, and when the last backup ends. What is stored later stays.
     """
     return awaited(call().memory.erase(call().user(user_id)), wait=wait)

@@ -28,9 +28,9 @@ MAX_TERM = 256  # characters of a metadata value
 Scalar = str | int | float | bool
 
 
-def says_something(text: str) -> str:
+def not_blank(text: str) -> str:
     if not text.strip():
-        raise ValueError("must say something")
+        raise ValueError("must not be blank")
     return text
 
 
@@ -54,12 +54,10 @@ def _scalar(value: Any) -> Scalar:
     return value
 
 
-SAYING_SOMETHING: JsonDict = {"pattern": r"\S"}
-Content = Annotated[
-    str, Field(max_length=MAX_CONTENT, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)
-]
+NOT_BLANK: JsonDict = {"pattern": r"\S"}
+Content = Annotated[str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 TopicKey = Annotated[str, Field(max_length=1_000), AfterValidator(_topic)]
-Subject = Annotated[str, Field(max_length=200, json_schema_extra=SAYING_SOMETHING), AfterValidator(says_something)]
+Subject = Annotated[str, Field(max_length=200, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 Share = Annotated[float, Field(ge=0, le=1)]
 Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]
 Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
@@ -75,7 +73,7 @@ Terms = Annotated[
 
 
 class GivenSource(Closed):
-    """What a memory rests on. Deleting the session deletes the memory, unless the deletion keeps memories."""
+    """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps memories."""
 
     session_id: Id | None = None
     message_ids: Annotated[list[Id], Field(max_length=50, default_factory=list)]
@@ -91,7 +89,7 @@ class NewMemory(Closed):
     content: Content
     topic_key: Annotated[
         TopicKey | None,
-        Field(description="What a fact or instruction is about, such as `employer`: a newer one takes its place"),
+        Field(description="Topic of a fact or instruction, such as `employer`: a newer one of this topic replaces it"),
     ] = None
     subject: Annotated[Subject | None, Field(description="Whom or what it is about")] = None
     keywords: Annotated[Keywords, Field(default_factory=list)]
@@ -100,7 +98,7 @@ class NewMemory(Closed):
     confidence: Share = 1.0
     valid_from: Annotated[
         Timestamp | None,
-        Field(description="When it was said or began to hold, never later than now. With it an event can be repeated"),
+        Field(description="When it began to hold, not later than now. With it, an event saved twice is one event"),
     ] = None
     agent_id: Id | None = None
     source: GivenSource | None = None

@@ -43,9 +43,9 @@ MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra
 def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
     """Save memories.
 
-    Save 1 to 30 memories, with an outcome for each: `created`, `unchanged` (said already) or `superseded` (it took
-    the place of another under its topic key). The same request again leaves them unchanged, an event with its
-    `valid_from` too. The user comes from the path, never from the body.
+    Save 1 to 30 memories. Each has an outcome: `created`, `unchanged` (it was stored already) or `superseded` (it
+    replaces the memory with the same topic key). A repeated request changes nothing; give events a `valid_from` for
+    that. The user comes from the path, never from the body.
     """
     scope = call().user(user_id)
     made = call().memory.remember(scope, [statement(each) for each in body.memories])
@@ -80,8 +80,8 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Response[str]:
     """List memories.
 
-    Current memories by creation. A page may be short, or empty, although there are more: `next_cursor` alone says
-    where the end is.
+    Current memories, ordered by creation. A page may be short or empty although more follow; only a `next_cursor` of
+    null is the end.
     """
     for field, value in (("session_id", session_id), ("agent_id", agent_id)):
         if value is not None:
@@ -120,7 +120,7 @@ def _limits(where: Filter) -> tuple[object, ...]:
 def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     """Read a memory.
 
-    A memory by its id, also one that has been superseded: its `status` says so, and what came after it.
+    A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
     return answered(shown(call().memory.manage_memories.read(call().user(user_id), memory_id)))
 
@@ -129,8 +129,8 @@ def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
 def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Response[str]:
     """Change a memory.
 
-    New content makes a new current version under another id, which is answered; other fields change in place. Only
-    the current version can be changed.
+    New content makes a new version with another id, which is the answer. Other fields change in place. Only the
+    current version can be changed.
     """
     scope = call().user(user_id)
     with _no_static_fact(memory_id):
@@ -142,8 +142,8 @@ def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> R
 def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     """Delete a memory.
 
-    Remove one version of a memory for good. Without its current version a topic has none: no older one comes back.
-    What was deleted is not extracted again from the same messages.
+    Remove one version for good. If it was the current version, the topic has none from then on: no older version
+    becomes current. The same messages do not produce it again.
     """
     with _no_static_fact(memory_id):
         call().memory.manage_memories.delete(call().user(user_id), memory_id)
@@ -157,7 +157,7 @@ def read_memory_history(
 ) -> Response[str]:
     """Read a memory's history.
 
-    Every version of what a memory is about, also those before and after it.
+    All versions of the memory's topic, earlier and later ones.
     """
     scope = call().user(user_id)
     listed = (scope.partition, "history", memory_id, order)
@@ -175,7 +175,7 @@ def read_memory_history(
 def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     """Revert to a version.
 
-    What this version says becomes current again, as a new version.
+    The content of this version becomes current again, as a new version.
     """
     scope = call().user(user_id)
     return _shown(scope, call().memory.manage_memories.revert(scope, memory_id))
@@ -203,8 +203,8 @@ def _shown(scope: UserScope, record: Record) -> Response[str]:
 def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
     """Forget memories.
 
-    A job removes each current memory that matches the filter now, with all versions of what it is about. What is
-    saved from now on stays. `dry_run` only answers which they are.
+    A job removes every current memory that matches the filter now, with all versions of its topic. Memories that are
+    saved later stay. With `dry_run` nothing is removed, and the answer lists the memories that match.
     """
     scope = call().user(user_id)
     where = body.filter.read()

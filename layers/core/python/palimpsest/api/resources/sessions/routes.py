@@ -31,7 +31,7 @@ KeepMemories = Annotated[bool, Query(description="Keep every memory that was ext
 def create_session(body: NewSession) -> Response[str]:
     """Begin a session.
 
-    Begin a session for a user. The same request again gives the same session while it has no messages.
+    Begin a session for a user. As long as the session has no messages, the same request returns it again with 200.
     """
     session_id = body.session_id or f"ses_{uuid.uuid4().hex}"
     with naming("memory"):
@@ -45,7 +45,7 @@ def create_session(body: NewSession) -> Response[str]:
 def read_session(session_id: SessionId) -> Response[str]:
     """Read a session.
 
-    Its configuration, its window, its totals, and whether an overflow is pending or has failed.
+    The session's configuration, its window, its totals, and whether a compaction is pending or has failed.
     """
     return answered(shapes.session(call().use.manage.read(call().session(session_id))))
 
@@ -54,8 +54,8 @@ def read_session(session_id: SessionId) -> Response[str]:
 def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
     """Configure a session anew.
 
-    Replace system message, memory configuration and metadata: what is not said goes back to its default. With a
-    `user_id` the session is begun if there is none.
+    Replace system message, memory configuration and metadata. Fields that are left out go back to their defaults.
+    With a `user_id`, a session that does not exist is begun (201).
     """
     with naming("memory"):
         session, is_new = call().use.manage.replace(
@@ -68,7 +68,7 @@ def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
 def change_session(session_id: SessionId, body: SessionChange) -> Response[str]:
     """Change a session.
 
-    Change what is said, keep the rest: memory merges field by field, metadata key by key, null removes.
+    Change the fields that are given. `memory` merges field by field, `metadata` key by key; null removes.
     """
     clear_system = "system" in body.model_fields_set and body.system is None
     with naming("memory"):
@@ -90,7 +90,8 @@ def delete_session(
 ) -> Response[str]:
     """Delete a session.
 
-    The session is gone from this answer on; a job removes what it held, and the memories that have no other source.
+    From this answer on the session can't be read. A job removes its content, and the memories that have no other
+    source.
     """
     return awaited(call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait)
 
@@ -99,7 +100,7 @@ def delete_session(
 def end_session(session_id: SessionId) -> Response[str]:
     """End a session.
 
-    Mark the session as ended. An append opens it again.
+    Mark the session as ended. The next append opens it again.
     """
     return answered(shapes.session(call().use.manage.end(call().session(session_id))))
 
@@ -108,8 +109,8 @@ def end_session(session_id: SessionId) -> Response[str]:
 def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
     """Forget sessions.
 
-    A job deletes each session that matches now, as if it had been deleted alone. One that begins from now on stays.
-    `dry_run` only answers which they are.
+    A job deletes every session that matches now. Sessions that begin later stay. With `dry_run` nothing is deleted,
+    and the answer lists the sessions that match.
     """
     from palimpsest.memory.removal.sessions import WhichSessions
 
@@ -127,15 +128,17 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: Annotated[str | None, Query(description="Only this user's", json_schema_extra=LIKE_AN_ID)] = None,
     agent_id: Annotated[str | None, Query(description="Only this agent's", json_schema_extra=LIKE_AN_ID)] = None,
     status: Annotated[Literal["active", "ended"] | None, Query(description="Only those in this state")] = None,
-    q: Annotated[str | None, Query(min_length=1, max_length=1_000, description="Words that were said")] = None,
+    q: Annotated[
+        str | None, Query(min_length=1, max_length=1_000, description="Words that occur in the session")
+    ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
 ) -> Response[str]:
     """List sessions.
 
-    The tenant's sessions: of one user by creation, of all by user and then creation. With `q` those of a user in
-    which these words were said, the best match first, on one page.
+    The sessions of the tenant. With `user_id` they are ordered by creation, without it by user and then by creation.
+    With `q` the answer is one page of that user's sessions in which these words occur, best match first.
     """
     user, agent = user_id, agent_id
     for field, value in (("user_id", user), ("agent_id", agent)):
