@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
-from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Pointer, Progress, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, User
 from palimpsest.memory.records import Record, Source
 from palimpsest.scope import Scope, UserScope
 
@@ -94,7 +94,7 @@ def test_a_removed_record_leaves_a_mark_without_its_words(memory: Memory) -> Non
     assert memory.ids(said) == []
     assert memory.memories.versions(memory.scope, "employer") == ()
     assert memory.memories.removed(memory.scope, [said.id, "mem_other"]) == {
-        said.id: Mark((Source("talk", ("m1",), (1,)),), version=2)
+        said.id: Tombstone((Source("talk", ("m1",), (1,)),), version=2)
     }
 
 

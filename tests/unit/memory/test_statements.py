@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from palimpsest.memory.records import Order, Record, Source, as_of, normalized, versions
 from palimpsest.memory.statements import (
     DAY,
-    Known,
+    MemoryState,
     Remembered,
     Statement,
     Topic,
@@ -35,7 +35,7 @@ def draft(content: str, *, at: int | None = 10, topic: str | None = "home", now:
 class Home:
     """One topic as a store would keep it: what was said, and what is current."""
 
-    known: Known = field(default_factory=lambda: Known({}, {}))
+    known: MemoryState = field(default_factory=lambda: MemoryState({}, {}))
 
     def take(self, *records: Record) -> list[str]:
         return [one.outcome for one in taken_in(records, self.known)]
@@ -176,7 +176,7 @@ def test_events_are_the_same_only_at_the_same_time() -> None:
 
 def _deleted(*remaining: Record, order: Order) -> Home:
     """The topic after its newest version was deleted."""
-    return Home(Known({}, {"home": Topic(None, order, tuple((record.order, record) for record in remaining))}))
+    return Home(MemoryState({}, {"home": Topic(None, order, tuple((record.order, record) for record in remaining))}))
 
 
 def test_after_a_deletion_older_statements_go_behind_and_nothing_comes_back() -> None:

@@ -1,4 +1,4 @@
-"""When a user's records expire, and how a walk through them in several rounds misses none that is written meanwhile."""
+"""When a user's records expire, and how the sweep visits them in several rounds without missing a concurrent write."""
 
 from __future__ import annotations
 
@@ -10,25 +10,27 @@ from palimpsest.memory.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """What the sweep knows of a user's records. Times are epoch seconds.
+    """How far the sweep is with a user's records. Times are epoch seconds.
 
-    Nothing expires before `due_at`; from then on the records are walked, by id, a part in each round. `noted` is the
-    earliest expiry that was written since the walk began: that may lie in a part that is behind it.
+    Nothing expires before `due_at`; from then on each round visits some of the records, in the order of their ids.
+    `noted` is the earliest expiry that was written since the walk began: its record may have been passed already.
     """
 
     epoch: int
     due_at: int
     noted: int | None = None
-    number: int = 0  # counts walks, so that no round goes on with another's
-    after: str | None = None  # the record behind which the next round goes on
-    earliest: int | None = None  # expiry of what was walked and stays
+    number: int = 0  # of the walk, so that no round continues an older one
+    after: str | None = None  # id of the last record that was visited
+    earliest: int | None = None  # of the visited records that stay
 
     def begun(self) -> Walk:
-        """From the first record on: whatever was written before is met on the way."""
+        """A new walk from the first record on: it visits everything that was written before it."""
         return replace(self, noted=None, number=self.number + 1, after=None, earliest=None)
 
     def gone_on(self, *, after: str | None, earliest: int | None) -> Walk | None:
-        """After a part that ends with `after`. At the end (None) it waits for the next expiry, if there is any."""
+        """The walk after a round that ended at `after`. At the end of the list (None) it waits for the next expiry;
+        None if nothing can expire.
+        """
         if after is not None:
             return replace(self, after=after, earliest=earliest)
         next_due = first(earliest, self.noted)
@@ -38,7 +40,7 @@ class Walk:
 
 
 def noting(walk: Walk | None, *, epoch: int, expires_at: int) -> Walk:
-    """The walk after something that expires then was written."""
+    """The walk after a record with this expiry was written."""
     if walk is None:
         return Walk(epoch, due_at=expires_at, noted=expires_at)
     noted = expires_at if walk.noted is None else min(walk.noted, expires_at)
@@ -46,14 +48,15 @@ def noting(walk: Walk | None, *, epoch: int, expires_at: int) -> Walk:
 
 
 def first(*times: int | None) -> int | None:
-    """The earliest of those that are given."""
+    """The earliest of the times; None if there is none."""
     return min((time for time in times if time is not None), default=None)
 
 
 def first_expiry(records: Iterable[Record]) -> int | None:
+    """The earliest expiry of the records, in epoch seconds; None if none of them expires."""
     return first(*(record.expires_at for record in records))
 
 
 def is_expired(record: Record, *, now: int) -> bool:
-    """`now` in epoch seconds."""
+    """Whether the record has expired at `now` (epoch seconds)."""
     return record.expires_at is not None and record.expires_at <= now

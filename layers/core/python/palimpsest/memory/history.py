@@ -1,4 +1,4 @@
-"""Memories as callers see them: records with their places in the chains of their topics, one or a page of them."""
+"""Memories as callers see them: records with their versions, one by one or in pages."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class ShowMemories:
     def listed(
         self, scope: UserScope, *, where: Filter, limit: int, after: str | None, newest_first: bool
     ) -> tuple[tuple[Version, ...], str | None]:
-        """A page of current memories, and where the next begins. A page may be short while the filter leaves things
-        out.
+        """A page of current memories, and the cursor of the next (None: this is the last one). A page may be short
+        although more follow: at most 5 pages of the store are read for it.
         """
         found: list[Record] = []
         for _ in range(PAGES_PER_LIST):
@@ -37,7 +37,7 @@ class ShowMemories:
         return self(scope, found), after
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
-        """At most 100 records, each with its place, in their order. Chains are read at the same time, each once."""
+        """The version that each of at most 100 records is, in their order. Topics are read side by side, each once."""
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         if not topics:
             return tuple(map(Version, records))
@@ -57,6 +57,8 @@ def _chain(pointer: Pointer | None, said: Sequence[Record]) -> tuple[Version, ..
 
 
 def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:
-    """The record's place: the last one, where it held more than once. One that went while it was read has none."""
+    """The record's version: the last one if it was current more than once; version 1 of 1 if it was removed
+    meanwhile.
+    """
     chain = chains.get(record.topic_key or "", ())
     return next((version for version in reversed(chain) if version.record.id == record.id), Version(record))

@@ -1,4 +1,4 @@
-"""Read, list, change, revert and remove what is remembered of a user."""
+"""Read, list, change, revert and delete the memories of a user."""
 
 from __future__ import annotations
 
@@ -34,8 +34,8 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
-class _Found:
-    """A record as it is stored, with all that its topic holds."""
+class _InTopic:
+    """A stored record with everything that was said of its topic; `chain` holds the versions, oldest first."""
 
     record: Record
     chain: tuple[Version, ...]
@@ -44,12 +44,12 @@ class _Found:
 
     @property
     def version(self) -> Version:
-        """The record's place in the chain: the last one, where it held more than once."""
+        """The record's version in the chain: the last one if the record was current more than once."""
         return [version for version in self.chain if version.record.id == self.record.id][-1]
 
     @property
     def newest(self) -> Record:
-        """What the whole topic's life depends on: its versions expire together."""
+        """The newest version. All versions of a topic expire together with it."""
         return self.chain[-1].record
 
 
@@ -67,7 +67,7 @@ class ManageMemories:
         """Every version of the record's topic, newest first; a record without a topic is its only version."""
         return tuple(reversed(self._found(scope, record_id).chain))
 
-    def _found(self, scope: UserScope, record_id: str) -> _Found:
+    def _found(self, scope: UserScope, record_id: str) -> _InTopic:
         records = self.memories.records(scope, [record_id])
         if not records:
             raise _no_memory()
@@ -76,20 +76,23 @@ class ManageMemories:
             raise _no_memory()
         return found
 
-    def _with_topic(self, scope: UserScope, record: Record) -> _Found:
+    def _with_topic(self, scope: UserScope, record: Record) -> _InTopic:
         if record.topic_key is None:
-            return _Found(record, (Version(record),))
+            return _InTopic(record, (Version(record),))
         pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         said = self.memories.versions(scope, record.topic_key)
         if pointer is None or record.id not in {one.id for one in said}:
-            raise _no_memory()  # it went while it was being read
+            raise _no_memory()  # it was removed between the reads
         retracted = None if pointer.record else pointer.order[0]
-        return _Found(record, versions(said, current=pointer.record, retracted=retracted), pointer, said)
+        return _InTopic(record, versions(said, current=pointer.record, retracted=retracted), pointer, said)
 
     def listed(
         self, scope: UserScope, *, where: Filter, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Record, ...], str | None]:
-        """A page of current records by creation, and where the next begins. A page may be short while filters apply."""
+        """At most `limit` current records by creation, and the cursor of the next page (None: this is the last one).
+
+        A page may be short, or empty, although more follow: the filter is applied after reading.
+        """
         page = self.memories.listed(
             scope, types=where.record_types, limit=limit, after=after, newest_first=newest_first
         )
@@ -105,7 +108,7 @@ class ManageMemories:
         return record.expires_at is None or record.expires_at > seconds(self.clock.now())
 
     def counts(self, scope: UserScope) -> Mapping[RecordType, int]:
-        """Current records by type."""
+        """How many current records there are of each type."""
         counts: Counter[RecordType] = Counter({"fact": 0, "event": 0, "instruction": 0, "task": 0})
         for record in self._all(scope, Filter()):
             counts[record.type] += 1
@@ -140,7 +143,10 @@ class ManageMemories:
         return replace(record, version=record.version + 1)
 
     def revert(self, scope: UserScope, record_id: str) -> Record:
-        """Make what this version says current again, as a new version. Raises `NotFound`, `Conflict` (`is_current`)."""
+        """Make the content of this version current again, as a new version, which is returned.
+
+        Raises `NotFound`, `Conflict` (`is_current`).
+        """
         return until_committed(lambda: self._revert(scope, record_id), clock=self.clock)
 
     def _revert(self, scope: UserScope, record_id: str) -> Record:
@@ -150,10 +156,12 @@ class ManageMemories:
             raise Conflict("This version is current already.", code="is_current")
         return self._supersede(scope, epoch, found, found.record.content, {})
 
-    def _supersede(self, scope: UserScope, epoch: int, found: _Found, content: str, said: Mapping[str, Any]) -> Record:
-        """The record's topic with a new current version. What had no topic is put into the one that it founds.
+    def _supersede(
+        self, scope: UserScope, epoch: int, found: _InTopic, content: str, said: Mapping[str, Any]
+    ) -> Record:
+        """Store a new current version of the record's topic. A record without a topic gets one of its own.
 
-        The new version holds from now, or from just after what was said under a server's clock that is ahead.
+        The new version holds from now, or from just after the newest one if another server's clock was ahead.
         """
         topic = topic_of_edits(found.record)
         pointer = found.pointer or self.memories.pointers(scope, [topic]).get(topic)
@@ -177,12 +185,13 @@ class ManageMemories:
         return newer
 
     def _written(self, scope: UserScope, record: Record) -> Record:
-        """The record as written now: it lives on from here."""
+        """The record with its lifetime counted from now."""
         now = milliseconds(self.clock.now())
         return confirmed(record, now=now, lifetime=lifetime_of(self.tenants, scope))
 
     def delete(self, scope: UserScope, record_id: str) -> None:
-        """Remove a record, for good. Removing the current version retracts its topic: no older one comes back.
+        """Remove a record for good. If it is current, its topic has no current record afterwards: no older one comes
+        back.
 
         Raises `NotFound`.
         """
@@ -196,7 +205,7 @@ class ManageMemories:
             self.memories.commit(scope, commit)
 
     def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
-        """The ids of every current record that a forgetting would remove."""
+        """The ids of all current records that match, as a job that forgets them would remove them."""
         return tuple(record.id for record in self._all(scope, where))
 
 

@@ -32,10 +32,10 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLine:
-    """What became of the messages `first` through `last` of a session: the ledger of extraction, one line a chunk.
+    """A line of the extraction ledger: what became of the messages `first` through `last` of a session, one chunk.
 
-    received = extracted + skipped + parked. `skipped` counts messages by reason, `dropped` counts items that the model
-    named and that did not hold against the transcript.
+    received = extracted + skipped + parked. `skipped` counts messages by reason, `dropped` counts, by reason, items
+    that the model returned and that the transcript does not support.
     """
 
     session: str
@@ -53,7 +53,7 @@ class ChunkLine:
 class Progress:
     """How far a session has been extracted: through which message, and which ranges were parked on the way.
 
-    `waiting` names jobs that came before their turn; whoever extracts what is before them wakes them.
+    `waiting` names jobs that arrived before their turn; the job that extracts the messages before theirs starts them.
     """
 
     session: str
@@ -64,8 +64,10 @@ class Progress:
 
 
 @dataclass(frozen=True, slots=True)
-class Mark:
-    """What stays of a removed record: where it came from (no quote), and the version its search document ends with."""
+class Tombstone:
+    """What stays of a removed record: where it came from (without quote), and the last version of its search
+    document.
+    """
 
     sources: tuple[Source, ...]
     version: int
@@ -77,14 +79,14 @@ class MemoryCommit:
 
     It is lost if the user's epoch is not `epoch`, if a new record's id exists, if a changed or removed record, a
     pointer or the progress is not at the version it was read at, if the job exists, or if the finished one has ended.
-    Changed records, pointers and progress are given as they shall be, with the version they were read at; their
-    versions grow by one.
+    Changed records, pointers and progress hold their new values and the version at which they were read; the store
+    raises that version by one.
 
-    `said` are records that were said again, each under the time and source of that (`domain.records.said_again`), and
+    `said` are records that were said again, each under the time and source of that (`records.said_again`), and
     records that come into a topic now. `removed` are records as read, one of a topic once for each time it was said;
-    each leaves a mark, which counts until there is a record under the id again. `unsaid` are times that a record was
-    said, to be removed from its topic while the record stays: for one that was said too often to go at once. `line`
-    takes the place of one that began at the same message.
+    each leaves a tombstone until there is a record under the id again. `unsaid` are places of a
+    record that are removed from its topic while the record stays: for a record with too many places for one
+    transaction. `line` replaces one that began at the same message.
     """
 
     epoch: int
@@ -129,8 +131,8 @@ class Memories(Protocol):
     def room(self, commit: MemoryCommit) -> int:
         """How many more items could be written in one transaction with this commit. Negative: the commit is too large.
 
-        A record, each time that it was said, the mark of a removed one, a pointer, a line, progress, a job: each is an
-        item.
+        A record, each time that it was said, the tombstone of a removed one, a pointer, a line, progress, a job: each
+        is an item.
         """
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
@@ -139,14 +141,16 @@ class Memories(Protocol):
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
         """Those that exist, in the order asked for (at most 100 different ones)."""
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Mark]:
-        """Those ids (at most 100) under which a record was removed, and is not there again."""
+    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
+        """The tombstones of those ids (at most 100) whose record was removed and does not exist again."""
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         """The pointers of these topics (at most 100) that exist."""
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
-        """What was said of a topic, in order: each record once for every time, under the time and source of that."""
+        """What was said of a topic, oldest first: each record once for every time it was said, with that time and
+        source.
+        """
 
     def listed(
         self,
@@ -191,8 +195,8 @@ class Memories(Protocol):
 
 
 class Expiries(Protocol):
-    """Beside `Memories`, over the same store: whatever is committed there with an expiry is noted in the user's walk,
-    in the same transaction. Reads are strongly consistent, except `due`. Every call raises `Unavailable` if the store
+    """Beside `Memories`, over the same store: a commit of records that expire also updates the user's walk, in the
+    same transaction. Reads are strongly consistent, except `due`. Every call raises `Unavailable` if the store
     can't answer.
     """
 
@@ -200,7 +204,7 @@ class Expiries(Protocol):
         """Users whose walk has come due at `now`, up to `limit` of each shard, oldest first; eventually consistent."""
 
     def walk(self, scope: UserScope) -> Walk | None:
-        """None for a user of whom nothing can expire: also right after an erasure."""
+        """The user's walk; None if nothing of the user can expire, and right after an erasure."""
 
     def move(self, scope: UserScope, *, before: Walk, to: Walk | None) -> None:
         """Raises `CommitLost` unless the walk is still as it was `before`, and in the user's epoch."""
@@ -210,9 +214,10 @@ class Expiries(Protocol):
 
 
 class Owners(Protocol):
-    """Each list is in an order of the store's own, which stays. With every one comes the place at which a later call
-    goes on after it, also if it is gone by then. Read page by page as the caller goes on. What is there throughout is
-    told exactly once; a change of the last moments may be missing. Every call raises `Unavailable`.
+    """All sessions and all users, for work on everything. Each list has an order of its own, which never changes, and
+    is read page by page while the caller iterates. Every entry comes with a cursor after which a later call continues,
+    even if that entry was removed. An entry that exists throughout is listed exactly once; a change of the last moments
+    may be missing. Every call raises `Unavailable`.
     """
 
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:

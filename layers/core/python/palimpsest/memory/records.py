@@ -16,8 +16,8 @@ RecordType = Literal["fact", "event", "instruction", "task"]
 IndexState = Literal["pending", "done"]
 Method = Literal["model", "pattern", "given"]
 Order = tuple[int, str, int, int, str]
-"""What decides which statement of a topic is newer: when it was said (epoch milliseconds), session, message, place
-among the statements of that message; the record's id last, so that no two are equal.
+"""The order of the statements of a topic: when it was said (epoch milliseconds), session, message, place among the
+statements of that message, and the record's id, so that no two are equal.
 """
 
 MAX_CONTENT = 4_000  # characters of one record
@@ -61,7 +61,7 @@ class Record:
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # its place among the statements it was made with
-    also: tuple[str, ...] = ()  # without a topic: other sessions that said it again, MAX_ALSO of them at most
+    also: tuple[str, ...] = ()  # of a record without a topic: other sessions that said it, at most MAX_ALSO
     index_state: IndexState = "pending"
     version: int = 1  # of the item: begins with the time, grows with every change; the search document's own
 
@@ -71,7 +71,7 @@ class Record:
 
 
 def normalized(text: str) -> str:
-    """The text by which equal statements are found: compatibility forms, case and spaces folded, no full stop."""
+    """The text that equal statements share: compatibility forms, case and spaces folded, without a final full stop."""
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", folded).strip().rstrip(".\N{IDEOGRAPHIC FULL STOP}! ")
 
@@ -84,8 +84,8 @@ def topic_key(text: str) -> str | None:
 def record_id(
     *, tenant: str, user: str, kind: RecordType, content: str, topic: str | None = None, valid_from: int | None = None
 ) -> str:
-    """The id follows from owner, type and content; for an event and for anything with a topic also from its time, so
-    that a return to an earlier value is a version of its own.
+    """A digest of owner, type and content. For an event and for a record with a topic it also covers the time, so that
+    a return to an earlier value is a new version.
     """
     dated = valid_from if kind == "event" or topic is not None else None
     text = "\x1f".join((tenant, user, kind, normalized(content), topic or "", str(dated or "")))
@@ -93,7 +93,7 @@ def record_id(
 
 
 def said_again(record: Record, by: Record) -> Record:
-    """The record as another statement said it again: under that one's time and source."""
+    """The record with the time and source of another statement that says the same."""
     return replace(record, valid_from=by.valid_from, source=by.source, rank=by.rank, created_at=by.created_at)
 
 

@@ -1,4 +1,4 @@
-"""Take statements into a user's memory, in one transaction that is decided anew when another writer was first."""
+"""Remember statements: read what they meet, decide, and commit; decide again if another writer was faster."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palimpsest.memory.records import Record
 from palimpsest.memory.records import topic_key as normalized_key
 from palimpsest.memory.statements import (
     DAY,
-    Known,
+    MemoryState,
     Near,
     Remembered,
     Statement,
@@ -49,7 +49,7 @@ class Prepared:
 
 
 def lifetime_of(tenants: Tenants, scope: UserScope) -> int | None:
-    """Seconds that a fact, event or instruction is kept after it was last written or confirmed; None = for ever."""
+    """Seconds for which a fact, event or instruction lives after it was last written or confirmed; None: for ever."""
     days = tenants.settings(scope.owner).memory_days
     return None if days is None else days * DAY
 
@@ -112,8 +112,8 @@ class Remember:
         statements: Sequence[Statement],
         drafts: Sequence[Record],
         pointers: Mapping[str, Pointer],
-    ) -> tuple[Known, Sequence[Record], Mapping[str, Pointer]]:
-        """What the drafts meet, and the drafts again, with the pointers: some join a topic that was made by an edit."""
+    ) -> tuple[MemoryState, Sequence[Record], Mapping[str, Pointer]]:
+        """What the drafts meet, with the drafts and pointers, as some drafts join a topic that an edit has made."""
         found = self._records(scope, drafts, pointers)
         joined = [
             topic_since(draft, found.get(draft.id), is_said_now=statement.valid_from is None)
@@ -127,7 +127,7 @@ class Remember:
             ]
             found = self._records(scope, drafts, pointers)
         topics = {key: self._topic(scope, pointer, drafts, found) for key, pointer in pointers.items()}
-        return Known(records=found, topics=topics), drafts, pointers
+        return MemoryState(records=found, topics=topics), drafts, pointers
 
     def _records(
         self, scope: UserScope, drafts: Sequence[Record], pointers: Mapping[str, Pointer]
@@ -166,8 +166,8 @@ def _drafts(
 ) -> list[Record]:
     """The records that the statements would be.
 
-    One without a time of its own holds from its arrival, which is after whatever its topic holds: also if that was said
-    in the same millisecond, or under a server's clock that is a little ahead.
+    A statement without a time holds from its arrival, and that is later than everything in its topic, even if that was
+    said in the same millisecond, or on a server whose clock is a little ahead.
     """
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []
@@ -190,7 +190,9 @@ def _changed(
     now: int,
     lifetime: int | None,
 ) -> tuple[Record, ...]:
-    """Records that were there and change: said again they live on; current no more, or again, the index must hear."""
+    """Stored records that change: one that is said again lives longer, and one that becomes current or stops being so
+    is indexed again.
+    """
     changed: dict[str, Record] = {}
     for one, draft in zip(made, drafts, strict=True):
         record = there.get(one.record.id)
@@ -215,8 +217,8 @@ def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
 
 
 def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]) -> list[Pointer]:
-    """The pointers of every topic that was spoken of, at the versions they were read at: so no two writers miss each
-    other, whether or not the current record is another one now.
+    """The pointers of all topics that changed, at the versions at which they were read: of two writers at once, one is
+    refused and decides again, also where the current record stays the same.
     """
     moved = []
     for key, topic in after.items():

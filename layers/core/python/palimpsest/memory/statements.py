@@ -1,4 +1,4 @@
-"""What becomes of statements that shall be remembered: created, unchanged, or superseding what is current."""
+"""Decide for each statement whether it is new, said already, or supersedes the current record of its topic."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Outcome = Literal["created", "unchanged", "superseded"]
 DAY = 24 * 3600
 
 TOPICAL = frozenset({"fact", "instruction"})
-"""Types whose topics supersede: an event happened, and a task is done or not."""
+"""Types that have topics and so can be superseded; an event happened, and a task is done or not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,10 @@ class Statement:
 
 @dataclass(frozen=True, slots=True)
 class Topic:
-    """A topic as far as a statement meets it.
+    """What is known of a topic when a statement arrives.
 
-    `said` is what was said of it and when, oldest first; where every statement is newer than all of it, its end is
-    enough. `order` is that of the last thing said, also if that was deleted since: then `current` is None.
+    `said` is what was said of it, oldest first; if every statement is newer than all of it, its end is enough. `order`
+    is that of the last statement, also if its record was deleted since: then `current` is None.
     """
 
     current: Record | None = None
@@ -59,13 +59,15 @@ class Topic:
     said: tuple[tuple[Order, Record], ...] = ()
 
     def is_behind(self, order: Order) -> bool:
-        """Whether a statement is older than the topic; what was deleted also holds back the rest of its message."""
+        """Whether a statement with this order is older than the topic's last one. After a deletion, the other
+        statements of the deleted one's message count as older too.
+        """
         if self.order is None:
             return False
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
-        """What was said in the same message, just before, and just after; nothing from before a deletion."""
+        """What was said in the same message, just before it and just after it; nothing from before a deletion."""
         if self.current is None and not self.is_behind(order):
             return []
         same = [entry for entry in self.said if entry[0][:3] == order[:3]]
@@ -91,8 +93,8 @@ class Remembered:
 
 
 @dataclass(slots=True)
-class Known:
-    """What the statements meet: records by id, topics by key; grows as they are taken in.
+class MemoryState:
+    """The part of a memory that statements meet: records by id, topics by key. It grows as statements are decided.
 
     `new` are the records that they made, `said` those that they said again (under the statement's time and source).
     """
@@ -141,7 +143,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that a record got by an edit, if another statement in its old words, without a topic, is made later."""
+    """The topic that an edit gave to the stored record, if the same words are said again later without a topic."""
     if there is None or record.topic_key is not None:
         return None
     return there.topic_key if is_said_now or record.valid_from > there.valid_from else None
@@ -155,12 +157,12 @@ def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: in
     return replace(record, id=new_id, topic_key=topic, valid_from=valid_from)
 
 
-def taken_in(records: Sequence[Record], known: Known, *, near: Near = is_same) -> tuple[Remembered, ...]:
-    """Decide each record in turn; later ones meet what earlier ones made.
+def taken_in(records: Sequence[Record], known: MemoryState, *, near: Near = is_same) -> tuple[Remembered, ...]:
+    """Decide each record in turn; later ones see what earlier ones made.
 
-    With a topic a statement is unchanged only if what was said just before or just after it is equal or near: one that
-    returns to an earlier value is a new version. What is older than the current record goes behind it in the chain. So
-    the chain comes out the same in whatever order statements arrive.
+    A statement with a topic is unchanged only if what was said just before or just after it says the same (`near`): a
+    return to an earlier value is a new version. A statement that is older than the current record takes its place
+    before it in the chain. So the chain is the same in whatever order statements arrive.
     """
     made = []
     for record in records:
@@ -178,8 +180,8 @@ def is_of_one_message(one: Record, other: Record) -> bool:
     return one.order[:3] == other.order[:3]
 
 
-def _stored(record: Record, known: Known) -> Record:
-    """The record as it is kept: a new one, or the one of this id, said again (times may be too coarse to tell them)."""
+def _stored(record: Record, known: MemoryState) -> Record:
+    """The record as it is stored: a new one, or the one with this id, said again (two may share one millisecond)."""
     there = known.records.get(record.id)
     if there is not None:
         known.said.append(said_again(there, record))
@@ -189,7 +191,7 @@ def _stored(record: Record, known: Known) -> Record:
     return record
 
 
-def _topical(record: Record, key: str, known: Known, near: Near) -> Remembered:
+def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Remembered:
     topic = known.topics.get(key, Topic())
     for order, other in topic.neighbours(record.order):
         if near(record, other):
@@ -215,8 +217,7 @@ def edited(
 ) -> tuple[Record, Record]:
     """A record and the version that takes its place from `now` on (epoch milliseconds): both of one topic.
 
-    A record that had no topic founds one of its own. What was said of the old words (keywords, likely queries, quote)
-    is not said of others.
+    A record without a topic gets one of its own. New content does not inherit keywords, likely queries and quote.
     """
     topic = topic_of_edits(record)
     newer = replace(record, content=content, created_at=now, version=now, method=method, index_state="pending")
@@ -227,8 +228,8 @@ def edited(
 
 
 def said_also(record: Record, by: Record) -> Record:
-    """The record after another statement said it again: one of another session is one more source. The places of a
-    topic tell that themselves.
+    """The record after another statement said it again: another session becomes one more source. A record with a topic
+    needs no such note: its places name their sessions.
     """
     session = by.source.session
     if session is None or session in (record.source.session, *record.also):
@@ -241,8 +242,8 @@ def said_also(record: Record, by: Record) -> Record:
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     """The record after it was said again: it lives on from now (epoch milliseconds).
 
-    Less than a day, or a hundredth of its lifetime, is not worth a write: then it is returned as it is. A task is not
-    kept by being repeated: it belongs to its session.
+    A gain of less than a day, or of a hundredth of the lifetime, is not worth a write: then it is returned unchanged. A
+    task belongs to its session: repeating it does not lengthen its life.
     """
     if record.type == "task":
         return record

@@ -1,4 +1,4 @@
-"""What of a record or a message is searched: the texts that words and meaning are matched with, and their versions."""
+"""The search document of a record or a message: the text for words, the text for the vector, and the version."""
 
 from __future__ import annotations
 
@@ -19,28 +19,28 @@ from palimpsest.search.ports import Document, Gone
 
 MAX_WORDS = 12_000  # characters of a message that are searched by words
 MAX_MEANING = 4_000  # characters that make the vector
-MAX_TOOL = 2_000  # characters of what a tool put out: its beginning names what it is about
-MAX_BEFORE = 200  # characters of what was said right before
+MAX_TOOL = 2_000  # characters of a tool's output: its beginning says what it is about
+MAX_BEFORE = 200  # characters of the message that a message answers
 
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
 class Stage(IntEnum):
-    """What a document's version adds to that of its item: the same item is searched by its words first, by its meaning
-    once there is a vector, and never again once it is gone.
+    """What a document's version adds to that of its item: a document with words alone is replaced by one with a vector,
+    and both by the removal.
     """
 
     WORDS, WHOLE, GONE = range(3)
 
 
 MESSAGE_VERSION = 1
-"""Of every message: it never changes, and its sequence number is never used again."""
+"""The version of every message: a message never changes, and its sequence number is never used again."""
 
 
 @dataclass(frozen=True, slots=True)
 class Indexable:
-    """A document, and the text that its vector is made of (None: it has none). `record` is what it was made from, if
-    that was a record.
+    """A document, and the text that its vector is made of (None: it gets no vector). `record` is the record that it was
+    made from; None for a message.
     """
 
     document: Document
@@ -48,13 +48,13 @@ class Indexable:
     record: Record | None = None
 
     def with_vector(self, vector: Vector | None, *, is_whole: bool) -> Document:
-        """`is_whole` is false where a vector is still to come."""
+        """The document with this vector. `is_whole` is false if a vector is missing and will be added later."""
         stage = Stage.WHOLE if is_whole else Stage.WORDS
         return replace(self.document, vector=vector, version=self.document.version + stage)
 
 
 def gone(key: str, *, version: int) -> Gone:
-    """What takes the document of an item away, at the item's version."""
+    """The removal of the item's document, at the item's version."""
     return Gone(key, versioned(version) + Stage.GONE)
 
 
@@ -73,7 +73,7 @@ def message_of(key: str) -> tuple[str, int] | None:
 
 
 def of_record(record: Record) -> Indexable:
-    """Tasks belong to their session: they are found by their words alone."""
+    """The document of a record. A task belongs to its session and is found by its words alone."""
     document = Document(
         key=record.id,
         kind=record.type,
@@ -90,10 +90,10 @@ def of_record(record: Record) -> Indexable:
 
 
 def of_message(message: Message, *, session: str, head: Head, before: str = "") -> Indexable | None:
-    """The document of a message that is there, or None if nothing of it is searched.
+    """The document of a message; None if it has nothing to search.
 
-    What was said right before (`before`) makes a short answer findable by what it answers, but weighs half as much. A
-    vector is of the message's own words.
+    `before` is the message that it answers: it makes a short answer findable, and weighs half as much as the message's
+    own words. The vector is made of the message's own words.
     """
     text = spoken_text(message)
     if not text:
@@ -115,8 +115,8 @@ def of_message(message: Message, *, session: str, head: Head, before: str = "") 
 
 
 def spoken_text(message: Message) -> str:
-    """What a message says, without what was recalled into it; of a tool's output the beginning, of a system message
-    nothing.
+    """The text of a message without memories that were recalled into it: the beginning of a tool's output, nothing of a
+    system message.
     """
     if message.role in SYSTEM_ROLES:
         return ""
@@ -128,7 +128,7 @@ def spoken_text(message: Message) -> str:
 
 
 def said_before(message: Message, earlier: Sequence[Message]) -> str:
-    """What a message follows on: a user's what the assistant said, anybody else's the user's question."""
+    """The text that a message answers: for a user the assistant's last one, for anybody else the user's last one."""
     asked = ("assistant",) if message.role == "user" else ("user",)
     for each in reversed(earlier):
         if each.role in asked and each.seq < message.seq and (text := text_of(spoken(each).chat).strip()):
@@ -137,7 +137,7 @@ def said_before(message: Message, earlier: Sequence[Message]) -> str:
 
 
 def shortened_end(text: str) -> str:
-    """The end of a text that others follow on: there its question stands."""
+    """The end of a text, where its question usually is, at most `MAX_BEFORE` characters."""
     if len(text) <= MAX_BEFORE:
         return text
     return text[-MAX_BEFORE:].partition(" ")[2] or text[-MAX_BEFORE:]

@@ -1,4 +1,4 @@
-"""Bring the search index up to date with what changed in the tables, in any order and as often as one likes."""
+"""Bring the search index up to date with changes of the tables, in any order and any number of times."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Planning = Callable[[], Plan | None]
 
 @dataclass(slots=True)
 class Outcome:
-    """What must be tried again: what is not in the index as it should be, and what is there by its words alone."""
+    """Changes to try again: `unwritten` are not in the index, `without_vector` are there with their words alone."""
 
     unwritten: set[Changed] = field(default_factory=set)
     without_vector: set[Changed] = field(default_factory=set)
@@ -34,7 +34,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """`embedder` None: nobody makes vectors, and what is indexed is searched by its words."""
+    """`embedder` None: there is no embedding model, and documents have words alone."""
 
     memories: Memories
     sessions: Sessions
@@ -43,17 +43,17 @@ class Embed:
     clock: Clock
 
     def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
-        """Index what these name as the tables have it now; returns those to be tried again, the others are done.
+        """Index the items that the changes name, as the tables have them now; returns the changes to try again.
 
-        A document carries its item's version, and what the tables do not have is taken out: so an old reading never
-        wins over a newer one. Where no vector can be had now, the words are indexed, and the change is tried again.
+        A document carries its item's version, and an item that the tables do not have is removed: so an old reading
+        never wins over a newer one. If no vector can be made now, the words are indexed, and the change is returned.
         """
         outcome = self.outcome(changes)
         again = outcome.unwritten | outcome.without_vector
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
-        """As the call itself; tells apart why something must be tried again."""
+        """As the call itself, but says why a change must be tried again."""
         outcome = Outcome()
         plans: list[Plan] = []
         for own, planning in self._plannings(dict.fromkeys(changes)):
@@ -71,7 +71,7 @@ class Embed:
         return outcome
 
     def _plannings(self, changes: Iterable[Changed]) -> Iterator[tuple[Sequence[Changed], Planning]]:
-        """The changes in groups of what is read together, and how each group is planned."""
+        """The changes in groups that are read together, each with the function that plans it."""
         by_user: dict[UserScope, list[RecordChanged]] = defaultdict(list)
         by_session: dict[SessionScope, list[MessageChanged]] = defaultdict(list)
         for change in changes:
@@ -84,7 +84,7 @@ class Embed:
         yield from ((own, partial(plans.of_messages, session, own)) for session, own in by_session.items())
 
     def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:
-        """The vectors that can be had now, each different text's once. One that is refused does not hold up others."""
+        """The vectors that can be made now, one for each different text. A text that the model refuses is left out."""
         every = list(dict.fromkeys(texts))
         if self.embedder is None or not every:
             return {}
@@ -96,7 +96,7 @@ class Embed:
             return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
 
     def _write(self, plan: Plan, vectors: Mapping[str, Vector], outcome: Outcome) -> None:
-        """Write what was planned. Raises `Unavailable`."""
+        """Write the plan to the index, and mark its records as indexed. Raises `Unavailable`."""
         bare = {key for key, item in plan.there.items() if item.meaning is not None and item.meaning not in vectors}
         documents: list[Document | Gone] = [
             item.with_vector(vectors.get(item.meaning or ""), is_whole=key not in bare)

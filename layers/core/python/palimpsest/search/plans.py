@@ -1,4 +1,4 @@
-"""What the index shall hold of records and messages that changed, as the tables have them now."""
+"""What to write to the index for records and messages that changed, as the tables have them now."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ from palimpsest.search.documents import (
 )
 from palimpsest.search.ports import Gone
 
-READ_BEFORE = 4  # messages: among them stands what a message follows on, with a tool call and its result between
-DISPLACED = 5  # older versions of a topic that are looked at: each was the current one at its own change
+READ_BEFORE = 4  # messages before one: what it answers is among them, even with a tool call and its result between
+DISPLACED = 5  # older versions of a topic that are removed again with each change of it
 PAGE = 100  # keys that one read takes
 
 
 @dataclass(slots=True)
 class Plan:
-    """What is to be written of one owner's part, by key, and the change that each key came from.
+    """What to write for one owner: documents in `there`, removals in `gone`, and for each key the change it came from.
 
-    `settled` are records that need no document any more. `epoch` was read before everything else.
+    `settled` are records without a document. `epoch` was read before everything else.
     """
 
     owner: UserScope
@@ -64,13 +64,13 @@ class EmbedPlans:
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
         marks = self.memories.removed(plan.owner, missing) if missing else {}
-        now = milliseconds(self.clock.now())  # where nothing is known any more: later than anything it ever was
+        now = milliseconds(self.clock.now())  # without a tombstone: higher than any version the record had
         for name in missing:
             plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
         self._take_in_records(plan, records.values())
 
     def _take_in_records(self, plan: Plan, records: Iterable[Record]) -> None:
-        """Those that hold now have documents. What a current record displaced goes with it."""
+        """Current records get documents; a record that a current one displaced loses its document."""
         every = tuple(records)
         topics = sorted({record.topic_key for record in every if record.topic_key})
         pointers = self.memories.pointers(plan.owner, topics) if topics else {}
@@ -91,7 +91,7 @@ class EmbedPlans:
                 _place(plan, other, is_there=False)
 
     def of_messages(self, session: SessionScope, changes: Sequence[MessageChanged]) -> Plan | None:
-        """None where nobody knows any more whose the session was: long after its deletion."""
+        """The plan; None if the session's owner is unknown, long after its deletion."""
         head = self.sessions.open(session).head
         if head is None:
             return None
@@ -110,7 +110,7 @@ class EmbedPlans:
         return plan
 
     def _readable(self, session: SessionScope, head: Head, seqs: Sequence[int]) -> Mapping[int, Message]:
-        """These messages and some before each, in order, as far as they may be seen."""
+        """These messages and some before each, by sequence number, without those that are hidden."""
         if head.is_gone(seconds(self.clock.now())):
             return {}
         wanted = sorted({near for seq in seqs for near in range(max(1, seq - READ_BEFORE), seq + 1)})

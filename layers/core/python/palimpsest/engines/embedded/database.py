@@ -1,4 +1,4 @@
-"""The file: its tables, its connections, and SQLite's errors in the product's words."""
+"""The SQLite file of the embedded index: its tables, its connections, and its errors as the library's own."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from palimpsest.errors import Unavailable
 
 IDLE_CONNECTIONS = 8
 
-# An owner's part of an index is a shelf. Postings and vectors are keyed by it, so that what a search costs depends on
-# its owner's documents alone; `documents_by_key` also keeps what is gone, for a while, with its version.
+# An owner's part of an index is a shelf. Postings and vectors are keyed by it, so that the cost of a search depends on
+# its owner's documents alone; `documents` also holds what was removed, for a while, with its version.
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
     id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL, is_read INTEGER NOT NULL,

@@ -15,7 +15,7 @@ from palimpsest.engines.embedded.indexes import (
     read_newest,
     shelf_of,
 )
-from palimpsest.engines.embedded.vectors import Vectors
+from palimpsest.engines.embedded.vectors import VectorCache
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space, Vector
@@ -36,7 +36,7 @@ class EmbeddedIndex:
     def __init__(self, path: Path, *, space: Space | None, busy_seconds: float = BUSY_SECONDS) -> None:
         self._space = space
         self._database = Database(path, busy_seconds=busy_seconds)
-        self._vectors = Vectors(dimension=space.dimension if space else 0)
+        self._vectors = VectorCache(dimension=space.dimension if space else 0)
 
     @property
     def space(self) -> Space | None:

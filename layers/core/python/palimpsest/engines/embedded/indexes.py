@@ -1,4 +1,4 @@
-"""Which indexes the file holds, which of them is read, and where an owner's shelf stands in each."""
+"""The indexes in the file, which of them is read, and each owner's shelf in them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _DROP_OTHERS = (
 
 @dataclass(frozen=True, slots=True)
 class Averages:
-    """Of one field over a whole index: in how many documents it is, and how long it is there."""
+    """Statistics of one field over a whole index: how many documents have it, and its mean length in terms."""
 
     documents: int
     length: float
@@ -42,7 +42,7 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """`changes` grows with every write."""
+    """One owner's documents in one index. `changes` grows with every write."""
 
     id: int
     changes: int
@@ -64,7 +64,7 @@ def all_indexes(connection: sqlite3.Connection) -> list[Index]:
 
 
 def index_read(connection: sqlite3.Connection) -> Index:
-    """Raises `Unavailable` if none is."""
+    """The index that is read. Raises `Unavailable` if there is none."""
     for index in all_indexes(connection):
         if index.is_read:
             return index
@@ -72,7 +72,9 @@ def index_read(connection: sqlite3.Connection) -> Index:
 
 
 def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bool) -> None:
-    """An index of the space, if there is none (`afresh`: none that waits to be read); read, if none is."""
+    """Add an index of the space unless there is one (with `afresh`: unless one waits to be read). If no index is read,
+    it is read from now on.
+    """
     found = all_indexes(connection)
     is_any_read = any(index.is_read for index in found)
     if any(index.space == space and not (afresh and index.is_read) for index in found):
@@ -84,7 +86,7 @@ def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bo
 
 
 def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
-    """Raises `NotFound` if there is no index of the space."""
+    """Read the newest index of the space and drop all others. Raises `NotFound` if there is none."""
     ids = [index.id for index in all_indexes(connection) if index.space == space]
     if not ids:
         raise NotFound("There is no search index of this space.")

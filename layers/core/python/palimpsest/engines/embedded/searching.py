@@ -43,7 +43,7 @@ def by_words(
 
 
 def passing(connection: sqlite3.Connection, shelf: Shelf, where: Filter) -> frozenset[int] | None:
-    """The documents that pass; None: all do."""
+    """The ids of the documents that pass the filter; None if all do."""
     conditions, values = _conditions(where)
     if not values:
         return None
@@ -59,7 +59,9 @@ def count(connection: sqlite3.Connection, shelf: Shelf) -> int:
 def _asked(
     connection: sqlite3.Connection, index: Index, query: QueryTerms
 ) -> Iterator[tuple[int, int, int, float, float]]:
-    """Per term: its id, which word it is of, how many of that word must match, its weight, what a length unit costs."""
+    """For each term: its id, the number of its word, how many terms of that word must match, its weight, and the cost
+    of one unit of length.
+    """
     groups = [[word] for word in query.words] + [[PART_SIGN + part for part in group] for group in query.parts]
     known = _known(connection, index, [term for group in groups for term in group])
     for number, group in enumerate(groups):
@@ -99,7 +101,7 @@ _RULES = {
 
 
 def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
-    """The filter as SQL over bound values, and the values; without any it is `true`."""
+    """The filter as SQL with bound values, and the values; `true` if it has no condition."""
     said = {name: value for name in _RULES if (value := getattr(where, name)) not in (None, frozenset(), ())}
     values = {
         name: value if isinstance(value, str | int | float) else json.dumps(list(value)) for name, value in said.items()

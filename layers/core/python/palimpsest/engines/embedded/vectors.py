@@ -1,4 +1,4 @@
-"""One owner's vectors in memory, read again when the owner's documents changed, and the cosine of each with a query."""
+"""Vectors of a few owners in memory, read again when the owner's documents change, and their cosines with a query."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Loaded:
     matrix: Any
 
 
-class Vectors:
+class VectorCache:
     """The vectors of the few owners that were asked last. It is safe to use from many threads."""
 
     def __init__(self, *, dimension: int) -> None:

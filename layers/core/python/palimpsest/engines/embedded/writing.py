@@ -1,4 +1,4 @@
-"""Putting documents on a shelf and taking them off: terms, postings and vector change together."""
+"""Add documents to a shelf and remove them: terms, postings and vector change together."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from palimpsest.models.vectors import unit
 from palimpsest.search.ports import Document, Gone
 from palimpsest.text.analyser import document_terms
 
-GONE_SECONDS = 600  # how long the version of what is gone is remembered
+GONE_SECONDS = 600  # how long the version of a removed document is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it
 
 
 @dataclass(frozen=True, slots=True)
 class Analysed:
-    """A document with its terms, made once for all indexes."""
+    """A document with its terms, analysed once for all indexes."""
 
     document: Document
     times: str  # {term: how often}
@@ -44,7 +44,7 @@ def stored(vector: Vector) -> bytes:
 def apply(
     connection: sqlite3.Connection, index: Index, shelf: Shelf, change: Analysed | Gone, *, with_vector: bool
 ) -> None:
-    """Do nothing if this version or a higher one is there."""
+    """Write the change, unless this version or a higher one is stored."""
     subject = change if isinstance(change, Gone) else change.document
     old = connection.execute(
         "SELECT id, version, terms, words, parts FROM documents WHERE shelf = ? AND key = ?", (shelf.id, subject.key)
@@ -125,7 +125,7 @@ def _count(connection: sqlite3.Connection, index: Index, *, words: int, parts: i
 
 
 def rounded(length: int) -> int:
-    """A field's length as Lucene keeps it, in one byte: exact below 40, then to four significant bits."""
+    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant bits."""
     over = length - 24
     shift = max(0, over.bit_length() - 4)
     return length if over < 0 else 24 + (over >> shift << shift)

@@ -15,7 +15,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, User
 from palimpsest.memory.records import Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
@@ -27,7 +27,7 @@ class Era:
     records: dict[str, Record] = field(default_factory=dict)
     pointers: dict[str, Pointer] = field(default_factory=dict)
     places: dict[tuple[str, Order], Record] = field(default_factory=dict)
-    marks: dict[str, Mark] = field(default_factory=dict)
+    marks: dict[str, Tombstone] = field(default_factory=dict)
     uses: dict[str, tuple[int, int]] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)
     lines: dict[tuple[str, int], ChunkLine] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class InMemoryMemories:
         with self.state.lock:
             return tuple(_those(self._of(scope).era.records, ids).values())
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Mark]:
+    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         with self.state.lock:
             era = self._of(scope).era
             return {name: mark for name, mark in _those(era.marks, ids).items() if name not in era.records}
@@ -259,7 +259,7 @@ def _remove(era: Era, commit: MemoryCommit) -> None:
         era.records.pop(name, None)
         era.uses.pop(name, None)
         sources = tuple(replace(record.source, quote=None) for record in records)
-        era.marks[name] = Mark(sources, records[0].version + 1)
+        era.marks[name] = Tombstone(sources, records[0].version + 1)
 
 
 def _said(record: Record, place: Record) -> Record:

@@ -1,4 +1,4 @@
-"""A client, signed for a domain in AWS or plain on loopback, with short time-outs; and its errors in our words."""
+"""A client, signed for a domain in AWS or plain on loopback, with short time-outs, and its errors as the library's."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ CONNECTIONS = 20
 REFUSED, MISSING = 400, 404
 
 
-class Refused(PalimpsestError):
-    """The engine calls the request itself invalid: the adapter is wrong."""
+class RequestRefused(PalimpsestError):
+    """The engine calls the request invalid: the adapter has a defect."""
 
 
 class NoIndex(Unavailable):
@@ -43,7 +43,7 @@ def connected(endpoint: str, *, region: str | None = None, seconds: float = SECO
         connection_class=Urllib3HttpConnection,
         pool_maxsize=CONNECTIONS,
         timeout=seconds,
-        max_retries=1,  # a kept connection may have died since; every call of ours may be repeated
+        max_retries=1,  # an idle connection may have died; every call is safe to repeat
         retry_on_timeout=False,
     )
 
@@ -57,7 +57,7 @@ def _signer(region: str) -> Any:
 
 @contextlib.contextmanager
 def translated() -> Iterator[None]:
-    """`Unavailable` for what another try may mend: time-outs, no connection, throttling, blocks, a missing index."""
+    """Raise `Unavailable` for errors that may pass: time-outs, no connection, throttling, blocks, a missing index."""
     from opensearchpy.exceptions import OpenSearchException, TransportError
 
     try:
@@ -65,7 +65,7 @@ def translated() -> Iterator[None]:
     except OpenSearchException as error:
         status = error.status_code if isinstance(error, TransportError) else None
         if status == REFUSED:
-            raise Refused("The search engine refused the request.") from error
+            raise RequestRefused("The search engine refused the request.") from error
         if status == MISSING:
             raise NoIndex from error
         raise Unavailable("The search engine did not answer; try again.") from error

@@ -1,4 +1,4 @@
-"""The indexes of a family: how they are named, which one the alias points to, and how the next one takes its place."""
+"""The indexes of a family: their names, the one that the alias points to, and how the next one replaces it."""
 
 from __future__ import annotations
 
@@ -102,7 +102,7 @@ class Family:
             try:
                 self._client.indices.create(index=index.name, body=body, request_timeout=SECONDS)
             except RequestError as error:
-                if error.error != "resource_already_exists_exception":  # another place was first
+                if error.error != "resource_already_exists_exception":  # another process made it
                     raise
 
     def _update_aliases(self, actions: list[dict[str, Any]]) -> None:
@@ -112,7 +112,7 @@ class Family:
 
 
 def label_of(space: Space | None) -> str:
-    """`<model>-<dimension>` in the letters of an index's name; a model whose name loses some gets a mark of its own."""
+    """`<model>-<dimension>` in the letters of an index's name; a model whose name loses some gets a digest of it."""
     if space is None:
         return "words"
     slug = re.sub(r"[^a-z0-9]+", "-", space.model.lower()).strip("-")[:60]

@@ -1,4 +1,4 @@
-"""What an index holds: no texts and no names, but the terms of texts, typed fields to filter by, and a vector."""
+"""The fields of an index: terms instead of texts, digests instead of owners, typed fields to filter by, a vector."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def index_body(space: Space | None, *, write_alias: str, shards: int) -> dict[st
     settings: dict[str, Any] = {
         "number_of_shards": shards,
         "auto_expand_replicas": "0-1",
-        "refresh_interval": "1s",  # said aloud, so that an idle index refreshes too
+        "refresh_interval": "1s",  # explicit, so that an idle index refreshes too
         "gc_deletes": "10m",  # how long a deleted document's version is remembered
     }
     fields: dict[str, Any] = dict(_FIELDS)

@@ -1,4 +1,4 @@
-"""Requests as plain data: stored text only through `match`, filters only from typed values, the owner in every one."""
+"""Requests as plain data: text is only ever matched, filters come from typed values, and each names the owner."""
 
 from __future__ import annotations
 

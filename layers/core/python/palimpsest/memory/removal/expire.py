@@ -1,4 +1,4 @@
-"""Remove what has expired of users' memories, a topic's versions together, a bounded part in each round."""
+"""Remove expired records, all versions of a topic together, a bounded number in each round."""
 
 from __future__ import annotations
 
@@ -19,7 +19,9 @@ PER_SHARD = 25  # users
 A_ROUND = 1_000  # records looked at
 AT_ONCE = 100  # records of one user
 LOOK_AGAIN = 30 * DAY
-"""When a topic that never expires holds versions that do: should its newest be deleted, they are found then."""
+"""When to look again at a topic whose newest version never expires while older ones do: they expire once it is
+deleted.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,9 +31,10 @@ class Expire:
     clock: Clock
 
     def __call__(self) -> int:
-        """Go on with everybody of whom something has come due; returns how many records were looked at.
+        """One round over the users who have something due; returns how many records were looked at.
 
-        A user whom another writer is busy with stays due, and so does who is left when the round is full.
+        A user whose records another writer changes at the same time stays due, and so do users beyond the round's
+        limit.
         """
         left = A_ROUND
         for scope in self.expiries.due(now=self._now, limit=PER_SHARD):
@@ -46,10 +49,10 @@ class Expire:
         return seconds(self.clock.now())
 
     def _go_on(self, scope: UserScope, *, limit: int) -> int:
-        """One part of the user's records. Raises `CommitLost`: then the next round does this part again."""
+        """One page of the user's records. Raises `CommitLost`: then the next round does this page again."""
         walk = self.expiries.walk(scope)
         if walk is None or walk.due_at > self._now:
-            return 0  # erased meanwhile, or the index follows the table a moment later
+            return 0  # erased meanwhile, or the index is a moment behind the table
         if walk.after is None:
             begun = walk.begun()
             self.expiries.move(scope, before=walk, to=begun)
@@ -64,7 +67,7 @@ class Expire:
         return len(page.records) + expired.beyond
 
     def _move(self, scope: UserScope, walk: Walk, *, after: str | None, earliest: int | None) -> None:
-        """The walk as it is now also has what was noted during this part."""
+        """Move the walk on. It is read again, as a write may have noted an expiry meanwhile."""
         now = self.expiries.walk(scope)
         if now is not None and (now.epoch, now.number, now.after) == (walk.epoch, walk.number, walk.after):
             self.expiries.move(scope, before=now, to=now.gone_on(after=after, earliest=earliest))

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Mark, Pointer, Progress, User
+from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Tombstone, User
 from palimpsest.memory.records import Order, Record, Source
 from palimpsest.scope import UserScope
 
@@ -187,6 +187,6 @@ def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
     return common("mark", epoch) | {"body": body(sources=sources), "version": number(removed[0].version + 1)}
 
 
-def mark_of(item: Item) -> Mark:
+def mark_of(item: Item) -> Tombstone:
     sources = tuple(source_of(source) for source in values_of(item["body"])["sources"])
-    return Mark(sources, version_of(item))
+    return Tombstone(sources, version_of(item))

@@ -17,7 +17,7 @@ from palimpsest.engines.places import MOST_ITEMS, items_of, record_listed_as
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Mark, MemoryCommit, Page, Pointer, Progress, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, User
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
@@ -79,7 +79,7 @@ class DynamoDbMemories:
         found = self._found(scope, map(items.record_sort, ids))
         return tuple(items.record_of(item) for item in found.values())
 
-    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Mark]:
+    def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         marks = self._found(scope, map(items.mark_sort, ids))
         marked = {items.name_of(item): items.mark_of(item) for item in marks.values()}
         there = self._found(scope, map(items.record_sort, marked))
