@@ -16,7 +16,7 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.ports import JobNotice, Jobs
-from palimpsest.jobs.restart import MendUserJob
+from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
@@ -127,7 +127,7 @@ def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
     memory.commit(record(1, "likes tea again"))
     after = scope.owner.session("after")
     both.sessions.commit(after, replace(beginning(epoch=1), settings=settings(created_at="2027-01-16T08:00:00.000Z")))
-    step = ErasePages(both.sessions, both.memories, UserSteps(both.jobs, MendUserJob(both.jobs, clock), clock), clock)
+    step = ErasePages(both.sessions, both.memories, UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock), clock)
     for _ in range(2):
         step(JobNotice(scope.tenant, job_id, "erase"))
     job = both.jobs.get(scope.owner, job_id)

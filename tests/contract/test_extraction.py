@@ -22,10 +22,10 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.ingest import Ingest
-from palimpsest.extraction.jobs import following
 from palimpsest.extraction.report import Report, ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.job import Job, armed, next_step
+from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
@@ -76,7 +76,7 @@ class Service:
     def chain(self, job: Job) -> Iterator[Job]:
         """The steps that follow a job."""
         for first in range(job.first, job.last + 1):
-            found = self.jobs.get(self.user.owner, following(job, first=first, now=0).id)
+            found = self.jobs.get(self.user.owner, next_step(job, first=first, now=0).id)
             if found is not None:
                 yield found
 
@@ -191,7 +191,7 @@ def test_what_was_parked_is_extracted_by_a_retry(service: Service) -> None:
 def test_what_was_begun_before_an_erasure_writes_nothing(service: Service) -> None:
     job = service.ingest(*FACTS)
     epoch = service.memories.user(service.user).epoch
-    erasure = armed(tenant=job.tenant, kind="delete", session="all", first=0, last=0, now=0)
+    erasure = armed(tenant=job.tenant, kind="delete", payload=RemovalPayload(), session="all", first=0, last=0, now=0)
     service.memories.erase(service.user, epoch=epoch, job=erasure)
     service.deliver(job)
     assert service.contents() == []

@@ -7,6 +7,7 @@ import pytest
 from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.kinds import FlushPayload, ForgetPayload
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, SessionScope
 
@@ -38,11 +39,11 @@ def test_a_job_is_read_as_it_was_put(store: Store, armed: Job) -> None:
 
 
 def test_a_job_that_nothing_else_is_written_with_is_put_once(store: Store, talk: Conversation) -> None:
-    told = {"types": ["fact"], "min_importance": 0.5, "session": None}
-    made = job(talk.scope, due_at=NOW + 100, session="", user="sarah", epoch=2, told=told)
+    payload = ForgetPayload(types=("fact",), min_importance=0.5, session=None, metadata=("0" * 32,))
+    made = job(talk.scope, kind="forget", due_at=NOW + 100, session="", user="sarah", epoch=2, payload=payload)
     store.jobs.put(made)
     with pytest.raises(CommitLost):
-        store.jobs.put(replace(made, told={}))
+        store.jobs.put(replace(made, payload=ForgetPayload()))
     assert read(store, made) == made
     assert store.jobs.get(Scope("another"), made.id) is None
     assert [due.job_id for due in store.jobs.due(now=NOW + 100, limit=5)] == [made.id]
@@ -210,7 +211,8 @@ def _of_two_shards(scope: SessionScope, number: int) -> str:
 def parted(talk: Conversation) -> Job:
     """A job with two parts that a commit put."""
     talk.begin()
-    made = replace(job(talk.scope, kind="flush", due_at=NOW + 100), parts=("extractive", "vector"))
+    payload = FlushPayload(messages=1, tokens=5)
+    made = job(talk.scope, kind="flush", due_at=NOW + 100, parts=("extractive", "vector"), payload=payload)
     talk.append(jobs=(made,))
     return made
 

@@ -14,7 +14,7 @@ from moto import mock_aws
 from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.engines.sqs import SqsQueues, SqsVisibility
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import JobNotice, MessageChanged, Queues, RecordChanged
 
 SUMMARIZE = JobNotice("acme", "job_1", "summarize")

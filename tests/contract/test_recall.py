@@ -9,10 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.models.builtin.minilm import MiniLM
 from palimpsest.models.caching_embedder import CachingEmbedder
 from palimpsest.models.ports import Embedder
-from palimpsest.search.rebuild import Reindexing
 
 from benchmarks.retrieval.growth import add_foreigners
 from benchmarks.retrieval.labelled.dataset import Dataset, load
@@ -138,7 +138,7 @@ def test_a_rebuilt_index_answers_alike_on_either_engine(
         at.settle()
         before = sorted(world.found("tea", k=30))
         (old,) = world.index.indexes()
-        state = Reindexing()
+        state = ReindexPayload()
         while not state.is_done:
             state = world.reindex(state)
         at.settle()

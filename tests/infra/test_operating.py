@@ -13,7 +13,8 @@ from palimpsest.bootstrap.workers import queue_urls
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.jobs.job import JobKind, JobState, on_user
+from palimpsest.jobs.job import JobState, on_user
+from palimpsest.jobs.kinds import JobKind, ReindexPayload
 from palimpsest.scope import OPERATOR
 from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
@@ -118,7 +119,7 @@ class Begun(Reindex):
 def test_a_reindexing_is_followed_to_its_end(place: Target, state: JobState, *, is_done: bool) -> None:
     table = sessions_table(place.endpoint)
     jobs = DynamoDbJobs(table, region="us-east-1", endpoint=place.endpoint)
-    job = replace(on_user(OWNER, kind="reindex", epoch=0, told={}, now=1), id=JOB)
+    job = replace(on_user(OWNER, kind="reindex", epoch=0, payload=ReindexPayload(), now=1), id=JOB)
     jobs.put(job)
     moves: list[dict[str, Any]] = [
         {"state": "running", "result": {"indexed": 50, "left_out": 0}},

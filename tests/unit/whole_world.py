@@ -134,12 +134,12 @@ class Whole(Flushing):
             extractor=ModelExtractor(self.model, letters),
             clock=self.clock,
         )
-        self.extract, self.give_up, self.retry, self.mend = work.step, work.give_up, work.retry, work.mend
+        self.extract, self.give_up, self.retry, self.restart = work.step, work.give_up, work.retry, work.restart
         self.summarize, _ = wire_summarize(
             sessions=self.sessions, jobs=self.jobs, summarizer=self.summarizer, tokens=letters, clock=self.clock
         )
-        mends: dict[Any, Callable[[Job], object]] = {"extract": self.mend}
-        self.sweep = Sweep(self.sessions, self.jobs, self.clock, mends)  # type: ignore[assignment]
+        restarts: dict[Any, Callable[[Job], object]] = {"extraction": self.restart}
+        self.sweep = Sweep(self.sessions, self.jobs, self.clock, restarts)  # type: ignore[assignment]
 
     def _strike(self) -> None:
         """Let once happen what was to happen while something else is under way."""

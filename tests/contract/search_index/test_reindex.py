@@ -7,17 +7,18 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
-from palimpsest.search.rebuild import Reindex, Reindexing
+from palimpsest.search.rebuild import Reindex
 
 from tests.contract.search_index.builders import Place
 from tests.doubles.meanings import Meanings
 from tests.doubles.owned_index import OwnedIndex
-from tests.unit.recall.recall_world import SARAH, RecallWorld
+from tests.unit.recall.recall_world import SARAH, RecallWorld, restored
 
 SARAHS = UserScope("acme", "sarah")
 
@@ -46,13 +47,15 @@ def rebuilding(world: RecallWorld, place: Place, embedder: Meanings) -> Reindex:
     return Reindex(world.owners, world.memories, world.sessions, index, embed)
 
 
-def run(use: Callable[[Reindexing], Reindexing], *, between: Callable[[], object] = lambda: None) -> Reindexing:
+def run(
+    use: Callable[[ReindexPayload], ReindexPayload], *, between: Callable[[], object] = lambda: None
+) -> ReindexPayload:
     """Each step is done twice, the first time by a process that was killed before its state was kept."""
-    state = Reindexing()
+    state = ReindexPayload()
     while not state.is_done:
         use(state)
         between()
-        state = Reindexing.of_json(use(state).as_json())
+        state = restored(use(state))
     return state
 
 
@@ -95,7 +98,7 @@ def test_a_page_that_was_read_before_a_deletion_and_is_written_after_it_brings_n
 ) -> None:
     record = world.memories.listed(SARAH, limit=1).records[0]
     use = rebuilding(world, empty, world.embedder)
-    use(Reindexing())
+    use(ReindexPayload())
     late = Embed(world.memories, world.sessions, world.index, world.embedder, world.time)
 
     def delete_first() -> None:
@@ -116,7 +119,7 @@ def test_another_models_vectors_are_never_compared_with_the_old_ones(world: Reca
     old, new = (OwnedIndex(empty.open(each.space), SARAHS) for each in (world.embedder, newer))
     question = "fact number 3"
     old_vector, new_vector = world.embedder.embed([question])[0], newer.embed([question])[0]
-    state, use = Reindexing(), rebuilding(world, empty, newer)
+    state, use = ReindexPayload(), rebuilding(world, empty, newer)
     while state.phase != "switch":
         state = use(state)
         empty.settle()

@@ -8,7 +8,6 @@ from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap import Stores, wire_memories, wire_sessions, wire_sweep
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.bootstrap.memories import MemoryStores, Models
-from palimpsest.bootstrap.workers import EXTRACTED
 from palimpsest.clock import FakeClock
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries
@@ -76,9 +75,9 @@ class WholeWorld(World):
 
     def handle(self, job: Job) -> None:
         notice = JobNotice(job.tenant, job.id, job.kind)
-        if job.kind in EXTRACTED:
+        if job.kind in self.extraction.queue.handlings:
             self.extraction.queue.step(notice)
-        elif job.kind in self.swept.steps:
+        elif job.kind in self.swept.handlings:
             self.swept.step(notice)
         else:
             super().handle(job)
@@ -86,9 +85,9 @@ class WholeWorld(World):
     def fail(self, job: Job, *, error: str = "unavailable") -> None:
         """The last receive of the job's message has failed."""
         notice = JobNotice(job.tenant, job.id, job.kind)
-        if job.kind in EXTRACTED:
+        if job.kind in self.extraction.queue.handlings:
             self.extraction.queue.give_up(notice, error=error)
-        elif job.kind in self.swept.ends:
+        elif job.kind in self.swept.handlings:
             self.swept.give_up(notice, error=error)
         else:
             self.give_up(notice, error=error)

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.job import on_user
+from palimpsest.jobs.kinds import ForgetPayload
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -115,7 +116,7 @@ def test_a_changed_configuration_counts_from_then_on(call: Client, service: Serv
 
 def test_a_configured_session_of_a_user_who_was_erased_is_extracted(call: Client, service: Service) -> None:
     scope = service.world.session().owner.user("sarah")
-    service.memories.erase(scope, epoch=0, job=on_user(scope, kind="forget", epoch=0, told={}, now=0))
+    service.memories.erase(scope, epoch=0, job=on_user(scope, kind="forget", epoch=0, payload=ForgetPayload(), now=0))
     service.world.delivered = len(service.world.outbox)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})
     call.append("s", "fact: likes tea")

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from palimpsest.jobs.kinds import ForgetPayload
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -122,7 +123,7 @@ def test_the_job_holds_no_text(call: Client, service: Service) -> None:
 def test_equal_words_of_two_users_are_not_told_to_be_equal(call: Client, service: Service) -> None:
     for user in ("sarah", "bob"):
         call("POST", f"/v1/users/{user}/memories/forget", {"filter": {"subject": "Sarah's work"}})
-    mine, theirs = (job.told["subject"] for job in service.world.outbox)
+    mine, theirs = (job.payload_as(ForgetPayload).subject for job in service.world.outbox)
     assert mine != theirs
 
 

@@ -9,7 +9,7 @@ import pytest
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.queues import InMemoryQueues
-from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
@@ -191,3 +191,9 @@ def test_a_function_that_is_told_too_little_fails_its_batch_and_says_what_is_mis
     monkeypatch.delenv("SESSIONS_TABLE", raising=False)
     with pytest.raises(RuntimeError, match="SESSIONS_TABLE"):
         load(function).handler({"Records": [message()]}, LambdaContext())
+
+
+def test_a_job_that_cannot_be_read_fails_at_once_and_its_message_goes_to_the_dead_letters() -> None:
+    worker = Worker(DamagedJob("unreadable"))
+    assert worker.receive(message(receives=1)) == ["m1"]
+    assert (worker.given_up, worker.hidden) == ([(NOTICE, "damaged_job")], [0])

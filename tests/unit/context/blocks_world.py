@@ -66,8 +66,8 @@ class BlocksWorld(ExtractionWorld):
         self.stores: dict[BlockType, Any] = dict(stores(self.memories))
         self.flush = FlushWindow(self.sessions, self.jobs, self.stores, self.clock)
         self.give_up_overflow = GiveUp(self.sessions, self.jobs, self.clock)
-        mends = {"extract": self.mend}
-        self.sweep_all = Sweep(self.sessions, self.jobs, self.clock, mends)  # type: ignore[arg-type]
+        restarts = {"extraction": self.restart}
+        self.sweep_all = Sweep(self.sessions, self.jobs, self.clock, restarts)  # type: ignore[arg-type]
 
     def _similar_messages(self, folder: Path) -> FindSimilarMessages:
         self.index = EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space)

@@ -12,6 +12,8 @@ from palimpsest.conversations.session import Commit, Head
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import actions_of
 from palimpsest.engines.places import COUNTERS, TOMBSTONE_SECONDS
+from palimpsest.jobs.job import Job, on_user
+from palimpsest.jobs.kinds import DamagedPayload, ForgetPayload
 from palimpsest.scope import Scope
 
 SCOPE = Scope("acme").session("3b241101-e2bb-4255-8caf-4136c566a962")
@@ -116,3 +118,22 @@ def test_a_body_holds_text_as_it_is(text: str) -> None:
 
 def test_text_beyond_ascii_takes_its_own_bytes_and_no_escapes() -> None:
     assert items.body(text="é😀")["S"] == '{"text":"é😀"}'
+
+
+def forgetting() -> Job:
+    return on_user(SCOPE.owner.user("sarah"), kind="forget", epoch=1, payload=ForgetPayload(session="s"), now=100)
+
+
+def test_a_job_is_read_back_with_its_payload() -> None:
+    assert items.job_of(items.job_attributes(forgetting())) == forgetting()
+
+
+@pytest.mark.parametrize("spoil", [{"kind": "transcribe"}, {"work": ('"s"', '{"x":1}')}])
+def test_a_job_whose_payload_makes_no_sense_can_be_looked_at(spoil: dict[str, Any]) -> None:
+    item = items.job_attributes(forgetting())
+    if "kind" in spoil:
+        item["kind"] = items.text(spoil["kind"])
+    else:
+        item["work"] = items.text(item["work"]["S"].replace(*spoil["work"]))
+    found = items.job_of(item)
+    assert (found.id, found.user, found.state, found.payload) == (forgetting().id, "sarah", "pending", DamagedPayload())

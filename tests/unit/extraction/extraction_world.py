@@ -24,6 +24,7 @@ from palimpsest.extraction.ports import Extraction
 from palimpsest.extraction.report import Report, ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.job import MAX_RECEIVES, Job, armed
+from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.records import Record
 from palimpsest.memory.removal.epochs import EpochGuard
@@ -113,7 +114,7 @@ class ExtractionWorld:
             extractor=self.extractor,
             clock=self.clock,
         )
-        self.extract, self.give_up, self.retry, self.mend = work.step, work.give_up, work.retry, work.mend
+        self.extract, self.give_up, self.retry, self.restart = work.step, work.give_up, work.retry, work.restart
         self.report_of = ReportExtraction(self.memories)
         self.delivered = 0
 
@@ -182,7 +183,7 @@ class ExtractionWorld:
         """Look at every extraction that is due."""
         for job in [job for job in self.sessions.state.jobs.values() if job.kind == "extract"]:
             if job.due_at is not None and job.due_at <= self.clock.now().timestamp():
-                self.mend(job)
+                self.restart(job)
 
     def records(self) -> list[Record]:
         return list(self.memories.listed(SARAH, limit=1_000, newest_first=False).records)
@@ -229,7 +230,10 @@ def asked(*texts: str, room: int = 100_000) -> tuple[ExtractionWorld, Job]:
 
 def erase(world: ExtractionWorld) -> None:
     epoch = world.memories.user(SARAH).epoch
-    job = replace(armed(tenant="acme", kind="delete", session="all", first=0, last=epoch, now=0), user="sarah")
+    job = replace(
+        armed(tenant="acme", kind="delete", payload=RemovalPayload(), session="all", first=0, last=epoch, now=0),
+        user="sarah",
+    )
     world.memories.erase(SARAH, epoch=epoch, job=job)
 
 

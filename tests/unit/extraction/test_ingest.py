@@ -13,6 +13,7 @@ from palimpsest.clock import SystemClock
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Draft
 from palimpsest.errors import Conflict, TooLarge, Unprocessable
 from palimpsest.jobs.job import armed
+from palimpsest.jobs.kinds import RemovalPayload
 
 from tests.unit.extraction.extraction_world import SARAH, TENANT, ExtractionWorld, transcript
 
@@ -226,7 +227,11 @@ def test_tool_calls_may_be_cut_between_batches() -> None:
 
 
 def erase(world: ExtractionWorld) -> None:
-    world.memories.erase(SARAH, epoch=0, job=armed(tenant="acme", kind="delete", session="all", first=0, last=0, now=0))
+    world.memories.erase(
+        SARAH,
+        epoch=0,
+        job=armed(tenant="acme", kind="delete", payload=RemovalPayload(), session="all", first=0, last=0, now=0),
+    )
 
 
 def test_a_user_who_was_erased_may_come_back_with_the_same_transcript() -> None:

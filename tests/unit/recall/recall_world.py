@@ -16,6 +16,7 @@ from palimpsest.engines.in_memory.background import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.manage import ManageMemories
@@ -164,3 +165,10 @@ class RecallWorld:
 
     def indexed(self, scope: UserScope = SARAH) -> int:
         return self.index.count(scope)
+
+
+def restored(state: ReindexPayload) -> ReindexPayload:
+    """The state as the next step reads it."""
+    read = decoded("reindex", encoded("reindex", state))
+    assert isinstance(read, ReindexPayload)
+    return read

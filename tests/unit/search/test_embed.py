@@ -8,6 +8,7 @@ import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import armed
+from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.filters import Filter
 from palimpsest.scope import UserScope
@@ -311,7 +312,15 @@ def test_a_user_who_is_erased_while_we_write_leaves_nothing_behind(world: Recall
 
     def erase() -> None:
         world.index.before_write = None
-        job = armed(tenant="acme", kind="delete", session="x", first=1, last=1, now=seconds(world.time.now()))
+        job = armed(
+            tenant="acme",
+            kind="delete",
+            payload=RemovalPayload(),
+            session="x",
+            first=1,
+            last=1,
+            now=seconds(world.time.now()),
+        )
         world.memories.erase(SARAH, epoch=0, job=job)
 
     world.index.before_write = erase

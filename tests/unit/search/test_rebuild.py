@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import MessageChanged, RecordChanged
 from palimpsest.memory.filters import Filter
 from palimpsest.recall.recall import Recall
@@ -13,12 +14,12 @@ from palimpsest.recall.request import RecallRequest
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
-from palimpsest.search.rebuild import Reindex, Reindexing
+from palimpsest.search.rebuild import Reindex
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
 from tests.doubles.owned_index import OwnedIndex
-from tests.unit.recall.recall_world import DAVID, SARAH, RecallWorld, Words
+from tests.unit.recall.recall_world import DAVID, SARAH, RecallWorld, Words, restored
 
 MOST_STEPS = 200
 
@@ -42,12 +43,12 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reindex, "LOOKED_AT", 2)
 
 
-def run(use: Reindex, state: Reindexing, *, steps: int = MOST_STEPS) -> Reindexing:
+def run(use: Reindex, state: ReindexPayload, *, steps: int = MOST_STEPS) -> ReindexPayload:
     """Step after step, each from what was kept of the one before."""
     for _ in range(steps):
         if state.is_done:
             return state
-        state = Reindexing.of_json(use(state).as_json())
+        state = restored(use(state))
     return state
 
 
@@ -59,7 +60,7 @@ def everything(index: FailingIndex | EmbeddedIndex, owner: str = "sarah") -> set
 def test_a_rebuilt_index_holds_what_the_old_one_held(world: RecallWorld) -> None:
     before, others = everything(world.index), everything(world.index, "david")
     (old,) = world.index.indexes()
-    done = run(world.reindex, Reindexing())
+    done = run(world.reindex, ReindexPayload())
     assert done.is_done
     assert everything(world.index) == before
     assert everything(world.index, "david") == others
@@ -69,7 +70,7 @@ def test_a_rebuilt_index_holds_what_the_old_one_held(world: RecallWorld) -> None
 
 
 def test_until_the_end_the_old_index_is_read(world: RecallWorld) -> None:
-    state = world.reindex(Reindexing())
+    state = world.reindex(ReindexPayload())
     (read, built) = world.index.indexes()
     while state.phase != "switch":
         assert world.index.indexes() == (read, built)
@@ -81,17 +82,17 @@ def test_until_the_end_the_old_index_is_read(world: RecallWorld) -> None:
 
 def test_every_step_may_be_cut_off_and_done_again(world: RecallWorld) -> None:
     before = everything(world.index)
-    state = Reindexing()
+    state = ReindexPayload()
     while not state.is_done:
         world.reindex(state)  # killed before its state was kept
-        state = Reindexing.of_json(world.reindex(state).as_json())
+        state = restored(world.reindex(state))
     assert everything(world.index) == before
     assert len(world.index.indexes()) == 1
 
 
 def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(world: RecallWorld) -> None:
     facts = [record for record in world.memories.listed(SARAH, limit=50).records if record.topic_key is None]
-    state = Reindexing()
+    state = ReindexPayload()
     step = 0
     while not state.is_done:
         state = world.reindex(state)
@@ -126,7 +127,7 @@ def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are
     embed = Embed(world.memories, world.sessions, index, newer, world.time)
     use = Reindex(world.owners, world.memories, world.sessions, index, embed)
     recall = Recall(world.memories, world.sessions, index, index, newer, Words(), world.time)
-    state = run(use, Reindexing(), steps=4)
+    state = run(use, ReindexPayload(), steps=4)
     assert not state.is_done
     during = recall(SARAH, RecallRequest("message 6 3"))
     assert (during.degraded, bool(during.memories)) == (("vector",), True)
@@ -138,7 +139,7 @@ def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are
 
 
 def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(world: RecallWorld) -> None:
-    state = world.reindex(Reindexing())
+    state = world.reindex(ReindexPayload())
     world.index.down = True
     with pytest.raises(Unavailable):
         world.reindex(state)
@@ -156,7 +157,7 @@ def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(world: Re
 def test_a_model_that_gives_no_vectors_stops_it_before_anything_loses_its_own(
     world: RecallWorld, failure: ModelFailed
 ) -> None:
-    state = world.reindex(Reindexing())
+    state = world.reindex(ReindexPayload())
     world.embedder.failure = failure
     with pytest.raises(ModelFailed):
         world.reindex(state)
@@ -164,7 +165,7 @@ def test_a_model_that_gives_no_vectors_stops_it_before_anything_loses_its_own(
 
 def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(world: RecallWorld) -> None:
     world.embedder.refused = {"message 3 1": ModelFailed("refused", code="model_refused_request")}
-    done = run(world.reindex, Reindexing())
+    done = run(world.reindex, ReindexPayload())
     assert (done.is_done, done.left_out) == (True, 1)
     assert "s3/2" in everything(world.index)
 
@@ -173,27 +174,27 @@ def test_a_page_of_nothing_but_such_a_text_holds_nothing_up(tmp_path: Path) -> N
     world = RecallWorld(tmp_path)
     world.say("unspeakable")
     world.embedder.refused = {"unspeakable": ModelFailed("refused", code="model_refused_request")}
-    done = run(world.reindex, Reindexing())
+    done = run(world.reindex, ReindexPayload())
     assert (done.is_done, done.indexed, done.left_out) == (True, 0, 1)
     assert world.indexed() == 1
 
 
 def test_where_nothing_is_stored_an_empty_index_takes_its_place(tmp_path: Path) -> None:
     world = RecallWorld(tmp_path)
-    assert run(world.reindex, Reindexing()).is_done
+    assert run(world.reindex, ReindexPayload()).is_done
     assert len(world.index.indexes()) == 1
 
 
 def test_every_tenant_is_there_although_none_is_named(world: RecallWorld) -> None:
     other = Scope("other").user("sarah")
     world.keep("other tenant's fact", scope=other)
-    assert run(world.reindex, Reindexing()).is_done
+    assert run(world.reindex, ReindexPayload()).is_done
     assert world.indexed(other) == 1
 
 
 def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(world: RecallWorld) -> None:
     before = everything(world.index)
-    state = world.reindex(Reindexing())
+    state = world.reindex(ReindexPayload())
     while not is_amid(state, "messages"):
         state = world.reindex(state)
     gone, place = str(state.within).split("#")[1], state.seq
@@ -209,7 +210,7 @@ def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(
     assert everything(world.index) == {key for key in before if not key.startswith(f"{gone}/")}
 
 
-def is_amid(state: Reindexing, phase: str) -> bool:
+def is_amid(state: ReindexPayload, phase: str) -> bool:
     """Whether a session or user of that phase has begun and goes on in the next step."""
     return state.phase == phase and state.within is not None
 
@@ -227,11 +228,11 @@ def test_a_late_write_of_what_was_deleted_does_not_bring_it_back(world: RecallWo
             world.index_all()
 
     world.index.before_write = delete_meanwhile
-    assert run(world.reindex, Reindexing()).is_done
+    assert run(world.reindex, ReindexPayload()).is_done
     assert written == [record.id]
     assert record.id not in everything(world.index, "david")
 
 
 def test_a_state_survives_being_kept() -> None:
-    state = Reindexing("records", after="x", within="z", seq=3, page="y", indexed=5, left_out=1)
-    assert Reindexing.of_json(state.as_json()) == state
+    state = ReindexPayload(phase="records", after="x", within="z", seq=3, page="y", indexed=5, left_out=1)
+    assert restored(state) == state

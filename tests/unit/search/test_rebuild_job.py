@@ -14,24 +14,16 @@ from palimpsest.engines.in_memory.background import InMemoryOwners
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
+from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.jobs.restart import MendUserJob
+from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
-from palimpsest.search.rebuild import (
-    OWNER,
-    SETTLING,
-    STEP,
-    GiveUpReindexStep,
-    Reindex,
-    Reindexing,
-    ReindexStep,
-    StartReindex,
-)
+from palimpsest.search.rebuild import OWNER, SETTLING, STEP, GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 from palimpsest.workers.sweep import Sweep
 
 from tests.doubles.failing_index import FailingIndex
@@ -57,9 +49,9 @@ class World(RecallWorld):
         self.jobs = InMemoryJobs(self.sessions.state)
         self.begin = StartReindex(self.jobs, self.time)
         self.give_up = GiveUpReindexStep(self.jobs, self.time)
-        mend = MendUserJob(self.jobs, self.time)
-        self.sweep = Sweep(self.sessions, self.jobs, self.time, {"reindex": mend})
-        self.steps = UserSteps(self.jobs, mend, self.time)
+        restart = RestartSteps(self.jobs, self.time)
+        self.sweep = Sweep(self.sessions, self.jobs, self.time, {"pages": restart})
+        self.steps = UserSteps(self.jobs, restart, self.time)
         self.step = self.step_of(self.index, self.embedder)
         self.delivered = 0
 
@@ -277,8 +269,8 @@ def test_a_chain_that_was_only_slow_does_not_switch_to_what_the_next_reindexing_
     (read,) = world.index.indexes()
     world.begin()
     world.deliver(world.outbox[-1])
-    last = replace(Reindexing(), phase="switch").as_json()
-    late = replace(slow, id="job_late", told={**slow.told, **last})
+    last = replace(slow.payload_as(ReindexPayload), phase="switch", after=None, within=None, page=None)
+    late = replace(slow, id="job_late", payload=last)
     world.jobs.put(late)
     world.deliver(slow)
     world.deliver(late)

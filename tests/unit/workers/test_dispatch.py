@@ -9,7 +9,7 @@ import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import JobNotice, MessageChanged, RecordChanged
 from palimpsest.workers.dispatch import Dispatch
 

@@ -12,6 +12,7 @@ PalimpsestError
 ├── TooLarge              over a documented limit
 ├── Unavailable           nothing was written, or a retry with the same key is safe: try again
 ├── CommitLost            another writer was first: read again and decide anew (never leaves a use case)
+├── DamagedJob            what is stored of a job can't be read: no further try helps
 └── ModelFailed           a model call gave nothing usable
     ├── ModelUnavailable  time-out, 429, 5xx, connection: the same call may work later
     └── ModelOutputInvalid  an answer came, but not one that can be used
@@ -96,6 +97,10 @@ class Unavailable(PalimpsestError):
 class CommitLost(PalimpsestError):
     code = "commit_lost"
     retryable = True
+
+
+class DamagedJob(PalimpsestError):
+    code = "damaged_job"
 
 
 class ModelFailed(PalimpsestError):

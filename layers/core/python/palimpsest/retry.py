@@ -45,7 +45,7 @@ def pause_after(losses: int, *, attempt: float) -> float:
     Writers meet as long as their attempts overlap, so what they spread over is a multiple of an attempt's length, which
     doubles with every loss. Half of it is jitter.
     """
-    most = max(attempt, SHORTEST_ATTEMPT) * 2 ** (losses + 1)
+    most = max(attempt, SHORTEST_ATTEMPT) * 2.0 ** (losses + 1)
     return random.uniform(0.5, 1) * min(LONGEST_PAUSE, most)  # noqa: S311 - jitter, no secret
 
 

@@ -10,7 +10,8 @@ from palimpsest.context.blocks import extractive
 from palimpsest.context.blocks.block import BlockContent, Conversation
 from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory, ModelSelection
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
-from palimpsest.jobs.job import Job
+from palimpsest.jobs.job import on_user
+from palimpsest.jobs.kinds import ErasePayload
 from palimpsest.memory.manage import ManageMemories
 
 from tests.unit.context.blocks.remembered import SARAH, Picks, Remembered, SlowPicks, conversation
@@ -89,7 +90,7 @@ def test_an_erased_user_is_not_remembered() -> None:
     world.learn("Likes tea")
     memory = block(world)
     assert memory.get(conversation()).items
-    job = Job(id="job_e", tenant="acme", kind="erase", session="", first=0, last=0, attempt=0, created_at=0)
+    job = on_user(SARAH, kind="erase", epoch=1, payload=ErasePayload(), now=0)
     world.store.erase(SARAH, epoch=0, job=job)
     assert memory.get(conversation()).items == ()
 

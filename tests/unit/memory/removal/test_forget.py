@@ -13,8 +13,10 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.errors import Unavailable
+from palimpsest.engines.places import job_partition
+from palimpsest.errors import DamagedJob, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user, retry_delay
+from palimpsest.jobs.kinds import DamagedPayload, ErasePayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.manage import ManageMemories
@@ -212,8 +214,8 @@ def test_a_redriven_message_of_a_failed_forgetting_begins_it_again(world: World)
 def test_a_forgetting_of_a_user_who_was_erased_does_nothing(world: World) -> None:
     world.remember(5)
     job = world.forget()
-    erasure = on_user(SARAH, kind="erase", epoch=0, told={}, now=job.created_at)
-    world.memories.erase(SARAH, epoch=0, job=replace(erasure, kind="forget", told=job.told))
+    erasure = on_user(SARAH, kind="erase", epoch=0, payload=ErasePayload(), now=job.created_at)
+    world.memories.erase(SARAH, epoch=0, job=replace(erasure, kind="forget", payload=job.payload))
     world.remember(3)
     world.deliver(job)
     assert world.left() == 3
@@ -237,3 +239,37 @@ def test_what_is_corrected_meanwhile_is_judged_as_it_is_now(world: World) -> Non
     world.deliver(job)
     assert world.left() == 1
     assert world.managing.read(SARAH, one.record.id).superseded_by is not None
+
+
+def damaged(world: World, job: Job) -> Job:
+    """The job as a table gives it whose item was spoiled."""
+    found = replace(world.state(job), payload=DamagedPayload())
+    world.sessions.state.jobs[job_partition(job)] = found
+    return found
+
+
+def test_a_forgetting_that_cannot_be_read_forgets_nothing_and_fails_for_good() -> None:
+    world = World()
+    world.remember(5)
+    job = damaged(world, world.forget())
+    with pytest.raises(DamagedJob):
+        world.deliver(job)
+    world.work.give_up(JobNotice(job.tenant, job.id, job.kind), error="damaged_job")
+    world.clock.advance(2 * OVERDUE_SECONDS)
+    world.sweep()
+    left = world.state(job)
+    assert (world.left(), left.state, left.error, left.due_at) == (5, "failed", "damaged_job", None)
+    assert len(world.sessions.outbox) == 1
+
+
+def test_a_job_that_cannot_be_read_and_is_stuck_holds_up_no_other() -> None:
+    world = World()
+    world.remember(1)
+    stuck = damaged(world, world.forget())
+    world.clock.advance(1)
+    world.forget()
+    world.clock.advance(2 * OVERDUE_SECONDS)
+    world.sweep()
+    assert (world.state(stuck).state, world.state(stuck).error) == ("failed", "damaged_job")
+    world.deliver(world.sessions.outbox[-1])  # the other one, begun again
+    assert (len(world.sessions.outbox), world.left()) == (3, 0)

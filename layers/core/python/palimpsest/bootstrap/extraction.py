@@ -1,4 +1,4 @@
-"""The extraction of conversations: what works behind the queue `extract`, and what mends it."""
+"""The extraction of conversations: what works behind the queue `extract`, and what begins it again."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from palimpsest.conversations.overflow.summarize import GiveUp
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
-from palimpsest.extraction.failures import GiveUpExtraction, MendExtraction, RetryExtraction
+from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
 from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.router import ByKind
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Near
 from palimpsest.tenants.ports import Tenants
 from palimpsest.text.comparing import says_the_same
+from palimpsest.workers.router import Handling, Router
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,8 +34,8 @@ class ExtractionWork:
     step: ExtractChunk
     give_up: GiveUpExtraction
     retry: RetryExtraction
-    mend: MendExtraction
-    queue: ByKind
+    restart: RestartExtraction
+    queue: Router
 
 
 def _says_the_same(one: Record, other: Record) -> bool:
@@ -60,8 +60,10 @@ def wire_extraction(
     remember = Remember(memories, tenants, clock, near=near)
     step = ExtractChunk(steps, remember, extractor, request, retry)
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
-    queue = ByKind(
-        {"extract": then_flush(step, flush), "flush": flush},
-        {"extract": then_flush(give_up, flush), "flush": GiveUp(sessions, jobs, clock)},
+    queue = Router(
+        {
+            "extract": Handling(then_flush(step, flush), then_flush(give_up, flush)),
+            "flush": Handling(flush, GiveUp(sessions, jobs, clock)),
+        }
     )
-    return ExtractionWork(step, give_up, retry, MendExtraction(steps, retry, give_up), queue)
+    return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)

@@ -30,12 +30,12 @@ from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.jobs.router import ByKind
 from palimpsest.models.caching_embedder import CachingEmbedder
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
+from palimpsest.workers.router import Handling, Router
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50
@@ -88,7 +88,7 @@ def in_process(
     removal, sweep = wire_sweep(
         sessions=sessions, jobs=jobs, memories=memories, expiries=InMemoryExpiries(memories), clock=clock
     )
-    workers = (ByKind({"summarize": step}, {"summarize": give_up}), extraction.queue, removal)
+    workers = (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal)
     return InProcess(
         sessions=wire_sessions(stores, tokens=tokens, clock=clock, memories=memories, facts=stores.facts),
         memories=wire_memories(stores, models=Models.fixed(embedder=vectors, chat=chat), tokens=tokens, clock=clock),
@@ -116,13 +116,13 @@ class Work:
     def __init__(
         self,
         sessions: InMemorySessions,
-        workers: Sequence[ByKind],
+        workers: Sequence[Router],
         sweep: Callable[[], object],
         embed: Embed,
         clock: Clock,
     ) -> None:
         self._sessions = sessions
-        self._workers = {kind: worker for worker in workers for kind in worker.steps}
+        self._workers = {kind: worker for worker in workers for kind in worker.handlings}
         self._sweep = sweep
         self._embed = embed
         self._clock = clock

@@ -19,7 +19,7 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.bootstrap.workers import Worker
 from palimpsest.jobs.ports import Changed, JobNotice
-from palimpsest.jobs.restart import MendUserJob
+from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.models.ports import Embedder
 from palimpsest.search.embed import Embed
@@ -57,7 +57,7 @@ def reindex_worker() -> Worker:
     sessions, jobs = session_store(told.sessions_table)
     memories = memory_store(told.memories_table, told.sessions_table)
     clock, index = system_clock(), search_index(told)
-    steps = UserSteps(jobs, MendUserJob(jobs, clock), clock)
+    steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     space = f"{told.embedding_model} {told.embedding_dimension}"
 
     def step(notice: JobNotice) -> None:

@@ -31,10 +31,11 @@ from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.jobs.job import Job, JobKind
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.kinds import Family
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.read import ReadJob
-from palimpsest.jobs.restart import Again, MendUserJob, RetryJob
+from palimpsest.jobs.restart import Restart, RestartSteps, RetryJob
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.session import begin_again
@@ -102,16 +103,16 @@ def wire_sessions(
         history=History(sessions, clock),
         read_job=ReadJob(jobs, clock),
         list_jobs=ListJobs(sessions, jobs),
-        retry_job=RetryJob(jobs, ways_to_retry(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
+        retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
         report=None if memories is None else ReportExtraction(memories),
     )
 
 
-def ways_to_retry(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[JobKind, Again]:
-    """How a failed job of each kind is begun again."""
-    arm, on_user = Arm(sessions, clock), MendUserJob(jobs, clock)
+def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[Family, Restart]:
+    """How a failed job of each family is begun again because a caller asks."""
+    arm = Arm(sessions, clock)
 
     def overflow(job: Job) -> str | None:
         return arm(Scope(job.tenant).session(job.session), at_once=True)
@@ -119,14 +120,10 @@ def ways_to_retry(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, 
     def removal(job: Job) -> str:
         return begin_again(sessions, jobs, job, now=seconds(clock.now()))
 
-    ways: dict[JobKind, Again] = {
-        **dict.fromkeys(("summarize", "flush"), overflow),
-        **dict.fromkeys(("delete", "withdraw"), removal),
-        **dict.fromkeys(("forget", "forget_sessions", "erase"), on_user),
-    }
+    found: dict[Family, Restart] = {"overflow": overflow, "removal": removal, "pages": RestartSteps(jobs, clock)}
     if memories is not None:
-        ways["extract"] = RetryExtraction(Steps(sessions, jobs, memories, clock))
-    return ways
+        found["extraction"] = RetryExtraction(Steps(sessions, jobs, memories, clock))
+    return found
 
 
 @cache

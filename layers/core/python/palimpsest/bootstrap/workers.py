@@ -22,12 +22,11 @@ from palimpsest.clock import Clock
 from palimpsest.conversations.overflow.summarize import GiveUp, SummarizeOverflow
 from palimpsest.conversations.ports import Sessions, Summarizer
 from palimpsest.extraction.commit import Steps
-from palimpsest.extraction.failures import GiveUpExtraction, MendExtraction, RetryExtraction
+from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.kinds import KINDS, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs
-from palimpsest.jobs.restart import GiveUpUserJob, MendUserJob
-from palimpsest.jobs.router import ByKind, GivesUp, Step
+from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.removal.erase import ErasePages
@@ -37,12 +36,8 @@ from palimpsest.memory.removal.session import ForgetSession, Remove
 from palimpsest.memory.removal.sessions import ForgetSessionPages
 from palimpsest.models.ports import TokenCounter
 from palimpsest.workers.dispatch import Dispatch
-from palimpsest.workers.sweep import Mend, Sweep
-
-SWEPT: tuple[JobKind, ...] = ("delete", "withdraw", "forget", "forget_sessions", "erase")
-"""Kinds of jobs that the function `sweep` does."""
-EXTRACTED: tuple[JobKind, ...] = ("extract", "flush")
-"""Kinds of jobs that the function `extract` does."""
+from palimpsest.workers.router import GivesUp, Handling, Router
+from palimpsest.workers.sweep import Sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,27 +51,26 @@ class Worker:
 
 def wire_sweep(
     *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
-) -> tuple[ByKind, Sweep]:
-    """What the sweep queue is worked off by, and the scheduled round."""
-    remove, give_up = Remove(sessions, jobs, clock, ForgetSession(memories, clock)), GiveUp(sessions, jobs, clock)
-    mend, give_up_on_user = MendUserJob(jobs, clock), GiveUpUserJob(jobs, clock)
-    user_steps = UserSteps(jobs, mend, clock)
-    forget = ForgetPages(memories, user_steps, clock)
-    erase = ErasePages(sessions, memories, user_steps, clock)
-    forget_sessions = ForgetSessionPages(sessions, user_steps, clock)
-    in_steps: dict[JobKind, Step] = {"forget": forget, "forget_sessions": forget_sessions, "erase": erase}
-    work = ByKind(
-        {"delete": remove, "withdraw": remove, **in_steps},
-        {**dict.fromkeys(("delete", "withdraw"), give_up), **dict.fromkeys(in_steps, give_up_on_user)},
+) -> tuple[Router, Sweep]:
+    """What works off the sweep queue, and the scheduled round."""
+    remove = Remove(sessions, jobs, clock, ForgetSession(memories, clock))
+    removal = Handling(remove, GiveUp(sessions, jobs, clock))
+    restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
+    pages = UserSteps(jobs, restart, clock)
+    work = Router(
+        {
+            "delete": removal,
+            "withdraw": removal,
+            "forget": Handling(ForgetPages(memories, pages, clock), give_up),
+            "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
+            "erase": Handling(ErasePages(sessions, memories, pages, clock), give_up),
+        }
     )
     steps = Steps(sessions, jobs, memories, clock)
-    retry, parking = RetryExtraction(steps), GiveUpExtraction(steps, PatternExtractor())  # which only says how much
-    mends: dict[JobKind, Mend] = {
-        **dict.fromkeys((*in_steps, "reindex"), mend),
-        "extract": MendExtraction(steps, retry, parking),
-    }
+    parking = GiveUpExtraction(steps, PatternExtractor())  # which only says how much a chunk holds
+    extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock)
-    return work, Sweep(sessions, jobs, clock, mends, expire)
+    return work, Sweep(sessions, jobs, clock, {"pages": restart, "extraction": extraction}, expire)
 
 
 def wire_summarize(
@@ -87,11 +81,13 @@ def wire_summarize(
 
 def queue_urls(told: settings.DispatchSettings) -> dict[JobKind, str]:
     """The queue of each kind of job."""
-    urls: dict[JobKind, str] = {
+    urls: dict[Queue, str] = {
         "summarize": told.summarize_queue_url,
+        "extract": told.extract_queue_url,
+        "sweep": told.sweep_queue_url,
         "reindex": told.reindex_queue_url or told.parked_queue_url,
     }
-    return urls | dict.fromkeys(EXTRACTED, told.extract_queue_url) | dict.fromkeys(SWEPT, told.sweep_queue_url)
+    return {kind: urls[listed.queue] for kind, listed in KINDS.items()}
 
 
 @cache
@@ -155,7 +151,7 @@ def sweeper() -> Sweep:
 
 
 @cache
-def _sweep() -> tuple[ByKind, Sweep]:
+def _sweep() -> tuple[Router, Sweep]:
     told = settings.SweepSettings.read()
     sessions, jobs = session_store(told.sessions_table)
     memories = memory_store(told.memories_table, told.sessions_table)

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import replace
 
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import OVERDUE_SECONDS, Job, armed
+from palimpsest.jobs.job import Job, armed
 
 OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
 """Errors of an extraction that the next messages would meet as well; any other may be the fault of these messages."""
@@ -14,23 +13,15 @@ OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
 
 def extraction(head: Head, *, tenant: str, session: str, first: int, last: int, now: int) -> Job:
     """The job that extracts messages `first` through `last`; `now` is epoch seconds."""
-    job = armed(tenant=tenant, user=head.user, kind="extract", session=session, first=first, last=last, now=now)
-    return replace(job, epoch=head.epoch)
-
-
-def again(job: Job, *, first: int, now: int) -> Job:
-    """The same extraction as a new job, from message `first` on: what was parked or got stuck."""
-    text = "\x1f".join(("again", job.parent or job.id, str(job.attempt + 1)))
-    return replace(
-        job,
-        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
-        parent=None,
+    return armed(
+        tenant=tenant,
+        user=head.user,
+        epoch=head.epoch,
+        kind="extract",
+        session=session,
         first=first,
-        attempt=job.attempt + 1,
-        state="pending",
-        error=None,
-        created_at=now,
-        due_at=now + OVERDUE_SECONDS,
+        last=last,
+        now=now,
     )
 
 

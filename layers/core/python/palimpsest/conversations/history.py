@@ -14,6 +14,7 @@ from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import FieldError, NotFound
 from palimpsest.jobs.job import armed
+from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 
@@ -149,6 +150,7 @@ class History:
             session=scope.session,
             first=first,
             last=before.seq,
+            payload=RemovalPayload(),
             now=seconds(now),
         )
         self.sessions.commit(scope, Commit(before=before, after=after, jobs=(job,)))

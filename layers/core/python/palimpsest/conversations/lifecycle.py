@@ -13,12 +13,11 @@ from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, open_
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600
 MAX_WITHDRAWALS_UNDER_WAY = 8
-FORGETS = "forgets"
-"""Told of a deletion that takes the memories along that have no other source."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +128,17 @@ def deleted(head: Head, *, now: datetime) -> Head:
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
     """The job that removes a life of the session; `head` is its tombstone. It may also forget what came of it alone."""
-    job = armed(
-        tenant=scope.tenant, user=head.user, kind="delete", session=scope.session, first=0, last=head.seq, now=now
+    return armed(
+        tenant=scope.tenant,
+        user=head.user,
+        epoch=head.epoch,
+        kind="delete",
+        session=scope.session,
+        first=0,
+        last=head.seq,
+        payload=RemovalPayload(forgets=forgets),
+        now=now,
     )
-    return replace(job, epoch=head.epoch, told={FORGETS: True} if forgets else {})
 
 
 def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from palimpsest.conversations.buffer import OUTAGES, again, armed_extraction, buffered_turns
+from palimpsest.conversations.buffer import OUTAGES, armed_extraction, buffered_turns
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import Job
+from palimpsest.jobs.job import Job, another_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 
@@ -38,5 +38,5 @@ class ExtractionSchedule:
         while last is not None and last.state == "failed" and last.error in OUTAGES:
             if last.due_at is not None:
                 return False
-            last = self.jobs.get(scope.owner, again(last, first=last.first, now=now).id)
+            last = self.jobs.get(scope.owner, another_attempt(last, now=now).id)
         return last is None or last.has_ended

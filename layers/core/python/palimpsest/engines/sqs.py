@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Changed, JobNotice
 
 if TYPE_CHECKING:

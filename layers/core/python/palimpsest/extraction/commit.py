@@ -11,8 +11,8 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Settings
 from palimpsest.errors import CommitLost
 from palimpsest.extraction.chunk import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
-from palimpsest.extraction.jobs import ERASED, GONE, Range, Turn, cancelled, ended, following, next_start, turn_of
-from palimpsest.jobs.job import Job
+from palimpsest.extraction.jobs import GONE, Range, Turn, cancelled, ended, next_start, turn_of
+from palimpsest.jobs.job import ERASED, Job, next_step
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.scope import Scope, SessionScope, UserScope
@@ -121,7 +121,7 @@ class Steps:
         progress = _moved(at, line)
         start = next_start(job, done=done, through=progress.through, parked=progress.parked)
         if start is not None and not (gives_up and progress.through >= job.last):
-            step = self._new(following(job, first=start, now=now))
+            step = self._new(next_step(job, first=start, now=now))
             finished = _stepped(job, error)
         else:
             step, waiting = self._woken(progress, job)
@@ -139,7 +139,7 @@ class Steps:
         )
         if not waiting or waiting[0].first > progress.through + 1:
             return None, tuple(each.id for each in waiting)
-        step = following(waiting[0], first=waiting[0].first, now=seconds(self.clock.now()))
+        step = next_step(waiting[0], first=waiting[0].first, now=seconds(self.clock.now()))
         return self._new(step), tuple(each.id for each in waiting[1:])
 
     def _new(self, step: Job) -> Job | None:

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import seconds
-from palimpsest.conversations.buffer import OUTAGES, again
+from palimpsest.conversations.buffer import OUTAGES
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
-from palimpsest.extraction.jobs import MOST_ATTEMPTS, STUCK, ended, following, next_start, parked_within
+from palimpsest.extraction.jobs import MOST_ATTEMPTS, ended, next_start, parked_within
 from palimpsest.extraction.ports import Extractor
-from palimpsest.jobs.job import OVERDUE_SECONDS, Job
+from palimpsest.jobs.job import OVERDUE_SECONDS, STUCK, Job, another_attempt, next_step
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.retry import until_committed
@@ -92,10 +92,10 @@ class RetryExtraction:
         if not parked or self.steps.memories.user(scope).epoch != root.epoch:
             self.steps.jobs.settle(root, due_at=None)
             return None
-        new = again(root, first=parked[0][0], now=seconds(self.steps.clock.now()))
+        new = another_attempt(root, first=parked[0][0], now=seconds(self.steps.clock.now()))
         while (found := self.steps.jobs.get(scope.owner, new.id)) is not None and found.has_ended:
             self.steps.jobs.settle(found, due_at=None)
-            new = again(found, first=new.first, now=new.created_at)
+            new = another_attempt(found, first=new.first, now=new.created_at)
         if found is None:
             self.steps.memories.commit(scope, MemoryCommit(epoch=root.epoch, job=new))
         self.steps.jobs.settle(root, due_at=None)
@@ -103,7 +103,7 @@ class RetryExtraction:
 
 
 @dataclass(frozen=True, slots=True)
-class MendExtraction:
+class RestartExtraction:
     """What the sweep does with an extraction that is due: one that failed is tried again, one that is stuck begins anew
     where it stands.
     """
@@ -140,14 +140,14 @@ class MendExtraction:
         elif root.attempt + 1 >= MOST_ATTEMPTS:
             self.give_up.park(job, error=STUCK, first=start)
         else:
-            new = again(root, first=start, now=now)
+            new = another_attempt(root, first=start, now=now)
             later = now + OVERDUE_SECONDS if parked_within(progress.parked, root.first, start) else None
             failed = replace(root, state="failed", error=STUCK, due_at=later)
             self.steps.commit(job, MemoryCommit(epoch=job.epoch, job=new, finished=failed), error=STUCK)
 
     def _goes_on(self, job: Job, start: int) -> bool:
         """Whether a later step is under way."""
-        step = following(job, first=start, now=0)
+        step = next_step(job, first=start, now=0)
         found = self.steps.jobs.get(Scope(job.tenant), step.id)
         return found is not None and found.id != job.id and not found.has_ended
 

@@ -6,38 +6,18 @@ what is left, whose parent is the first one. So every job names the message that
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
+from palimpsest.jobs.job import Job, retry_delay
 
 Range = tuple[int, int]
 
-ERASED, GONE, PARKED, STUCK = "erased", "session_gone", "parked", "stuck"
+GONE, PARKED = "session_gone", "parked"
 MOST_ATTEMPTS = 7
 """How often what was parked is tried by itself: the last time about an hour after the first."""
-
-
-def root_of(job: Job) -> str:
-    return job.parent or job.id
-
-
-def following(job: Job, *, first: int, now: int) -> Job:
-    """The step after `job`, of the same chain: it begins with message `first`."""
-    text = "\x1f".join(("step", root_of(job), str(first)))
-    return replace(
-        job,
-        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
-        parent=root_of(job),
-        first=first,
-        state="pending",
-        error=None,
-        created_at=now,
-        due_at=now + OVERDUE_SECONDS,
-    )
 
 
 Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]

@@ -5,30 +5,37 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Literal, TypeVar
 
+from palimpsest.errors import DamagedJob
+from palimpsest.jobs.kinds import NOTHING, JobKind, Payload, encoded
 from palimpsest.scope import Scope, UserScope
 
-JobKind = Literal[
-    "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "reindex"
-]
+P = TypeVar("P", bound=Payload)
 JobState = Literal["pending", "running", "done", "failed"]
 
 RETENTION_SECONDS = 30 * 24 * 3600
 OVERDUE_SECONDS = 4 * 540 + 120
-"""When a job that has not ended is stuck: its message's receives, each hidden for the queue's visibility, and some."""
+"""A job that has not ended by then is stuck: its message may be received four times, and is hidden for 540 s each time;
+two minutes more are for what lies between.
+"""
 MAX_RECEIVES = 4
+ERASED, STUCK = "erased", "stuck"
+"""Errors of jobs: their user was erased meanwhile; nobody has worked on them for too long."""
 
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """Work on sequence numbers `first` through `last` of a session. Times are epoch seconds.
+    """Work on messages `first` through `last` of a session (sequence numbers), or on all of a user's memory: then
+    `session` is "" and both are 0. Times are epoch seconds.
 
-    `due_at` is when the sweep looks at it; None once nothing is left to do. `error` is a code, never a text. `user` is
-    whose it is; work on a user's memory also carries the epoch it was begun in. What is left of a job after a step is a
-    job whose `parent` is the first one. A job with `parts` can only be done once all of them are marked in `stored`.
-    Work on all of a user's memory has no session and no range; what it is limited to is `told`, in ids, numbers and
-    digests.
+    `payload` holds what its kind needs besides. `user` is the user whose data it works on; work on a user's memory also
+    carries the epoch that it was begun in. `due_at` is when the sweep looks at the job; None once nothing is left to
+    do. `error` is a code, never a text.
+
+    Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
+    `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
+    all of them are in `stored`.
     """
 
     id: str
@@ -47,9 +54,10 @@ class Job:
     parent: str | None = None
     parts: tuple[str, ...] = ()
     stored: frozenset[str] = frozenset()
-    told: Mapping[str, Any] = field(default_factory=dict)
+    step: int = 0
+    payload: Payload = NOTHING
     result: Mapping[str, int] = field(default_factory=dict)
-    usage: Mapping[str, Any] = field(default_factory=dict)
+    usage: Mapping[str, float] = field(default_factory=dict)
 
     @property
     def has_ended(self) -> bool:
@@ -62,30 +70,43 @@ class Job:
 
     @property
     def needed(self) -> tuple[str, ...]:
-        """Parts that must be stored for the job to become what this says: all, if it shall have done its work."""
+        """Parts that must be stored before the job may become what this one says: all, if it has done its work."""
         return self.parts if self.state == "done" and self.error is None else ()
+
+    @property
+    def root(self) -> str:
+        """The id of the job that was asked for: of this one, unless it is a step."""
+        return self.parent or self.id
+
+    def payload_as(self, expected: type[P]) -> P:
+        """The payload, which is of this type. Raises `DamagedJob` if the stored one could not be read."""
+        if not isinstance(self.payload, expected):
+            raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
+        return self.payload
 
 
 def armed(
     *,
     tenant: str,
     user: str | None = None,
+    epoch: int = 0,
     kind: JobKind,
     session: str,
     first: int,
     last: int,
     attempt: int = 0,
     version: int = 0,
+    parts: tuple[str, ...] = (),
+    payload: Payload = NOTHING,
     now: int,
 ) -> Job:
-    """A new job on a session of the user's. Its id follows from what is to be done, so that arming the same work twice
-    makes one job.
+    """A new job on a session of the user's. Its id follows from kind, range, attempt and version: to arm the same work
+    twice makes one job.
 
     `version` is the head's where a range may come back: a withdrawal opens what was folded, and it is folded again.
     """
-    text = "\x1f".join(map(str, (tenant, kind, session, first, last, attempt, version)))
     return Job(
-        id="job_" + hashlib.sha256(text.encode()).hexdigest()[:32],
+        id=_id(tenant, kind, session, first, last, attempt, version),
         tenant=tenant,
         kind=kind,
         session=session,
@@ -95,68 +116,61 @@ def armed(
         created_at=now,
         due_at=now + OVERDUE_SECONDS,
         user=user,
+        epoch=epoch,
+        parts=parts,
+        payload=payload,
     )
+
+
+def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", payload: Payload, now: int) -> Job:
+    """A new job on the memory of a user in that epoch. `key` distinguishes jobs of one kind and epoch."""
+    new_id = _id(scope.tenant, kind, scope.user, epoch, key)
+    return replace(_without_range(new_id, scope.owner, kind, now), user=scope.user, epoch=epoch, payload=payload)
+
+
+def on_tenant(scope: Scope, *, kind: JobKind, user: str | None, payload: Payload, now: int) -> Job:
+    """A new job on what the payload names, of one user or (`user` is None) of everybody."""
+    new_id = _id(scope.tenant, kind, user or "", sorted(encoded(kind, payload).items()))
+    return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)
+
+
+def _without_range(new_id: str, scope: Scope, kind: JobKind, now: int) -> Job:
+    return Job(
+        id=new_id,
+        tenant=scope.tenant,
+        kind=kind,
+        session="",
+        first=0,
+        last=0,
+        attempt=0,
+        created_at=now,
+        due_at=now + OVERDUE_SECONDS,
+    )
+
+
+def next_step(job: Job, *, first: int | None = None, payload: Payload | None = None, now: int) -> Job:
+    """The step after this one: it begins with message `first`, or goes on through a list where `payload` says.
+
+    Its id follows from the place where it begins, so that a step that is done twice has one step after it.
+    """
+    first = job.first if first is None else first
+    step = job.step if payload is None else job.step + 1
+    new = _anew(job, _id("step", job.root, job.attempt, first, step), now=now)
+    return replace(new, parent=job.root, first=first, step=step, payload=payload or job.payload)
+
+
+def another_attempt(job: Job, *, parent: str | None = None, first: int | None = None, now: int) -> Job:
+    """The same work as a new job, from message `first` on: the job failed, or its queue message was lost. It stands for
+    itself, or is a step of the job `parent`.
+    """
+    attempt = job.attempt + 1
+    new = _anew(job, _id("again", job.root, attempt, job.step), now=now)
+    return replace(new, parent=parent, first=job.first if first is None else first, attempt=attempt)
 
 
 def retry_delay(attempts: int) -> int:
-    """Seconds until a failed overflow may be armed again: min(1 h, 1 min x 2^attempts)."""
+    """Seconds until what failed is begun again: min(1 h, 1 min x 2^attempts)."""
     return int(min(3600, 60 * 2 ** min(attempts, 10)))
-
-
-ERASED, STUCK = "erased", "stuck"
-
-
-def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", told: Mapping[str, Any], now: int) -> Job:
-    """A new job on what is remembered of a user in that epoch. `key` tells jobs of one kind and epoch apart."""
-    return Job(
-        id=_id(scope.tenant, kind, scope.user, epoch, key),
-        tenant=scope.tenant,
-        kind=kind,
-        session="",
-        first=0,
-        last=0,
-        attempt=0,
-        created_at=now,
-        due_at=now + OVERDUE_SECONDS,
-        user=scope.user,
-        epoch=epoch,
-        told=told,
-    )
-
-
-def on_tenant(scope: Scope, *, kind: JobKind, user: str | None, told: Mapping[str, Any], now: int) -> Job:
-    """A new job on what `told` says, of one user or of everybody."""
-    return Job(
-        id=_id(scope.tenant, kind, user or "", sorted(told.items())),
-        tenant=scope.tenant,
-        kind=kind,
-        session="",
-        first=0,
-        last=0,
-        attempt=0,
-        created_at=now,
-        due_at=now + OVERDUE_SECONDS,
-        user=user,
-        told=told,
-    )
-
-
-def root_of(job: Job) -> str:
-    return job.parent or job.id
-
-
-def following(job: Job, *, told: Mapping[str, Any], now: int) -> Job:
-    """The step after this one; `told` says where it goes on."""
-    step = int(job.told.get("step", 0)) + 1
-    new_id = _id("step", root_of(job), job.attempt, step)
-    return replace(_anew(job, new_id, now=now), parent=root_of(job), told={**told, "step": step})
-
-
-def again(job: Job, *, now: int) -> Job:
-    """The same step as a new job: the old one's message was lost, or it failed."""
-    step = int(job.told.get("step", 0))
-    attempt = job.attempt + 1
-    return replace(_anew(job, _id("again", root_of(job), attempt, step), now=now), attempt=attempt)
 
 
 def _anew(job: Job, new_id: str, *, now: int) -> Job:

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.jobs.job import Job, JobKind
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.kinds import JobKind
 from palimpsest.scope import Scope, UserScope
 
 

@@ -1,4 +1,4 @@
-"""Jobs on all of a user's memory that failed or got stuck: the same step begins again as a new job."""
+"""Jobs that failed or got stuck begin again: by themselves after a while, by a redrive, or because a caller asks."""
 
 from __future__ import annotations
 
@@ -7,37 +7,37 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import CommitLost, Conflict, NotFound
-from palimpsest.jobs.job import STUCK, Job, JobKind, again, retry_delay, root_of
+from palimpsest.errors import CommitLost, Conflict, DamagedJob, NotFound
+from palimpsest.jobs.job import STUCK, Job, another_attempt, retry_delay
+from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 
 
 @dataclass(frozen=True, slots=True)
-class MendUserJob:
-    """Of a job that got stuck the new one is a step. One that failed has ended: the new one stands for itself, unless
-    it was itself a step.
+class RestartSteps:
+    """Begins a step of the family `pages` again. The new job is a step of the same chain, except where the job that was
+    asked for has failed itself: then the new one stands for itself.
     """
 
     jobs: Jobs
     clock: Clock
 
     def __call__(self, job: Job) -> str:
-        """Begin again; the new job's id. Safe to repeat."""
-        new = again(job, now=seconds(self.clock.now()))
-        if job.parent is not None or not job.has_ended:
-            new = replace(new, parent=root_of(job))
+        """The new job's id. Safe to repeat. Raises `DamagedJob`, `Unavailable`."""
+        parent = None if job.parent is None and job.has_ended else job.root
+        new = another_attempt(job, parent=parent, now=seconds(self.clock.now()))
         with suppress(CommitLost):  # it has begun again already
             self.jobs.put(new)
         if job.has_ended:
             self.jobs.settle(job, due_at=None)
         else:
-            self._over(job)
+            self._end(job)
         return new.id
 
-    def _over(self, job: Job) -> None:
-        """What was asked for runs on; a step has failed."""
+    def _end(self, job: Job) -> None:
+        """The job that was asked for runs on; a step has failed."""
         ended = replace(job, due_at=None, state="running")
         if job.parent is not None:
             ended = replace(ended, state="failed", error=STUCK)
@@ -46,8 +46,8 @@ class MendUserJob:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUpUserJob:
-    """After its last receive a job has failed; the sweep is to begin it again later."""
+class GiveUpStep:
+    """After its last receive a step has failed; the sweep begins it again later."""
 
     jobs: Jobs
     clock: Clock
@@ -61,14 +61,14 @@ class GiveUpUserJob:
             self.jobs.finish(replace(job, state="failed", error=error, due_at=due_at))
 
 
-Again = Callable[[Job], str | None]
-"""Begins a job again and tells the new job's id; None, or `NotFound`, if there is nothing left to do."""
+Restart = Callable[[Job], str | None]
+"""Begins a job again and returns the new job's id; None, `NotFound` or `DamagedJob` if there is nothing left to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class RetryJob:
     jobs: Jobs
-    ways: Mapping[JobKind, Again]
+    restarts: Mapping[Family, Restart]
     clock: Clock
 
     def __call__(self, scope: Scope, job_id: str) -> str:
@@ -81,14 +81,14 @@ class RetryJob:
             raise NotFound("There is no such job.", code="job_not_found")
         if job.state != "failed":
             raise Conflict("Only a failed job can be tried again.", code="job_not_failed")
-        new_id = until_committed(lambda: self._again(job), clock=self.clock)
+        new_id = until_committed(lambda: self._restarted(job), clock=self.clock)
         if new_id is None:
             raise Conflict("Nothing is left of this job to be done.", code="nothing_to_retry")
         return new_id
 
-    def _again(self, job: Job) -> str | None:
-        again = self.ways.get(job.kind)
+    def _restarted(self, job: Job) -> str | None:
+        restart = self.restarts.get(KINDS[job.kind].family) if job.kind in KINDS else None
         try:
-            return None if again is None else again(job)
-        except NotFound:
-            return None  # deleted meanwhile
+            return None if restart is None else restart(job)
+        except (NotFound, DamagedJob):  # deleted meanwhile, or not to be read
+            return None

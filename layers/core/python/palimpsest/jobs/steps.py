@@ -6,13 +6,13 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
-from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import ERASED, Job, following, root_of
+from palimpsest.jobs.job import ERASED, Job, next_step
+from palimpsest.jobs.kinds import ListPayload, Payload
 from palimpsest.jobs.ports import JobNotice, Jobs
-from palimpsest.jobs.restart import MendUserJob
+from palimpsest.jobs.restart import RestartSteps
 from palimpsest.scope import Scope
 
 STEP = timedelta(seconds=50)
@@ -28,7 +28,7 @@ class UserSteps:
     """Safe to repeat, each of them. Every call raises `Unavailable`."""
 
     jobs: Jobs
-    mend: MendUserJob
+    restart: RestartSteps
     clock: Clock
 
     @property
@@ -42,7 +42,7 @@ class UserSteps:
         if job is None or job.state == "done":
             return None
         if job.state == "failed":  # redriven
-            self.mend(job)
+            self.restart(job)
             return None
         if self._is_handed_over(job):
             self._rest(job)
@@ -55,8 +55,8 @@ class UserSteps:
         job = self.taken_up(notice)
         if job is None:
             return
-        forgotten, after = int(job.told.get("forgotten", 0)), job.told.get("after")
-        until = self.deadline
+        place, until = job.payload_as(ListPayload), self.deadline
+        forgotten, after = place.forgotten, place.after
         while self.clock.now() < until:
             done = page(job, after)
             if done is None:
@@ -67,21 +67,21 @@ class UserSteps:
             if after is None:
                 self.end(job, {"forgotten": forgotten})
                 return
-        self.go_on(job, {"after": after, "forgotten": forgotten})
+        self.go_on(job, replace(place, after=after, forgotten=forgotten))
 
     def _is_handed_over(self, job: Job) -> bool:
-        return self.jobs.get(Scope(job.tenant), following(job, told={}, now=0).id) is not None
+        return self.jobs.get(Scope(job.tenant), next_step(job, payload=job.payload, now=0).id) is not None
 
-    def go_on(self, job: Job, place: Mapping[str, Any], *, result: Mapping[str, int] | None = None) -> None:
+    def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
         """The next step goes on there. `result` is what the job that was asked for has come to so far."""
         with suppress(CommitLost):  # the other delivery of the same message was faster
-            self.jobs.put(following(job, told={**job.told, **place}, now=seconds(self.clock.now())))
+            self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
         if result is not None:
-            self._tell(job, result)
+            self._show(job, result)
         self._rest(job if result is None else replace(job, result=result))
 
-    def _tell(self, job: Job, result: Mapping[str, int]) -> None:
-        root = None if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
+    def _show(self, job: Job, result: Mapping[str, int]) -> None:
+        root = None if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         if root is not None:
             with suppress(CommitLost):  # a later step has ended it
                 self.jobs.finish(replace(root, state="running", due_at=None, error=None, result=result))
@@ -93,7 +93,7 @@ class UserSteps:
 
     def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:
         """First the job that was asked for, then the step: a step that is left over finds that out and ends."""
-        root = job if job.parent is None else self.jobs.get(Scope(job.tenant), root_of(job))
+        root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
             if one is not None:
                 done = replace(one, state="done", due_at=None, error=error, result=result)

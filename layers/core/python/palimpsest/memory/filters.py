@@ -6,8 +6,9 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, get_args
+from typing import Any, Literal, Self, cast, get_args
 
+from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.memory.records import MAX_METADATA_TERMS, Record, RecordType
 from palimpsest.scope import UserScope
 
@@ -107,18 +108,20 @@ class StoredFilter:
         )
 
     @classmethod
-    def of_payload(cls, owner: UserScope, payload: Mapping[str, Any]) -> Self:
+    def of_payload(cls, owner: UserScope, payload: ForgetPayload) -> Self:
         """The filter that `payload()` gave."""
-        given: dict[str, Any] = {name: payload.get(name) for name in _PLAIN}
-        plain = Filter(types=frozenset(payload["types"]), **given)
-        return cls(owner, plain, subject=payload.get("subject"), metadata=frozenset(payload["metadata"]))
+        given = {name: getattr(payload, name) for name in _PLAIN}
+        plain = Filter(types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given)
+        return cls(owner, plain, subject=payload.subject, metadata=frozenset(payload.metadata))
 
-    def payload(self) -> dict[str, Any]:
-        """The filter as plain JSON values."""
-        plain = {name: getattr(self.plain, name) for name in _PLAIN}
-        return {
-            "types": sorted(self.plain.types), **plain, "subject": self.subject, "metadata": sorted(self.metadata)
-        }  # fmt: skip
+    def payload(self) -> ForgetPayload:
+        """The filter as a job holds it."""
+        return ForgetPayload(
+            types=tuple(sorted(self.plain.types)),
+            **{name: getattr(self.plain, name) for name in _PLAIN},
+            subject=self.subject,
+            metadata=tuple(sorted(self.metadata)),
+        )
 
     def matches(self, record: Record) -> bool:
         """Whether the record, one of the owner's, meets every condition."""

@@ -2,58 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from itertools import islice
-from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, NotFound, Unavailable
-from palimpsest.jobs.job import Job, on_user, root_of
+from palimpsest.jobs.job import Job, on_user
+from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import Changed, JobNotice, Jobs, MessageChanged, RecordChanged
-from palimpsest.jobs.restart import GiveUpUserJob, MendUserJob
+from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories, Owners
 from palimpsest.scope import OPERATOR, Scope, SessionScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 
-Phase = Literal["prepare", "messages", "records", "switch", "done"]
 PAGE = 50  # changes of one step
 LOOKED_AT = 25  # sessions or users of one step: most have less than a page
 TRIES = 2
 HARMLESS = "hello"
-
-
-@dataclass(frozen=True, slots=True)
-class Reindexing:
-    """How far a reindexing is: what is kept between two steps. It holds names, cursors and counts.
-
-    `after` is where the list of sessions or users goes on; `within` whose turn it is then, if it has begun, and `seq`
-    or `page` how far it is. `left_out` counts what nobody could make a vector of: its words are indexed.
-    """
-
-    phase: Phase = "prepare"
-    after: str | None = None
-    within: str | None = None
-    seq: int = 0
-    page: str | None = None
-    indexed: int = 0
-    left_out: int = 0
-
-    @property
-    def is_done(self) -> bool:
-        return self.phase == "done"
-
-    def as_json(self) -> dict[str, Any]:
-        return asdict(self)
-
-    @classmethod
-    def of_json(cls, kept: Mapping[str, Any]) -> Reindexing:
-        return cls(**kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +37,7 @@ class Reindex:
     index: SearchIndex
     embed: Embed
 
-    def __call__(self, state: Reindexing) -> Reindexing:
+    def __call__(self, state: ReindexPayload) -> ReindexPayload:
         """One step, safe to repeat: a step that was cut off is done again from the state before it.
 
         What is written meanwhile goes to every index of the family, so nothing is missed. Raises `Unavailable`, and
@@ -86,7 +57,7 @@ class Reindex:
             case "done":
                 return state
 
-    def _messages(self, state: Reindexing) -> Reindexing:
+    def _messages(self, state: ReindexPayload) -> ReindexPayload:
         """A page of messages, of one session or of several."""
         changes: list[Changed] = []
         looked_at = 0
@@ -109,7 +80,7 @@ class Reindex:
         found = self.sessions.messages(session, first=max(after, head.base) + 1, last=head.seq, page=most)
         return [message.seq for message in islice(found, most)]
 
-    def _records(self, state: Reindexing) -> Reindexing:
+    def _records(self, state: ReindexPayload) -> ReindexPayload:
         """A page of records, of one user or of several."""
         changes: list[Changed] = []
         looked_at = 0
@@ -127,7 +98,7 @@ class Reindex:
             state = replace(state, phase="switch", after=None)
         return self._embedded(state, changes)
 
-    def _embedded(self, state: Reindexing, changes: Sequence[Changed]) -> Reindexing:
+    def _embedded(self, state: ReindexPayload, changes: Sequence[Changed]) -> ReindexPayload:
         left: set[Changed] = set(changes)
         unwritten: set[Changed] = set()
         for _ in range(TRIES):
@@ -165,12 +136,11 @@ class StartReindex:
         """
         newest = next(iter(self.jobs.listed(OWNER, limit=1)[0]), None)
         if newest is not None and newest.state == "failed":
-            return self.look(MendUserJob(self.jobs, self.clock)(newest)), True
+            return self.look(RestartSteps(self.jobs, self.clock)(newest)), True
         if newest is not None and newest.state != "done":
             return newest, False
         key = "" if newest is None else newest.id
-        told = Reindexing().as_json()
-        job = on_user(OWNER, kind="reindex", epoch=0, key=key, told=told, now=seconds(self.clock.now()))
+        job = on_user(OWNER, kind="reindex", epoch=0, key=key, payload=ReindexPayload(), now=seconds(self.clock.now()))
         try:
             self.jobs.put(job)
         except CommitLost:
@@ -212,18 +182,17 @@ class ReindexStep:
         if state.is_done or self._is_over(job):
             self.steps.end(job, counts)
         else:
-            self.steps.go_on(job, {**state.as_json(), "model": self.model}, result=counts)
+            self.steps.go_on(job, replace(state, model=self.model), result=counts)
 
-    def _state(self, job: Job) -> Reindexing:
-        if job.told.get("model", self.model) != self.model:
-            return Reindexing()
-        return Reindexing.of_json({name: value for name, value in job.told.items() if name not in ("step", "model")})
+    def _state(self, job: Job) -> ReindexPayload:
+        state = job.payload_as(ReindexPayload)
+        return state if state.model in (None, self.model) else ReindexPayload()
 
     def _is_over(self, job: Job) -> bool:
         """Whether another chain of steps was faster, which the sweep began as this one seemed to be stuck. Then nothing
         may be switched any more: the next reindexing may have begun.
         """
-        root = self.jobs.get(OWNER.owner, root_of(job))
+        root = self.jobs.get(OWNER.owner, job.root)
         return root is None or root.has_ended
 
 
@@ -237,7 +206,7 @@ class GiveUpReindexStep:
     clock: Clock
 
     def __call__(self, notice: JobNotice, *, error: str) -> None:
-        GiveUpUserJob(self.jobs, self.clock)(notice, error=error)
+        GiveUpStep(self.jobs, self.clock)(notice, error=error)
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         root = None if job is None or job.parent is None else self.jobs.get(OWNER.owner, job.parent)
         if root is not None:

@@ -5,19 +5,20 @@ from __future__ import annotations
 import json
 import random
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, Protocol, get_args
+from typing import Any, Protocol
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
-from palimpsest.errors import BadRequest, ModelUnavailable, PalimpsestError
-from palimpsest.jobs.job import MAX_RECEIVES, JobKind
+from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
+from palimpsest.jobs.job import MAX_RECEIVES
+from palimpsest.jobs.kinds import KINDS
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.jobs.router import GivesUp
 from palimpsest.observability import logger
 from palimpsest.scope import Scope
+from palimpsest.workers.router import GivesUp
 
 FIRST_BACKOFF = 5  # seconds, doubled with every receive
 LONGEST_BACKOFF = 900
@@ -31,7 +32,7 @@ class Hide(Protocol):
 def read_notice(body: str) -> JobNotice:
     """The job that a queue message names. Raises `ValueError` for anything else: it goes to the dead-letter queue."""
     said = json.loads(body)
-    if not isinstance(said, dict) or said.get("kind") not in get_args(JobKind):
+    if not isinstance(said, dict) or said.get("kind") not in KINDS:
         message = "not a job notice"
         raise ValueError(message)
     return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
@@ -63,8 +64,9 @@ def pause(receives: int) -> int:
 def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_up: GivesUp, hide: Hide) -> None:
     """Run one step. A failure hides the message until its next try; at its last receive it marks the job failed.
 
-    The failure is raised in both cases, so that the queue counts it and keeps the message. One that no further try
-    can help is not hidden, so that it reaches the dead letters, and their alarm, at once.
+    The failure is raised in both cases, so that the queue counts it and keeps the message. Where no further try can
+    help (the message or the job can't be read), the message is not hidden: it reaches the dead-letter queue, and its
+    alarm, at once.
     """
     receives = int(record.attributes.approximate_receive_count)
     try:
@@ -79,7 +81,7 @@ def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_u
     except Exception as error:  # the outermost edge: whatever failed, the job must end or be tried again
         failure = _failure(error)
         logger.warning("job step failed", extra={**fields, **failure})
-        if receives >= MAX_RECEIVES:
+        if receives >= MAX_RECEIVES or isinstance(error, DamagedJob):
             give_up(notice, error=failure["code"])
             hide(record.receipt_handle, seconds=0)
         else:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import bury
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.summarize import GiveUp
 from palimpsest.conversations.ports import Sessions
-from palimpsest.errors import CommitLost, NotFound
-from palimpsest.jobs.job import Job, JobKind
+from palimpsest.errors import CommitLost, DamagedJob, NotFound
+from palimpsest.jobs.job import STUCK, Job
+from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import Due, JobNotice, Jobs
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.session import begin_again
@@ -20,18 +21,18 @@ from palimpsest.scope import Scope, SessionScope
 
 PER_SHARD = 25
 
-Mend = Callable[[Job], object]
-"""What is done with a job that is due. May raise `CommitLost`."""
+Restart = Callable[[Job], object]
+"""Begins a job that is due again, if anything is left of it to do. Raises `CommitLost`, `DamagedJob`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`mends` says what is done with jobs of long-term memory."""
+    """`restarts` begins jobs of long-term memory again."""
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
-    mends: Mapping[JobKind, Mend] = field(default_factory=dict)
+    restarts: Mapping[Family, Restart] = field(default_factory=dict)
     expire: Expire | None = None
 
     def __call__(self) -> int:
@@ -57,12 +58,27 @@ class Sweep:
         job = self.jobs.get(scope, due.job_id or "")
         if job is None or job.due_at is None or job.due_at > seconds(self.clock.now()):
             return  # the index follows the table a moment later
-        if job.kind in self.mends:
-            self.mends[job.kind](job)
-        elif job.kind in ("summarize", "flush"):
-            self._mend_overflow(job)
-        else:
-            begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
+        try:
+            self._restart(job)
+        except DamagedJob as error:
+            self._set_aside(job, error.code)
+
+    def _restart(self, job: Job) -> None:
+        match KINDS[job.kind].family if job.kind in KINDS else None:
+            case None:
+                raise DamagedJob("The kind of the job is not known.")
+            case "overflow":
+                self._restart_overflow(job)
+            case "removal":
+                begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
+            case family:
+                self.restarts[family](job)
+
+    def _set_aside(self, job: Job, error: str) -> None:
+        """A job that can't be read has failed for good: nobody looks at it again by themselves."""
+        if not job.has_ended:
+            self.jobs.finish(replace(job, state="failed", error=error, due_at=None))
+        self.jobs.settle(job, due_at=None)
 
     def _retain(self, scope: SessionScope) -> None:
         """Delete a session that has expired; look again later at one that was active meanwhile."""
@@ -76,10 +92,10 @@ class Sweep:
         else:
             self.sessions.reschedule(scope, base=head.base, due_at=head.expires_at)
 
-    def _mend_overflow(self, job: Job) -> None:
+    def _restart_overflow(self, job: Job) -> None:
         """A stuck job fails, and is armed again when its wait is over; a failed one is armed again now."""
         if not job.has_ended:
-            GiveUp(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error="stuck")
+            GiveUp(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
             return
         with suppress(NotFound):  # deleted meanwhile: nothing to make room in
             Arm(self.sessions, self.clock)(Scope(job.tenant).session(job.session))

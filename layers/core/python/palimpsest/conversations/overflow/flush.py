@@ -15,6 +15,7 @@ from palimpsest.conversations.ports import Sessions, Store
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.errors import CommitLost, NotFound, Unavailable
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.kinds import FlushPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
@@ -90,8 +91,8 @@ class FlushWindow:
         if head is None or head.job != job.id:
             self._discard(job)
             return False
-        messages, tokens = int(job.told["messages"]), int(job.told["tokens"])
-        after = evicted(head, through=job.last, tokens=tokens, messages=messages)
+        leaving = job.payload_as(FlushPayload)
+        after = evicted(head, through=job.last, tokens=leaving.tokens, messages=leaving.messages)
         compaction = Compaction(
             first=head.window_start,
             last=job.last,
@@ -103,7 +104,7 @@ class FlushWindow:
             previous=head.summary,
             newest=head.seq,
         )
-        result = {"first": compaction.first, "last": compaction.last, "messages": messages}
+        result = {"first": compaction.first, "last": compaction.last, "messages": leaving.messages}
         done = replace(job, state="done", due_at=None, result=result)
         after = replace(after, version=head.version + 1)
         self.sessions.commit(scope, Commit(head, after, guard="window", compaction=compaction, finished=done))

@@ -14,6 +14,7 @@ from palimpsest.conversations.messages import SYSTEM_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.turns import groups, turns
 from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.kinds import NOTHING, FlushPayload
 from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]
@@ -181,28 +182,24 @@ def arm(
         return Armed(replace(head, raised=raised(head, config)))
     if not isinstance(config, Summarize | Flush):
         return evict(head, eviction, method=config.strategy, created_at=created_at)
+    flush = config if isinstance(config, Flush) else None
     job = armed(
         tenant=scope.tenant,
         user=head.user,
+        epoch=head.epoch,
         kind=config.strategy,
         session=scope.session,
         first=eviction.first,
         last=eviction.last,
         attempt=head.attempts,
         version=head.version,
+        parts=flush.parts if flush else (),
+        payload=FlushPayload(messages=eviction.messages, tokens=eviction.tokens) if flush else NOTHING,
         now=now,
     )
     head = replace(head, job=job.id, compaction="pending")
-    overflow = Overflow(config.strategy, "pending", job.id)
-    if isinstance(config, Summarize):
-        return Armed(head, overflow=overflow, jobs=(job,))
-    job = replace(job, epoch=head.epoch, parts=config.parts, told=_counts(eviction))
-    head, extraction = _extracting(head, config, scope=scope, now=now)
-    return Armed(head, overflow=overflow, jobs=(job, *extraction))
-
-
-def _counts(eviction: Eviction) -> dict[str, int]:
-    return {"messages": eviction.messages, "tokens": eviction.tokens}
+    head, extraction = _extracting(head, flush, scope=scope, now=now) if flush else (head, ())
+    return Armed(head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction))
 
 
 def _extracting(head: Head, config: Flush, *, scope: SessionScope, now: int) -> tuple[Head, tuple[Job, ...]]:

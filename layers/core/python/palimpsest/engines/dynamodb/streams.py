@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any, get_args
+from typing import Any
 
 from palimpsest.errors import BadRequest
-from palimpsest.jobs.job import JobKind
+from palimpsest.jobs.kinds import KINDS, JobKind
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
 from palimpsest.scope import Scope
 
@@ -49,7 +49,7 @@ def _read(change: Mapping[str, Any]) -> JobNotice | Changed | None:
 def _job(owner: str, kind: JobKind) -> JobNotice | None:
     tenant, marker, job = owner.split("#")
     Scope(tenant).job_partition(job)
-    return JobNotice(tenant, job, kind) if marker == "job" and kind in get_args(JobKind) else None
+    return JobNotice(tenant, job, kind) if marker == "job" and kind in KINDS else None
 
 
 def _name(record: Mapping[str, Any]) -> str:

@@ -25,8 +25,7 @@ class InMemoryJobs:
         with self._state.write("put job"):
             if job_partition(job) in self._state.jobs:
                 raise CommitLost("The job exists.")
-            self._state.jobs[job_partition(job)] = job
-            self._state.outbox.append(job)
+            self._state.put_job(job)
 
     def get(self, scope: Scope, job_id: str) -> Job | None:
         return self._state.jobs.get(scope.job_partition(job_id))

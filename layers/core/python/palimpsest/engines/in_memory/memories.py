@@ -83,11 +83,11 @@ class InMemoryMemories:
             known = self._of(scope)
             if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
                 raise CommitLost("Another writer was first.")
+            self.state.put_job(job)
             known.user = User(epoch + 1, known.user.version + 1)
             known.is_listed = False
             known.walk = None
             self.state.epochs[scope.tenant, scope.user] = epoch + 1
-            self._put_job(job)
 
     def room(self, commit: MemoryCommit) -> int:
         return MOST_ITEMS - items_of(commit)
@@ -105,7 +105,7 @@ class InMemoryMemories:
             if commit.expires_at is not None:
                 known.walk = noting(known.walk, epoch=commit.epoch, expires_at=commit.expires_at)
             if commit.job is not None:
-                self._put_job(commit.job)
+                self.state.put_job(commit.job)
             if commit.finished is not None:
                 self.state.finish(commit.finished)
             pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
@@ -199,10 +199,6 @@ class InMemoryMemories:
 
     def _of(self, scope: UserScope) -> Known:
         return self._known[scope.tenant, scope.user]
-
-    def _put_job(self, job: Job) -> None:
-        self.state.jobs[job_partition(job)] = job
-        self.state.outbox.append(job)
 
     def _may_move(self, commit: MemoryCommit) -> bool:
         """Whether the commit's job is new, and the one it finishes is there and has not ended."""

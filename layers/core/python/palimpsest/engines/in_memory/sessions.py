@@ -55,11 +55,10 @@ class InMemorySessions:
                 raise HeadMoved(found.head)
             if not (_holds(found, commit) and self._may_move(commit) and self._may_begin(scope, commit)):
                 raise CommitLost("Another writer was first.")
+            for job in commit.jobs:
+                self.state.put_job(job)
             self.state.partitions[scope.tenant, scope.session] = found
             _apply(found, commit)
-            for job in commit.jobs:
-                self.state.jobs[job_partition(job)] = job
-                self.state.outbox.append(job)
             if commit.finished is not None:
                 self.state.finish(commit.finished)
             self._note_changes(scope, [message.seq for message in commit.messages])

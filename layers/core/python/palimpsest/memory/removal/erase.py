@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Self
+from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import bury
 from palimpsest.conversations.ports import Sessions
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
+from palimpsest.jobs.kinds import ErasePayload, EraseStage
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
@@ -19,39 +19,7 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 BACKUP_DAYS = 35
 """How far back a table can be restored (DynamoDB's point-in-time recovery): what was erased is in no backup after."""
 
-Stage = Literal["sessions", "memories", "late_sessions", "over"]
-_NEXT: dict[Stage, Stage] = {"sessions": "memories", "memories": "late_sessions", "late_sessions": "over"}
-
-
-@dataclass(frozen=True, slots=True)
-class Erased:
-    """How far a job has come: the store it is in, where it goes on there, and what went so far.
-
-    Sessions are looked for twice: their list follows the table a moment later.
-    """
-
-    stage: Stage = "sessions"
-    after: str | None = None
-    sessions: int = 0
-    memories: int = 0
-
-    @classmethod
-    def read(cls, told: Mapping[str, Any]) -> Self:
-        names = ("stage", "after", "sessions", "memories")
-        return cls(**{name: told[name] for name in names if name in told})
-
-    def told(self) -> dict[str, Any]:
-        return {"stage": self.stage, "after": self.after, "sessions": self.sessions, "memories": self.memories}
-
-    def moved_on(self) -> Self:
-        """The next store, from its beginning."""
-        return replace(self, stage=_NEXT[self.stage], after=None)
-
-    @property
-    def result(self) -> dict[str, int]:
-        """A store is named as soon as it is reached."""
-        reached = {"sessions": self.sessions}
-        return reached if self.stage == "sessions" else {**reached, "memories": self.memories}
+_NEXT: dict[EraseStage, EraseStage] = {"sessions": "memories", "memories": "late_sessions", "late_sessions": "over"}
 
 
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
@@ -88,7 +56,7 @@ class Erase:
 
     def _attempt(self, scope: UserScope) -> str:
         epoch = self.memories.user(scope).epoch
-        job = on_user(scope, kind="erase", epoch=epoch + 1, told={}, now=seconds(self.clock.now()))
+        job = on_user(scope, kind="erase", epoch=epoch + 1, payload=ErasePayload(), now=seconds(self.clock.now()))
         self.memories.erase(scope, epoch=epoch, job=job)
         return job.id
 
@@ -107,28 +75,28 @@ class ErasePages:
         job = self.steps.taken_up(notice)
         if job is None:
             return
-        scope, erased = Scope(job.tenant).user(job.user or ""), Erased.read(job.told)
+        scope, erased = Scope(job.tenant).user(job.user or ""), job.payload_as(ErasePayload)
         until = self.steps.deadline
         while self.clock.now() < until:
             erased = self._page(scope, job, erased)
             if erased.stage == "over":
-                self.steps.end(job, erased.result)
+                self.steps.end(job, _result(erased))
                 return
-        self.steps.go_on(job, erased.told(), result=erased.result)
+        self.steps.go_on(job, erased, result=_result(erased))
 
-    def _page(self, scope: UserScope, job: Job, erased: Erased) -> Erased:
+    def _page(self, scope: UserScope, job: Job, erased: ErasePayload) -> ErasePayload:
         if erased.stage != "memories":
             return self._some_sessions(scope, job, erased)
         gone = self.memories.wipe(scope, below_epoch=job.epoch, limit=ITEMS_AT_ONCE)
-        return replace(erased, memories=erased.memories + gone) if gone else erased.moved_on()
+        return replace(erased, memories=erased.memories + gone) if gone else _moved_on(erased)
 
-    def _some_sessions(self, scope: UserScope, job: Job, erased: Erased) -> Erased:
+    def _some_sessions(self, scope: UserScope, job: Job, erased: ErasePayload) -> ErasePayload:
         page = self.sessions.listed(
             scope.owner, user=scope.user, limit=SESSIONS_AT_ONCE, after=erased.after, newest_first=False
         )
         gone = sum(self._remove(scope.owner.session(name), job) for name in page.sessions)
         erased = replace(erased, sessions=erased.sessions + gone, after=page.after)
-        return erased if page.after is not None else erased.moved_on()
+        return erased if page.after is not None else _moved_on(erased)
 
     def _remove(self, scope: SessionScope, job: Job) -> bool:
         """Delete a session of an earlier epoch, and what is left of one; whether anything was there."""
@@ -146,3 +114,14 @@ class ErasePages:
             return False
         bury(self.sessions, scope, head, now=self.clock.now())
         return True
+
+
+def _moved_on(erased: ErasePayload) -> ErasePayload:
+    """The next store, from its beginning."""
+    return replace(erased, stage=_NEXT[erased.stage], after=None)
+
+
+def _result(erased: ErasePayload) -> dict[str, int]:
+    """How much is gone of each store that was reached."""
+    reached = {"sessions": erased.sessions}
+    return reached if erased.stage == "sessions" else {**reached, "memories": erased.memories}

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_user
+from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.filters import Filter, StoredFilter
@@ -34,8 +35,8 @@ class Forget:
         latest = at if where.created_before is None else min(at, where.created_before)
         stored = StoredFilter.of(scope, replace(where, created_before=latest))
         epoch = self.memories.user(scope).epoch
-        told = stored.payload()
-        job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {told}", told=told, now=seconds(now))
+        payload = stored.payload()
+        job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {payload}", payload=payload, now=seconds(now))
         with suppress(CommitLost):  # the same, asked for twice at once
             self.jobs.put(job)
         return job.id
@@ -55,7 +56,7 @@ class ForgetPages:
         scope = Scope(job.tenant).user(job.user or "")
         if self.memories.user(scope).epoch != job.epoch:
             return None
-        stored = StoredFilter.of_payload(scope, job.told)
+        stored = StoredFilter.of_payload(scope, job.payload_as(ForgetPayload))
         page = self.memories.listed(scope, types=stored.plain.record_types, limit=PAGE, after=after)
         matching = [record.id for record in page.records if stored.matches(record)]
         return self._forget(scope, job, matching), page.after

@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.lifecycle import FORGETS
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.job import STUCK, Job, armed
+from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.records import Record, Source
@@ -133,7 +133,8 @@ class Remove:
             return
         self.jobs.start(job)
         scope = Scope(job.tenant).session(job.session)
-        result = {"forgotten": self.forget(job)} if self.forget is not None and job.told.get(FORGETS) else {}
+        forgets = job.payload_as(RemovalPayload).forgets
+        result = {"forgotten": self.forget(job)} if forgets and self.forget is not None else {}
         removed = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
         done = replace(job, state="done", due_at=None, result={"removed": removed, **result})
         if job.kind == "withdraw":
@@ -173,17 +174,18 @@ def begin_again(sessions: Sessions, jobs: Jobs, job: Job, *, now: int) -> str:
     again = armed(
         tenant=job.tenant,
         user=job.user,
+        epoch=job.epoch,
         kind=job.kind,
         session=job.session,
         first=job.first,
         last=job.last,
         attempt=job.attempt + 1,
+        payload=job.payload,
         now=now,
     )
-    again = replace(again, epoch=job.epoch, told=job.told)
     if head is not None and jobs.get(scope.owner, again.id) is None:
         after = replace(head, version=head.version + 1)
-        ended = None if job.has_ended else replace(job, state="failed", error="stuck", due_at=None)
+        ended = None if job.has_ended else replace(job, state="failed", error=STUCK, due_at=None)
         sessions.commit(scope, Commit(before=head, after=after, jobs=(again,), finished=ended))
     jobs.settle(job, due_at=None)
     return again.id

@@ -14,10 +14,11 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Status
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import Job, on_tenant
+from palimpsest.jobs.kinds import ForgetSessionsPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, SessionScope
 
 PAGE = 25
 
@@ -52,8 +53,8 @@ class ForgetSessions:
     def __call__(self, scope: Scope, which: WhichSessions, *, keep_memories: bool = False) -> str:
         """Begin to delete the sessions that match now and have begun before; the job's id. Raises `Unavailable`."""
         now = self.clock.now()
-        told = {**asdict(which), "keep_memories": keep_memories, "before": milliseconds(now)}
-        job = on_tenant(scope, kind="forget_sessions", user=which.user, told=told, now=seconds(now))
+        wanted = ForgetSessionsPayload(**asdict(which), keep_memories=keep_memories, before=milliseconds(now))
+        job = on_tenant(scope, kind="forget_sessions", user=which.user, payload=wanted, now=seconds(now))
         with suppress(CommitLost):  # the same, asked for twice at once
             self.jobs.put(job)
         return job.id
@@ -72,23 +73,27 @@ class ForgetSessionPages:
         self.steps.forget(notice, self._page)
 
     def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
-        scope = Scope(job.tenant)
-        page = self.sessions.listed(scope, user=job.told["user"], limit=PAGE, after=after, newest_first=False)
-        return sum(self._forget(scope, job, name) for name in page.sessions), page.after
+        scope, wanted = Scope(job.tenant), job.payload_as(ForgetSessionsPayload)
+        page = self.sessions.listed(scope, user=wanted.user, limit=PAGE, after=after, newest_first=False)
+        return sum(self._forget(scope.session(name), wanted) for name in page.sessions), page.after
 
-    def _forget(self, scope: Scope, job: Job, name: str) -> bool:
-        return until_committed(lambda: self._attempt(scope, job, name), clock=self.clock)
+    def _forget(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
+        return until_committed(lambda: self._attempt(scope, wanted), clock=self.clock)
 
-    def _attempt(self, scope: Scope, job: Job, name: str) -> bool:
+    def _attempt(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
         """Delete the session if it matches and had begun when that was asked for."""
-        one, now, told = scope.session(name), self.clock.now(), job.told
+        now = self.clock.now()
         try:
-            head, settings = live(self.sessions.open(one, settings=True), now=now)
+            head, settings = live(self.sessions.open(scope, settings=True), now=now)
         except NotFound:
             return False
-        had_begun = milliseconds(datetime.fromisoformat(settings.created_at)) <= told["before"]
-        of = {"user": head.user, "agent": head.agent, "status": head.status}
-        if not had_begun or any(told[name] not in (None, value) for name, value in of.items()):
+        had_begun = milliseconds(datetime.fromisoformat(settings.created_at)) <= wanted.before
+        matches = (
+            wanted.user in (None, head.user)
+            and wanted.agent in (None, head.agent)
+            and wanted.status in (None, head.status)
+        )
+        if not (had_begun and matches):
             return False
-        bury(self.sessions, one, head, now=now, forgets=not told["keep_memories"])
+        bury(self.sessions, scope, head, now=now, forgets=not wanted.keep_memories)
         return True

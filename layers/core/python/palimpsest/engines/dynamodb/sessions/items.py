@@ -12,6 +12,7 @@ from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, S
 from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
 from palimpsest.engines.places import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, shard_of
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
+from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.scope import SessionScope
 
 Item = Mapping[str, Any]
@@ -204,10 +205,11 @@ def key_of(item: Item) -> IdempotencyKey:
 
 
 def job_attributes(job: Job) -> Attributes:
-    """Steps of a job are no jobs that anybody asked for: the index by owner lists the first ones alone."""
+    """The index by owner lists what was asked for alone, not the steps that it takes. Raises `DamagedJob`."""
     work = body(
         session=job.session, first=job.first, last=job.last, attempt=job.attempt, created_at=job.created_at,
-        user=job.user, epoch=job.epoch, parent=job.parent, parts=job.parts or None, told=job.told,
+        user=job.user, epoch=job.epoch, parent=job.parent, parts=job.parts or None, step=job.step or None,
+        payload=encoded(job.kind, job.payload),
     )  # fmt: skip
     attributes = {
         "type": text(JOB), "id": text(job.id), "tenant": text(job.tenant), "kind": text(job.kind),
@@ -226,9 +228,9 @@ def job_progress(job: Job) -> Attributes:
 
 
 def job_of(item: Item) -> Job:
-    work = values_of(item["work"])
+    work, kind = values_of(item["work"]), item["kind"]["S"]
     return Job(
-        id=item["id"]["S"], tenant=item["tenant"]["S"], kind=item["kind"]["S"], state=item["state"]["S"],
-        due_at=_due_at(item), stored=frozenset(item["stored"]["SS"] if "stored" in item else ()),
-        **{**work, "parts": tuple(work.get("parts", ()))}, **values_of(item["outcome"]),
+        id=item["id"]["S"], tenant=item["tenant"]["S"], kind=kind, state=item["state"]["S"], due_at=_due_at(item),
+        stored=frozenset(item["stored"]["SS"] if "stored" in item else ()), **values_of(item["outcome"]),
+        **{**work, "parts": tuple(work.get("parts", ())), "payload": decoded(kind, work.get("payload", {}))},
     )  # fmt: skip

@@ -1,0 +1,181 @@
+"""The one list of the kinds of jobs: what each holds, whose queue it goes through, and how it begins again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from functools import cache
+from typing import Annotated, Any, Literal, get_args
+
+from pydantic import StringConstraints, TypeAdapter, ValidationError
+
+from palimpsest.errors import DamagedJob
+from palimpsest.scope import ID_PATTERN
+
+TenantJobKind = Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase"]
+JobKind = Literal[TenantJobKind, "reindex"]
+"""`reindex` is the operator's: no tenant ever sees such a job."""
+
+Id = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
+Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
+Place = Annotated[str, StringConstraints(pattern=r"^\S{1,4096}$")]
+"""Where a list goes on: a cursor, or an owner's name in a list of owners."""
+ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.:/@+ -]{1,200}$")]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """What a job holds besides its range: ids, numbers, digests and places, never text. Most kinds need nothing."""
+
+
+NOTHING = Payload()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FlushPayload(Payload):
+    """How many messages leave the window, and how many tokens they have."""
+
+    messages: int
+    tokens: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RemovalPayload(Payload):
+    """`forgets`: the memories that came from the session alone go as well."""
+
+    forgets: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListPayload(Payload):
+    """How far a job has walked a list: what it has forgotten so far, and where the next page begins."""
+
+    forgotten: int = 0
+    after: Place | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetPayload(ListPayload):
+    """Which memories go; None and () limit nothing. Times are epoch milliseconds. `subject` is the digest of a subject,
+    and each of `metadata` that of one entry.
+    """
+
+    types: tuple[Id, ...] = ()
+    min_importance: float | None = None
+    created_after: int | None = None
+    created_before: int | None = None
+    session: Id | None = None
+    agent: Id | None = None
+    subject: Digest | None = None
+    metadata: tuple[Digest, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ForgetSessionsPayload(ListPayload):
+    """Which sessions go: None limits nothing, and they have begun until `before`, in epoch milliseconds."""
+
+    user: Id | None = None
+    agent: Id | None = None
+    status: Literal["active", "ended", "deleted"] | None = None
+    keep_memories: bool = False
+    before: int
+
+
+EraseStage = Literal["sessions", "memories", "late_sessions", "over"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ErasePayload(Payload):
+    """The store that an erasure is in, where it goes on there, and how much is gone from each store.
+
+    Sessions are looked for twice: their list follows the table a moment later.
+    """
+
+    stage: EraseStage = "sessions"
+    after: Place | None = None
+    sessions: int = 0
+    memories: int = 0
+
+
+ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReindexPayload(Payload):
+    """How far a reindexing is.
+
+    `after` is where the list of sessions or users goes on; `within` names the one that is under way, and `seq` or
+    `page` is how far that one is. `left_out` counts what no model could make a vector of: its words are indexed.
+    `model` is the embedding model that the index is built for; None until the first step has been done.
+    """
+
+    phase: ReindexPhase = "prepare"
+    after: Place | None = None
+    within: Place | None = None
+    seq: int = 0
+    page: Place | None = None
+    indexed: int = 0
+    left_out: int = 0
+    model: ModelName | None = None
+
+    @property
+    def is_done(self) -> bool:
+        return self.phase == "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DamagedPayload(Payload):
+    """Stands where a stored payload could not be read: such a job can be looked at and ended, but not done."""
+
+
+Queue = Literal["summarize", "extract", "sweep", "reindex"]
+"""Queues are called by the functions that work them off."""
+Family = Literal["overflow", "removal", "extraction", "pages"]
+"""Kinds of one family begin again alike: `pages` walks through lists, step by step."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    queue: Queue
+    family: Family
+    payload: type[Payload] = Payload
+
+
+KINDS: Mapping[JobKind, Kind] = {
+    "summarize": Kind("summarize", "overflow"),
+    "flush": Kind("extract", "overflow", FlushPayload),
+    "delete": Kind("sweep", "removal", RemovalPayload),
+    "withdraw": Kind("sweep", "removal", RemovalPayload),
+    "extract": Kind("extract", "extraction"),
+    "forget": Kind("sweep", "pages", ForgetPayload),
+    "forget_sessions": Kind("sweep", "pages", ForgetSessionsPayload),
+    "erase": Kind("sweep", "pages", ErasePayload),
+    "reindex": Kind("reindex", "pages", ReindexPayload),
+}
+assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an entry stops the import
+
+
+def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
+    """The payload as a JSON object, without fields at their defaults. Raises `DamagedJob` if it is not of the kind's
+    type: what could not be read is not written again.
+    """
+    if type(payload) is not KINDS[kind].payload:
+        raise DamagedJob(f"A job of kind {kind} can't hold a {type(payload).__name__}.")
+    values = {field.name: (getattr(payload, field.name), field.default) for field in fields(payload)}
+    return {name: value for name, (value, default) in values.items() if value != default}
+
+
+def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:
+    """The payload that `encoded` gave; a `DamagedPayload` if that can't be told, or the kind is unknown."""
+    listed = KINDS.get(kind)
+    if listed is None:
+        return DamagedPayload()
+    try:
+        return _adapter(kind).validate_python(stored) if listed.payload is not Payload else NOTHING
+    except ValidationError:
+        return DamagedPayload()
+
+
+@cache
+def _adapter(kind: JobKind) -> TypeAdapter[Payload]:
+    return TypeAdapter(KINDS[kind].payload)

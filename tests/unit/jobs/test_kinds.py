@@ -1,0 +1,95 @@
+"""What jobs hold besides their range: ids, numbers, digests and places, read back as they were put."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields
+from types import NoneType
+from typing import Any, Literal, get_args, get_origin, get_type_hints
+
+import pytest
+from palimpsest.errors import DamagedJob
+from palimpsest.jobs.kinds import (
+    KINDS,
+    NOTHING,
+    DamagedPayload,
+    Digest,
+    ErasePayload,
+    FlushPayload,
+    ForgetPayload,
+    ForgetSessionsPayload,
+    Id,
+    JobKind,
+    ModelName,
+    Payload,
+    Place,
+    ReindexPayload,
+    RemovalPayload,
+    decoded,
+    encoded,
+)
+
+SAMPLES: dict[JobKind, Payload] = {
+    "summarize": NOTHING,
+    "extract": NOTHING,
+    "flush": FlushPayload(messages=4, tokens=120),
+    "delete": RemovalPayload(forgets=True),
+    "withdraw": RemovalPayload(),
+    "forget": ForgetPayload(
+        types=("fact", "event"), min_importance=0.5, metadata=("0" * 32,), after="eyJ", forgotten=3
+    ),
+    "forget_sessions": ForgetSessionsPayload(user="sarah", status="ended", keep_memories=True, before=1),
+    "erase": ErasePayload(stage="memories", sessions=2),
+    "reindex": ReindexPayload(phase="messages", within="acme#s", seq=7, model="all-MiniLM-L6-v2 384"),
+}
+NO_TEXT = (bool, int, float, NoneType, Id, Digest, Place, ModelName)
+
+
+def parts_of(annotation: Any) -> Iterator[Any]:
+    """What a field's type is made of, without unions and tuples around it."""
+    if annotation in NO_TEXT or get_origin(annotation) is Literal or not get_args(annotation):
+        yield annotation
+        return
+    for part in get_args(annotation):
+        if part is not Ellipsis:
+            yield from parts_of(part)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_payload_can_hold_no_text(kind: JobKind) -> None:
+    hints = get_type_hints(KINDS[kind].payload, include_extras=True)
+    found = [part for field in fields(KINDS[kind].payload) for part in parts_of(hints[field.name])]
+    assert all(part in NO_TEXT or get_origin(part) is Literal for part in found), found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_payload_is_read_back_as_it_was_put(kind: JobKind) -> None:
+    assert decoded(kind, encoded(kind, SAMPLES[kind])) == SAMPLES[kind]
+
+
+def test_what_is_at_its_default_is_not_stored() -> None:
+    assert encoded("forget", ForgetPayload(session="s")) == {"session": "s"}
+    assert encoded("summarize", NOTHING) == {}
+
+
+@pytest.mark.parametrize(
+    ("kind", "stored"),
+    [
+        ("flush", {}),
+        ("flush", {"messages": 1, "tokens": "many"}),
+        ("erase", {"stage": "cellar"}),
+        ("forget", {"subject": "Sarah's work"}),
+        ("forget", {"types": "fact"}),
+        ("forget_sessions", {"user": "sarah"}),
+        ("reindex", {"after": "a place with words"}),
+        ("transcribe", {}),
+    ],
+)
+def test_what_makes_no_payload_is_damaged(kind: JobKind, stored: dict[str, object]) -> None:
+    assert decoded(kind, stored) == DamagedPayload()
+
+
+@pytest.mark.parametrize("payload", [DamagedPayload(), FlushPayload(messages=1, tokens=2), NOTHING])
+def test_a_job_is_not_stored_with_what_is_not_its_own(payload: Payload) -> None:
+    with pytest.raises(DamagedJob):
+        encoded("forget", payload)
