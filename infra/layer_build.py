@@ -12,7 +12,7 @@ from pathlib import Path
 
 from infra import paths, pythons
 
-RULES = 2
+RULES = 3
 """Part of every layer's hash: raise it when what is kept below changes."""
 SERVICES = frozenset({"dynamodb", "kms", "lambda", "sqs", "ssm", "sts"})
 """The AWS services that functions call, or may: the SDK's descriptions of the others weigh more than all the rest."""
@@ -73,6 +73,25 @@ def build(name: str, wheels: Wheels) -> BuiltLayer:
     return BuiltLayer(folder, digest)
 
 
+def build_core(wheels: Wheels) -> BuiltLayer:
+    """The layer of the library itself, with its bytecode; built anew whenever a source has changed."""
+    sources = sorted(path for path in CORE.rglob("*") if path.is_file() and path.suffix != ".pyc")
+    digest = hashlib.sha256(f"{RULES} {wheels.python} {pythons.of_version(wheels.python) is not None}".encode())
+    for source in sources:
+        digest.update(f"{source.relative_to(CORE)} {source.stat().st_size} ".encode() + source.read_bytes())
+    folder = paths.BUILD / "layers" / f"core-py{wheels.python}-{digest.hexdigest()[:16]}"
+    with paths.building():
+        if not folder.is_dir():
+            for outdated in folder.parent.glob(f"core-py{wheels.python}-*"):
+                shutil.rmtree(outdated)
+            unfinished = folder.with_suffix(".unfinished")
+            shutil.copytree(CORE, unfinished / "python", ignore=shutil.ignore_patterns("__pycache__", ".*"))
+            _compile(unfinished / "python", wheels)
+            unfinished.replace(folder)
+    return BuiltLayer(folder, digest.hexdigest())
+
+
+CORE = paths.LAYERS / "core" / "python"
 BENEATH = {"models": ("runtime",), "local": ("runtime", "models")}
 """Which layers every function that has this one has too: what they lock at the same version stands there only."""
 
@@ -92,7 +111,8 @@ def lock_of(name: str) -> Path:
 
 
 def hash_of(name: str, wheels: Wheels) -> str:
-    digest = hashlib.sha256(f"{RULES} {wheels.tag} {sorted(SERVICES)}".encode())
+    has_bytecode = pythons.of_version(wheels.python) is not None
+    digest = hashlib.sha256(f"{RULES} {wheels.tag} {has_bytecode} {sorted(SERVICES)}".encode())
     for source in _sources(name):
         digest.update(source.read_bytes())
     return digest.hexdigest()
@@ -111,6 +131,7 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
     for builder in _builders(name):
         subprocess.run([sys.executable, builder, packages], check=True)
     _drop_unused(packages)
+    _compile(packages, wheels)
     unfinished.replace(folder)
 
 
@@ -142,6 +163,18 @@ def _install(requirements: Path, wheels: Wheels, packages: Path) -> None:
         requirements,
     ]
     subprocess.run(command, check=True)
+
+
+def _compile(packages: Path, wheels: Wheels) -> None:
+    """Put the bytecode beside the sources: Lambda's code is read-only, so that each cold start would compile anew.
+
+    It is of one version of Python: without an interpreter of that version on this machine there is none. It is never
+    checked against its source: a layer does not change.
+    """
+    python = pythons.of_version(wheels.python)
+    if python is not None:
+        command = [python, "-m", "compileall", "-q", "-q", "--invalidation-mode", "unchecked-hash", packages]
+        subprocess.run(command, check=False)  # a package may hold templates that are no Python
 
 
 def _drop_unused(packages: Path) -> None:

@@ -19,6 +19,12 @@ def function_python() -> str:
 
 
 @cache
+def of_version(version: str) -> str | None:
+    """An interpreter of that version, as "3.13": the functions' one, or the one that runs this."""
+    return next((python for python in (function_python(), sys.executable) if version_of(python) == version), None)
+
+
+@cache
 def version_of(python: str) -> str:
     """Major and minor version, as "3.13"."""
     code = "import sys; print('%d.%d' % sys.version_info[:2])"

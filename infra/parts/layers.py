@@ -3,7 +3,7 @@
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
-from infra import layer_build, paths
+from infra import layer_build
 from infra.config import ON_THIS_MACHINE, Stage
 
 CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
@@ -17,16 +17,16 @@ class Layers(Construct):
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
         super().__init__(scope, "Layers")
         self._stage = stage
-        core = self._layer("Core", lambda_.Code.from_asset(str(paths.LAYERS / "core"), exclude=CACHES))
+        core = self._layer("Core", layer_build.build_core(stage.wheels))
         self.every = [core, self._built("runtime")]
         self.models = [self._built("models")]
         self.embedding = [*self.models, *([self._built("local")] if stage.embedding == ON_THIS_MACHINE else ())]
 
     def _built(self, name: str) -> lambda_.LayerVersion:
-        built = layer_build.build(name, self._stage.wheels)
-        return self._layer(name.capitalize(), lambda_.Code.from_asset(str(built.folder), asset_hash=built.hash))
+        return self._layer(name.capitalize(), layer_build.build(name, self._stage.wheels))
 
-    def _layer(self, name: str, code: lambda_.Code) -> lambda_.LayerVersion:
+    def _layer(self, name: str, built: layer_build.BuiltLayer) -> lambda_.LayerVersion:
+        code = lambda_.Code.from_asset(str(built.folder), asset_hash=built.hash)
         return lambda_.LayerVersion(
             self, name, code=code, compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],
             compatible_architectures=[architecture(self._stage)],

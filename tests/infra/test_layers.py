@@ -114,3 +114,23 @@ def test_a_built_layer_is_not_built_again() -> None:
 def test_another_platform_is_another_layer() -> None:
     on_other_python = Wheels(python="3.12", platform=ON_AWS.platform, processor=ON_AWS.processor)
     assert layer_build.hash_of("runtime", on_other_python) != layer_build.hash_of("runtime", ON_AWS)
+
+
+def test_the_library_and_its_packages_ship_bytecode_that_is_never_checked_against_its_source() -> None:
+    wheels = on_this_machine()
+    tag = f"cpython-{wheels.python.replace('.', '')}"
+    for folder in (
+        layer_build.build_core(wheels).folder / "python" / "palimpsest",
+        packages("runtime", wheels) / "pydantic",
+    ):
+        for source in folder.glob("*.py"):
+            bytecode = (folder / "__pycache__" / f"{source.stem}.{tag}.pyc").read_bytes()
+            assert int.from_bytes(bytecode[4:8], "little") == 0b01, source  # a hash, unchecked (PEP 552)
+
+
+def test_the_library_s_layer_holds_its_sources_and_nothing_else() -> None:
+    built = layer_build.build_core(on_this_machine()).folder / "python"
+    source = paths.LAYERS / "core" / "python"
+    there, here = ({path.relative_to(root) for path in root.rglob("*.py")} for root in (built, source))
+    assert there == here
+    assert {path.suffix for path in built.rglob("*") if path.is_file()} <= {".py", ".pyc", ".md", ".json", ".typed"}
