@@ -1,4 +1,4 @@
-"""What an extraction came to: the ledger of its messages, what is remembered of them, and what it cost."""
+"""Reports an extraction: what became of its messages, which memories they gave, and what it cost."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from palimpsest.models.catalogue import NANO_USD
 
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """What became of the messages that have been dealt with: received = extracted + skipped + parked.
+    """How many messages were processed, and what became of them: received = extracted + skipped + parked.
 
-    `reasons` says why messages were skipped, `dropped` how many findings did not hold, by reason.
+    `reasons` counts the skipped messages by reason, `dropped` the findings that failed their check, by reason.
     """
 
     received: int
@@ -30,7 +30,7 @@ class Ledger:
 
 @dataclass(frozen=True, slots=True)
 class Spent:
-    """What model calls cost, at the prices of the day; None where a model's price is not known."""
+    """What model calls used and cost (US dollars, at the prices of the day); None if a model's price is not known."""
 
     model_calls: int
     tokens_in: int
@@ -40,7 +40,7 @@ class Spent:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """`records` are the memories that the messages gave, or said again."""
+    """The state of a job, its ledger, the ids of the memories that its messages gave or repeated, and its cost."""
 
     state: JobState
     ledger: Ledger
@@ -53,7 +53,7 @@ class ReportExtraction:
     memories: Memories
 
     def __call__(self, job: Job) -> Report:
-        """The report of an extract job, summed up from what is written of its range. Raises `Unavailable`."""
+        """The report of an extract job, summed up from the lines of its range. Raises `Unavailable`."""
         scope = user_of(job)
         lines = self.memories.lines(scope, job.session, first=job.first, last=job.last)
         progress = self.memories.progress(scope, job.session)
@@ -66,7 +66,7 @@ class ReportExtraction:
 
 
 def _state(job: Job, progress: Progress) -> JobState:
-    """A job that failed is done once another has extracted what it had parked."""
+    """The state to show: a failed job is done once another job has extracted what it had parked."""
     is_covered = progress.through >= job.last and not parked_within(progress.parked, job.first, job.last)
     return "done" if job.state == "failed" and is_covered else job.state
 

@@ -18,7 +18,7 @@ MAX_BUFFER_TURNS = 5
 
 @dataclass(frozen=True, slots=True)
 class Requested:
-    """The job that extracts what was said last (None: nothing was ever to be extracted); `armed`: it is a new one."""
+    """The job that extracts the newest messages (None: there never were any to extract); `armed`: this call made it."""
 
     job_id: str | None
     armed: bool
