@@ -1,4 +1,4 @@
-"""What steps of extraction share: whose turn it is, and how a chunk's end and what follows go into one transaction."""
+"""What steps of extraction share: whose turn it is, and how a chunk and the next step go into one transaction."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Steps:
         return Looked(turn, opened.head, opened.settings, progress)
 
     def chunk(self, job: Job, at: Looked, *, room: int) -> Chunk:
-        """What the step reads, within `room` tokens; a range that was parked is read as the whole that it was."""
+        """The messages that the step reads, within `room` tokens; a parked range is read as a whole."""
         scope, turn, head = session_of(job), at.turn, at.head
         assert head is not None  # noqa: S101 - it is nobody's turn in a session that is gone
         found = self.sessions.messages(scope, first=turn.first, last=turn.last, page=50)
@@ -70,7 +70,7 @@ class Steps:
         )
 
     def pass_by(self, job: Job, at: Looked) -> None:
-        """Do what is to be done with a job whose turn it is not. Raises `CommitLost`."""
+        """Handle a job whose turn it is not: cancel it, let it wait, or end it. Raises `CommitLost`."""
         standing = at.turn.standing
         if standing in ("erased", "gone"):
             self.cancel(job, ERASED if standing == "erased" else GONE)
@@ -132,7 +132,7 @@ class Steps:
         return replace(commit, epoch=job.epoch, line=line, progress=progress, job=step, finished=finished)
 
     def _woken(self, progress: Progress, job: Job) -> tuple[Job | None, tuple[str, ...]]:
-        """The first step of the job whose turn has come, if one waits for it, and the jobs that go on waiting."""
+        """The first step of the waiting job whose turn has come, if any, and the ids of the jobs that still wait."""
         found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
             (each for each in found if each is not None and not each.has_ended), key=lambda each: each.first
@@ -143,17 +143,17 @@ class Steps:
         return self._new(step), tuple(each.id for each in waiting[1:])
 
     def _new(self, step: Job) -> Job | None:
-        """The step, unless it is there: this one comes a second time, and the chain has gone on."""
+        """The step, or None if it is stored already: then this delivery is a repetition."""
         return step if self.jobs.get(Scope(step.tenant), step.id) is None else None
 
     def commit(self, job: Job, commit: MemoryCommit, *, error: str | None = None) -> None:
-        """Write it. The last step of a chain ends a moment after the job, which the transaction ended."""
+        """Write the commit. The last step of a chain is ended right after the transaction that ends the whole job."""
         self.memories.commit(user_of(job), commit)
         if commit.finished is not None and commit.finished.id != job.id:
             self.finish(_stepped(job, error))
 
     def passed(self, job: Job, at: Looked, line: ChunkLine) -> None:
-        """Write a chunk's line and the progress alone: the same job goes on behind it."""
+        """Write only a chunk's line and the progress: the same job goes on behind the chunk."""
         self.memories.commit(user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line)))
 
     def finish(self, job: Job) -> None:
@@ -178,7 +178,7 @@ def session_of(job: Job) -> SessionScope:
 
 
 def _moved(at: Looked, line: ChunkLine | None) -> Progress:
-    """The progress behind a chunk: what was parked is no longer, or newly is."""
+    """The progress after a chunk: its range is parked now, or no longer."""
     if line is None:
         return at.progress
     kept = [each for each in at.progress.parked if each != (at.turn.first, at.turn.last)]
@@ -187,7 +187,7 @@ def _moved(at: Looked, line: ChunkLine | None) -> Progress:
 
 
 def _stepped(job: Job, error: str | None) -> Job:
-    """The job after its own step, when others go on: a first one is not over before its range is."""
+    """The job after its own step. The first job of a chain goes on running until its whole range is covered."""
     if job.parent is None:
         return replace(job, state="running", due_at=None)
     return replace(job, state="failed" if error else "done", due_at=None, error=error)

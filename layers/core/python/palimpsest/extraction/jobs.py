@@ -1,4 +1,4 @@
-"""Extraction as jobs: who is next of a session's ranges, what follows a step, and what a job came to.
+"""Extraction as jobs: which of a session's ranges is next, what follows a step, and how a job ends.
 
 A session is extracted in order. A job covers a range; its own step takes the range's first chunk, and puts a job for
 what is left, whose parent is the first one. So every job names the message that its one step begins with.
@@ -17,7 +17,7 @@ Range = tuple[int, int]
 
 GONE, PARKED = "session_gone", "parked"
 MOST_ATTEMPTS = 7
-"""How often what was parked is tried by itself: the last time about an hour after the first."""
+"""How often parked messages are tried again without being asked: the last time about an hour after the first."""
 
 
 Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
@@ -25,8 +25,8 @@ Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """Where a job stands: if it is its turn `now`, its step reads `first` through `last`; `is_parked` says that these
-    were parked before, and are to be extracted as the one chunk that they were.
+    """Whether it is a job's turn. If so (`now`), its step reads the messages `first` through `last`; `is_parked` says
+    that they were parked before, and must be extracted as one chunk again.
     """
 
     standing: Standing
@@ -66,7 +66,7 @@ def parked_within(parked: Sequence[Range], first: int, last: int) -> tuple[Range
 
 
 def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) -> Job:
-    """The first job of a chain whose range is covered: failed if a part of it is parked, to be tried again later."""
+    """The first job of a chain whose range is covered: failed if a part is parked, which is tried again later."""
     if not parked_within(parked, root.first, root.last):
         return replace(root, state="done", due_at=None, error=None)
     due_at = now + retry_delay(root.attempt) if root.attempt + 1 < MOST_ATTEMPTS else None
@@ -74,5 +74,5 @@ def ended(root: Job, *, parked: Sequence[Range], error: str | None, now: int) ->
 
 
 def cancelled(job: Job, why: str) -> Job:
-    """The job, ended without having done what it was for."""
+    """The job, ended without having done its work; `why` stands in its error."""
     return replace(job, state="done", due_at=None, error=why)
