@@ -39,7 +39,7 @@ def test_a_secret_is_kept_and_read_anew_when_its_time_is_over(store: Any) -> Non
     assert kept.value() is None
     write(store, "sk-2")
     assert (kept.value(), fresh.value()) == (None, "sk-2")
-    kept._stale_at -= ssm.KEPT_SECONDS
+    kept._stale_at -= ssm.CACHED_SECONDS
     assert kept.value() == "sk-2"
 
 

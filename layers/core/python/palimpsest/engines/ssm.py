@@ -7,11 +7,11 @@ import time
 
 from palimpsest.errors import Unavailable
 
-KEPT_SECONDS = 300.0
+CACHED_SECONDS = 300.0
 
 
 class Parameter:
-    """One SecureString, read when first asked for and kept 5 minutes; None where there is no such parameter."""
+    """One SecureString, read when first asked for and cached for 5 minutes; None where there is no such parameter."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -24,7 +24,7 @@ class Parameter:
         with self._lock:
             if time.monotonic() >= self._stale_at:
                 self._value = self._read()
-                self._stale_at = time.monotonic() + KEPT_SECONDS
+                self._stale_at = time.monotonic() + CACHED_SECONDS
             return self._value
 
     def _read(self) -> str | None:

@@ -10,7 +10,7 @@ from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch, require_walk
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import text
-from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
+from palimpsest.engines.dynamodb.table import Item, OneTable, Table, key
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page
 from palimpsest.scope import SessionScope, UserScope
@@ -44,16 +44,8 @@ def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item
             yield item, json.dumps({name: key["S"] for name, key in item.items()})
 
 
-class DynamoDbExpiries:
-    """`Expiries` over the table of `DynamoDbMemories`. Safe to use from many threads."""
-
-    def __init__(
-        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
-
-    def warm(self) -> None:
-        self._table.warm()
+class DynamoDbExpiries(OneTable):
+    """`Expiries` over the table of `DynamoDbMemories`."""
 
     def due(self, *, now: int, limit: int) -> Iterator[UserScope]:
         for item in due_items(self._table, now=now, limit=limit):

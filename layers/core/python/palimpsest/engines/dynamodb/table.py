@@ -143,6 +143,18 @@ class Table:
         return answer
 
 
+class OneTable:
+    """A store over one table. Connects when first used or by `warm`; safe to use from many threads."""
+
+    def __init__(
+        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
+    ) -> None:
+        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+
+    def warm(self) -> None:
+        self._table.warm()
+
+
 def connected(region: str | None, endpoint: str | None) -> Connection:
     """One connection a place, for all tables and threads: a client costs far more to make than to share."""
     with _LOCK:  # botocore's clients are not made safely by two threads at once

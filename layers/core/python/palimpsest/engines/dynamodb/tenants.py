@@ -9,7 +9,7 @@ from typing import Any
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import Attributes
-from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
+from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import ApiKey, StaticFact, TenantSettings
 
@@ -17,16 +17,8 @@ KEY = "key"
 DEFAULTS = "defaults"
 
 
-class DynamoDbTenants:
-    """`Tenants` over one table. Connects when first used or by `warm`; safe to use from many threads."""
-
-    def __init__(
-        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
-
-    def warm(self) -> None:
-        self._table.warm()
+class DynamoDbTenants(OneTable):
+    """`Tenants` over the table of tenants."""
 
     def api_key(self, key_id: str) -> ApiKey | None:
         item = self._table.get(f"key#{key_id}", KEY)
@@ -87,13 +79,8 @@ VERSION = "facts"
 FACTS = "fact#"
 
 
-class DynamoDbStaticFacts:
-    """`StaticFacts` over the table of tenants. Connects when first used; safe to use from many threads."""
-
-    def __init__(
-        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+class DynamoDbStaticFacts(OneTable):
+    """`StaticFacts` over the table of tenants."""
 
     def version(self, scope: Scope) -> int:
         item = self._table.get(_partition(scope), VERSION)

@@ -189,13 +189,13 @@ class InMemoryMemories:
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
         with self.state.write("wipe"):
             eras = self._of(scope).eras
-            kept = set[tuple[str, Any]]().union(*(era.keys() for epoch, era in eras.items() if epoch >= below_epoch))
+            shared = set[tuple[str, Any]]().union(*(era.keys() for epoch, era in eras.items() if epoch >= below_epoch))
             gone: set[tuple[str, Any]] = set()
             for epoch in sorted(epoch for epoch in eras if epoch < below_epoch):
-                gone |= eras[epoch].wiped(None if limit is None else limit - len(gone - kept), besides=kept | gone)
+                gone |= eras[epoch].wiped(None if limit is None else limit - len(gone - shared), besides=shared | gone)
                 if not eras[epoch].keys():
                     del eras[epoch]
-            return len(gone - kept)
+            return len(gone - shared)
 
     def _of(self, scope: UserScope) -> Known:
         return self._known[scope.tenant, scope.user]
@@ -207,8 +207,8 @@ class InMemoryMemories:
         return commit.finished is None or self.state.is_open(commit.finished)
 
 
-def _those(kept: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
-    return {name: kept[name] for name in dict.fromkeys(names) if name in kept}
+def _those(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:
+    return {name: found[name] for name in dict.fromkeys(names) if name in found}
 
 
 def _holds(era: Era, commit: MemoryCommit) -> bool:
@@ -229,9 +229,9 @@ def _progress_holds(era: Era, progress: Progress | None) -> bool:
 
 def _apply(era: Era, commit: MemoryCommit) -> None:
     for record in commit.new:
-        era.records[record.id] = _kept(record)
+        era.records[record.id] = _copied(record)
     for record in commit.changed:
-        era.records[record.id] = replace(_kept(record), version=record.version + 1)
+        era.records[record.id] = replace(_copied(record), version=record.version + 1)
     for record in (*commit.new, *commit.said):
         if record.topic_key is not None:
             era.places[record.topic_key, record.order] = record
@@ -265,6 +265,6 @@ def _said(record: Record, place: Record) -> Record:
     )
 
 
-def _kept(record: Record) -> Record:
+def _copied(record: Record) -> Record:
     """The record as a table would give it back: later changes of its metadata by the caller are no part of it."""
     return replace(record, metadata=json.loads(json.dumps(record.metadata, default=dict)))

@@ -76,8 +76,8 @@ def walk_of(item: Item | None) -> Walk | None:
     if not item or "due_at" not in item:
         return None
     noted = int(item["noted"]["N"]) if "noted" in item else None
-    told = values_of(item["walk"]) if "walk" in item else {}
-    return Walk(epoch_of(item), int(item["due_at"]["N"]), noted, **told)
+    progress = values_of(item["walk"]) if "walk" in item else {}
+    return Walk(epoch_of(item), int(item["due_at"]["N"]), noted, **progress)
 
 
 def walk_body(walk: Walk) -> dict[str, str] | None:
@@ -113,12 +113,12 @@ def record_changes(record: Record) -> Attributes:
 
 
 def _record_body(record: Record) -> dict[str, str]:
-    kept = {name: getattr(record, name) for name in _DEFAULTS if name not in _APART | {"source"}}
-    told = {name: value for name, value in kept.items() if value != _DEFAULTS[name]}
-    return body(**told, source=_told(record.source))
+    values = {name: getattr(record, name) for name in _DEFAULTS if name not in _APART | {"source"}}
+    changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+    return body(**changed, source=_source_values(record.source))
 
 
-def _told(source: Source) -> dict[str, Any]:
+def _source_values(source: Source) -> dict[str, Any]:
     return {name: value for name, value in asdict(source).items() if value}
 
 
@@ -135,9 +135,11 @@ def source_of(values: dict[str, Any]) -> Source:
 
 
 def place_attributes(epoch: int, said: Record) -> Attributes:
-    """One time that a record was said; what differs from the record's own is kept here."""
-    told = body(valid_from=said.valid_from, created_at=said.created_at, rank=said.rank, source=_told(said.source))
-    return common("place", epoch) | {"record": text(said.id), "body": told}
+    """One time that a record was said; its body holds what differs from the record's own."""
+    values = body(
+        valid_from=said.valid_from, created_at=said.created_at, rank=said.rank, source=_source_values(said.source)
+    )
+    return common("place", epoch) | {"record": text(said.id), "body": values}
 
 
 def said_of(item: Item, record: Record) -> Record:
@@ -147,8 +149,8 @@ def said_of(item: Item, record: Record) -> Record:
 
 
 def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
-    told = body(record=pointer.record, order=pointer.order)
-    return common("pointer", epoch) | {"body": told, "version": number(pointer.version + 1)}
+    values = body(record=pointer.record, order=pointer.order)
+    return common("pointer", epoch) | {"body": values, "version": number(pointer.version + 1)}
 
 
 def pointer_of(item: Item) -> Pointer:
@@ -158,8 +160,8 @@ def pointer_of(item: Item) -> Pointer:
 
 
 def progress_attributes(epoch: int, progress: Progress) -> Attributes:
-    told = body(through=progress.through, parked=progress.parked, waiting=progress.waiting)
-    return common("progress", epoch) | {"body": told, "version": number(progress.version + 1)}
+    values = body(through=progress.through, parked=progress.parked, waiting=progress.waiting)
+    return common("progress", epoch) | {"body": values, "version": number(progress.version + 1)}
 
 
 def progress_of(session: str, item: Item | None) -> Progress:
@@ -172,8 +174,8 @@ def progress_of(session: str, item: Item | None) -> Progress:
 
 
 def line_attributes(epoch: int, line: ChunkLine) -> Attributes:
-    told = {field.name: getattr(line, field.name) for field in fields(ChunkLine) if field.name != "session"}
-    return common("line", epoch) | {"body": body(**told)}
+    values = {field.name: getattr(line, field.name) for field in fields(ChunkLine) if field.name != "session"}
+    return common("line", epoch) | {"body": body(**values)}
 
 
 def line_of(session: str, item: Item) -> ChunkLine:
@@ -182,8 +184,8 @@ def line_of(session: str, item: Item) -> ChunkLine:
 
 
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
-    """The words of what was removed are not kept."""
-    sources = [_told(replace(record.source, quote=None)) for record in removed]
+    """The mark has no words of what was removed."""
+    sources = [_source_values(replace(record.source, quote=None)) for record in removed]
     return common("mark", epoch) | {"body": body(sources=sources), "version": number(removed[0].version + 1)}
 
 

@@ -8,7 +8,7 @@ from palimpsest.engines.cursors import job_cursor
 from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, finishing
-from palimpsest.engines.dynamodb.table import Item, Meter, Table, key
+from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.engines.places import job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
@@ -16,16 +16,8 @@ from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
 
 
-class DynamoDbJobs:
+class DynamoDbJobs(OneTable):
     """`Jobs` over the table that `DynamoDbSessions` writes them to. Safe to use from many threads."""
-
-    def __init__(
-        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
-
-    def warm(self) -> None:
-        self._table.warm()
 
     def put(self, job: Job) -> None:
         item = key(job_partition(job), items.JOB) | items.job_attributes(job)
