@@ -22,9 +22,9 @@ from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import Embedder
 from palimpsest.models.tiktoken_counter import TiktokenCounter
-from palimpsest.recall.ranking import DEFAULT, Weights
-from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import FoundMemory, Recalled, RecallRequest
+from palimpsest.recall.question import RecallRequest
+from palimpsest.recall.ranking import DEFAULT, FoundMemory, Weights
+from palimpsest.recall.recall import Recall, Recalled
 from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed

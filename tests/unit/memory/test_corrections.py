@@ -13,8 +13,8 @@ import pytest
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Record
+from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import RecallRequest
 from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.recall.tool import SearchTool
 

@@ -24,8 +24,8 @@ from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
-from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import Recalled, RecallRequest
+from palimpsest.recall.question import RecallRequest
+from palimpsest.recall.recall import Recall, Recalled
 from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed

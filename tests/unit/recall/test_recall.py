@@ -11,8 +11,8 @@ from palimpsest.conversations.session import Commit
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.recall import find as recall_search
+from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import RecallRequest
 from palimpsest.recall.search import FindSessions
 from palimpsest.scope import UserScope
 

@@ -9,8 +9,8 @@ from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import MessageChanged, RecordChanged
 from palimpsest.memory.filters import Filter
+from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.request import RecallRequest
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed

@@ -32,7 +32,7 @@ from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
-from palimpsest.recall.request import Recalled
+from palimpsest.recall.recall import Recalled
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 
 TENANT = Scope("local")

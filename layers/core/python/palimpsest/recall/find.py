@@ -15,9 +15,8 @@ from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
-from palimpsest.recall.question import Query
+from palimpsest.recall.question import Query, RecallRequest
 from palimpsest.recall.ranking import Retriever, words_of
-from palimpsest.recall.request import RecallRequest
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, spoken_text
 from palimpsest.search.ports import Hit, Vectors, Words

@@ -1,15 +1,17 @@
-"""Analyse a question: its words, the topics it may name, the period it names, and whether it asks about the past."""
+"""What a recall is asked, and the analysis of its question: words, topics, period, and whether it is about the past."""
 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import topic_key
 from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, folded, words
 from palimpsest.text.periods import Period, period
 
+DEFAULT_K = 5
 MAX_QUESTION = 4_000  # characters that are read
 LEAST_NAME = 3
 
@@ -25,6 +27,26 @@ _PAST = re.compile(
     r"|以前|之前|原来|原先|当初|最初|もともと|이전|예전|전에|처음",
     re.IGNORECASE,
 )
+
+
+@dataclass(frozen=True, slots=True)
+class RecallRequest:
+    """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds). `k`
+    is how many memories may be returned, `max_tokens` how much they may weigh together.
+    """
+
+    query: str
+    k: int = DEFAULT_K
+    max_tokens: int | None = None
+    filter: Filter = field(default_factory=Filter)
+    as_of: int | None = None
+    known_at: int | None = None
+    answer: bool = False
+    explain: bool = False
+
+    @property
+    def looks_back(self) -> bool:
+        return self.as_of is not None or self.known_at is not None
 
 
 @dataclass(frozen=True, slots=True)

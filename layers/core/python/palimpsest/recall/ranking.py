@@ -7,7 +7,8 @@ from dataclasses import dataclass, field, replace
 from math import log2
 from typing import Literal
 
-from palimpsest.memory.records import Record
+from palimpsest.memory.filters import MemoryType
+from palimpsest.memory.records import Record, Source
 from palimpsest.text.periods import Period
 
 Retriever = Literal["keyword", "vector", "topic_key", "newest"]
@@ -37,6 +38,34 @@ class Candidate:
     comes_last: bool = False
     neighbours: tuple[str, ...] = ()
     outdated_by: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemory:
+    """A record or a message that was found, as the tables have it, with its `candidate` for ranking.
+
+    `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is the role of a
+    message, None for a record. `outdated_by` is the id of the current record of a topic of which this message says an
+    earlier value.
+    """
+
+    id: str
+    type: MemoryType
+    content: str
+    source: Source
+    valid_from: int
+    candidate: Candidate
+    record: Record | None = None
+    speaker: str | None = None
+    score: float = 0.0
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        return tuple(sorted(self.candidate.scores))
+
+    @property
+    def outdated_by(self) -> str | None:
+        return self.candidate.outdated_by
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,9 +16,8 @@ from palimpsest.conversations.session import Head
 from palimpsest.extraction.chunk import said_at
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Source, as_of
-from palimpsest.recall.question import Query
-from palimpsest.recall.ranking import Candidate, Scores, words_of
-from palimpsest.recall.request import FoundMemory, RecallRequest
+from palimpsest.recall.question import Query, RecallRequest
+from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, message_of, spoken_text
 from palimpsest.text.analyser import terms

@@ -13,13 +13,21 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, normalized
-from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter
+from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.find import FindCandidates, Findings
-from palimpsest.recall.question import Query, analysed
-from palimpsest.recall.ranking import DEFAULT, Ranked, Weights, is_answered, preselected, ranked, within_budget
+from palimpsest.recall.question import Query, RecallRequest, analysed
+from palimpsest.recall.ranking import (
+    DEFAULT,
+    FoundMemory,
+    Ranked,
+    Weights,
+    is_answered,
+    preselected,
+    ranked,
+    within_budget,
+)
 from palimpsest.recall.read import RecallRun, read_all
-from palimpsest.recall.request import FoundMemory, Recalled, RecallRequest
 from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Vectors, Words
@@ -30,6 +38,23 @@ TOPICS_COMPARED = 8
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
 Place = tuple[str | None, int]
 """A message, by its session and sequence number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they hold none).
+
+    `citations` are ids of memories. `method` says how the answer was made: `model`, or `quoted` where it consists of
+    the memories' own words. `degraded` names what could not take part: `vector`, `search`, `reranker`, `answer`.
+    """
+
+    memories: tuple[FoundMemory, ...]
+    degraded: tuple[str, ...] = ()
+    answer: str | None = None
+    citations: tuple[str, ...] = ()
+    method: str | None = None
+    usage: Usage = field(default_factory=Usage)
+    trace: Mapping[str, Any] | None = None
 
 
 @dataclass(frozen=True, slots=True)

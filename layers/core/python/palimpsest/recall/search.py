@@ -15,11 +15,10 @@ from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.find import filters
-from palimpsest.recall.question import Query, analysed
-from palimpsest.recall.ranking import Retriever
+from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
+from palimpsest.recall.ranking import FoundMemory, Retriever
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.recall import with_outdated
-from palimpsest.recall.request import DEFAULT_K, FoundMemory, RecallRequest
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Hit, Vectors, Words
 

@@ -7,9 +7,8 @@ from typing import Any, get_args
 
 from palimpsest.recall.find import Findings
 from palimpsest.recall.question import Query
-from palimpsest.recall.ranking import Ranked, Retriever
+from palimpsest.recall.ranking import FoundMemory, Ranked, Retriever
 from palimpsest.recall.read import ReadResult, RecallRun
-from palimpsest.recall.request import FoundMemory
 
 
 def trace(

@@ -16,8 +16,9 @@ from palimpsest.api.resources.chat import Timestamp
 from palimpsest.api.resources.fields import Closed, Moment, Provenance, UserId, provenance, rfc3339
 from palimpsest.api.resources.memories.bodies import NOT_BLANK, Filter, milliseconds_of, not_blank
 from palimpsest.memory import filters
-from palimpsest.recall import request
-from palimpsest.recall.request import DEFAULT_K, RecallRequest
+from palimpsest.recall import ranking
+from palimpsest.recall import recall as use_case
+from palimpsest.recall.question import DEFAULT_K, RecallRequest
 
 operation = operations_on("recall", function="memories")
 
@@ -133,7 +134,7 @@ def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
     return answered({"memories": list(map(_found, found))})
 
 
-def _found(found: request.FoundMemory) -> Found:
+def _found(found: ranking.FoundMemory) -> Found:
     record = found.record
     return {
         "id": found.id,
@@ -153,7 +154,7 @@ def _found(found: request.FoundMemory) -> Found:
     }
 
 
-def _recalled(found: request.Recalled, *, asked: bool) -> Recalled:
+def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     usage = found.usage
     answer: Recalled = {

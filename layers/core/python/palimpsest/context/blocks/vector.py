@@ -8,7 +8,7 @@ from typing import Protocol
 
 from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations.configuration import VectorBlock
-from palimpsest.recall.request import FoundMemory
+from palimpsest.recall.ranking import FoundMemory
 from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import UserScope
 
