@@ -45,8 +45,14 @@ def pause_after(losses: int, *, attempt: float) -> float:
     Writers meet as long as their attempts overlap, so what they spread over is a multiple of an attempt's length, which
     doubles with every loss. Half of it is jitter.
     """
-    most = max(attempt, SHORTEST_ATTEMPT) * 2.0 ** (losses + 1)
-    return random.uniform(0.5, 1) * min(LONGEST_PAUSE, most)  # noqa: S311 - jitter, no secret
+    return back_off(losses, first=2 * max(attempt, SHORTEST_ATTEMPT), longest=LONGEST_PAUSE)
+
+
+def back_off(failures: int, *, first: float, longest: float) -> float:
+    """Seconds to wait after so many failures in a row: `first` doubled with each of them, at most `longest`; up to half
+    of it is taken off at random, so that those who failed together do not come back together.
+    """
+    return random.uniform(0.5, 1) * min(longest, first * 2.0**failures)  # noqa: S311 - jitter, no secret
 
 
 class Turns:

@@ -166,7 +166,7 @@ def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
 
 
 def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:
-    """The payload that `encoded` gave; a `DamagedPayload` if that can't be told, or the kind is unknown."""
+    """The payload that `encoded` gave; a `DamagedPayload` if it can't be read, or if the kind is unknown."""
     listed = KINDS.get(kind)
     if listed is None:
         return DamagedPayload()

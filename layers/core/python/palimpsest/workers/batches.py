@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from collections.abc import Callable, Collection, Sequence
 from typing import Any, Protocol
 
@@ -17,6 +16,7 @@ from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.kinds import KINDS
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.observability import logger
+from palimpsest.retry import back_off
 from palimpsest.scope import Scope
 from palimpsest.workers.router import GivesUp
 
@@ -56,9 +56,8 @@ def backoff(error: Exception, *, receives: int) -> int:
 
 
 def pause(receives: int) -> int:
-    """5 s x 2^n with jitter."""
-    longest = min(LONGEST_BACKOFF, FIRST_BACKOFF * 2 ** (receives - 1))
-    return int(random.uniform(longest / 2, longest)) + 1  # noqa: S311 - jitter, no secret
+    """Whole seconds until a message that was received so often is seen again: 5 s, doubled with every receive."""
+    return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
 
 def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_up: GivesUp, hide: Hide) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 import threading
 import time
 import uuid
@@ -15,6 +14,7 @@ from pynamodb.connection import Connection
 
 from palimpsest.engines.dynamodb.errors import ENGINE_ERRORS, Busy, translated
 from palimpsest.errors import PalimpsestError, Unavailable
+from palimpsest.retry import back_off
 
 Item = Mapping[str, Any]
 """An item or a part of one as DynamoDB has it: {"name": {"S": "text"}}."""
@@ -27,6 +27,7 @@ RETRIES = 2
 CONNECTIONS = 50
 BATCH_ATTEMPTS = 6
 BUSY_ATTEMPTS = 4
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.6  # seconds
 _LOCK = threading.Lock()
 BATCH_GET = 100  # keys in one BatchGetItem (DynamoDB)
 BATCH_WRITE = 25  # requests in one BatchWriteItem (DynamoDB)
@@ -191,4 +192,4 @@ class _Backoff:
 
 
 def _pause(attempt: int) -> None:
-    time.sleep(random.uniform(0.5, 1) * 0.05 * 2**attempt)  # noqa: S311 jitter is no secret
+    time.sleep(back_off(attempt, first=FIRST_PAUSE, longest=LONGEST_PAUSE))
