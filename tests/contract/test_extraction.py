@@ -31,8 +31,9 @@ from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 
 from tests.contract.tables import memories_table, sessions_table
-from tests.unit.extraction.extraction_world import Extracts, transcript
-from tests.unit.world import LetterCounter
+from tests.doubles.extractor import Extracts
+from tests.doubles.tokens import LetterCounter
+from tests.unit.extraction.extraction_world import transcript
 
 CLOCK = SystemClock()
 

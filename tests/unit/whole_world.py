@@ -10,29 +10,22 @@ from html import unescape
 from pathlib import Path
 from typing import Any
 
-from palimpsest.bootstrap import wire_summarize
-from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.clock import seconds
 from palimpsest.conversations.messages import Draft, Message
-from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import Completion, Schema, Usage
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key
-from palimpsest.search.embed import Embed
-from palimpsest.workers.sweep import Sweep
 
-from tests.doubles.failing_index import FailingIndex
 from tests.doubles.owned_index import OwnedIndex
+from tests.doubles.summarizer import RecordingSummarizer
 from tests.unit.conversations.overflow.test_flush_machine import Flushing
 from tests.unit.extraction.extraction_world import TENANT
-from tests.unit.world import LetterCounter, RecordingSummarizer
 
 USERS = {"s": "sarah", "t": "sarah", "d": "david"}
 """Whose each session is."""
@@ -108,38 +101,21 @@ class Whole(Flushing):
     """
 
     def __init__(self, folder: Path, *, faults: Faults, **memory: Any) -> None:
-        super().__init__(faults=faults, **memory)
+        super().__init__(folder=folder, faults=faults, **memory)
         self.meanwhile: Callable[[], None] | None = None
         self.model = Model(self._strike)
-        self.engine = FailingIndex(EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space))
-        self.engine.prepare()
-        self.engine.before_write = self._before_write
-        self.engine.after_write = lambda: faults("after write")
-        self.embed = Embed(self.memories, self.sessions, self.engine, self.embedder, self.clock)
-        self.manage_memories = ManageMemories(self.memories, self.tenants, self.clock)
+        self.index.before_write = self._before_write
+        self.index.after_write = lambda: faults("after write")
+        self.read_context = self.app.context
+        self.manage_memories = self.memories_app.manage_memories
         self.summarizer = RecordingSummarizer(room=150)
+        self.extractor = ModelExtractor(self.model, self.tokens)
+        self.wire_workers()
+        self.sweep = self.sweep_all  # type: ignore[assignment]
         self._faults = faults
-        self._wire()
         self._seen: dict[Changed, object] = {}
         self.changes: list[Changed] = []
         self.delivered_changes: list[Changed] = []
-
-    def _wire(self) -> None:
-        letters = LetterCounter()
-        work = wire_extraction(
-            sessions=self.sessions,
-            jobs=self.jobs,
-            memories=self.memories,
-            tenants=self.tenants,
-            extractor=ModelExtractor(self.model, letters),
-            clock=self.clock,
-        )
-        self.extract, self.give_up, self.retry, self.restart = work.step, work.give_up, work.retry, work.restart
-        self.summarize, _ = wire_summarize(
-            sessions=self.sessions, jobs=self.jobs, summarizer=self.summarizer, tokens=letters, clock=self.clock
-        )
-        restarts: dict[Any, Callable[[Job], object]] = {"extraction": self.restart}
-        self.sweep = Sweep(self.sessions, self.jobs, self.clock, restarts)  # type: ignore[assignment]
 
     def _strike(self) -> None:
         """Let once happen what was to happen while something else is under way."""
@@ -218,7 +194,7 @@ class Whole(Flushing):
 
     def indexed_of(self, user: str) -> set[str]:
         """The keys of everything that can be found of a user, each with its vector."""
-        part = OwnedIndex(self.engine, UserScope(TENANT.tenant, user))
+        part = OwnedIndex(self.index, UserScope(TENANT.tenant, user))
         hits = part.by_vector(self.embedder.embed(["anything"])[0], k=1_000)
         assert len(hits) == part.count()
         return {hit.key for hit in hits}

@@ -114,14 +114,14 @@ def test_the_append_stands_when_its_context_fails(call: Client) -> None:
 def test_the_append_stands_when_the_store_fails_after_the_commit(
     call: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    stored = service.world.sessions.messages
+    stored = service.sessions.messages
 
     def fails(*_: object, **__: object) -> object:
         raise Unavailable("The store can't answer.")
 
-    monkeypatch.setattr(service.world.sessions, "messages", fails)
+    monkeypatch.setattr(service.sessions, "messages", fails)
     answer = call("POST", PATH, body("hello", context={}))
-    monkeypatch.setattr(service.world.sessions, "messages", stored)
+    monkeypatch.setattr(service.sessions, "messages", stored)
     assert (answer.status, answer.json["context"]) == (201, None)
     assert len(history(call)) == 1
 
@@ -136,7 +136,7 @@ def test_an_overflow_is_announced_with_a_job_that_can_be_read(call: Client, serv
     assert (overflow["strategy"], overflow["state"]) == ("summarize", "pending")
     job = call("GET", f"/v1/jobs/{overflow['job_id']}").json
     assert (job["id"], job["kind"], job["session_id"]) == (overflow["job_id"], "summarize", "s")
-    service.world.drain()
+    service.drain()
     assert call("GET", f"/v1/jobs/{overflow['job_id']}").json["state"] == "done"
 
 
@@ -146,7 +146,7 @@ def test_a_store_that_cannot_answer_is_503_and_may_be_tried_again(
     def fails(*_: object, **__: object) -> object:
         raise Unavailable("The store can't answer.")
 
-    monkeypatch.setattr(service.world.sessions, "open", fails)
+    monkeypatch.setattr(service.sessions, "open", fails)
     answer = call("POST", PATH, body("hello"))
     assert (answer.status, answer.json["retryable"]) == (503, True)
     assert int(answer.headers["Retry-After"]) >= 1

@@ -15,7 +15,7 @@ HELLO: dict[str, Any] = {"user_id": "sarah", "messages": [{"role": "user", "cont
 
 
 def nothing_written(service: Service) -> bool:
-    return not service.world.sessions.state.partitions and not service.world.outbox
+    return not service.sessions.state.partitions and not service.outbox
 
 
 def deep(levels: int) -> str:

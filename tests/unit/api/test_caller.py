@@ -64,7 +64,7 @@ def test_no_tenant_no_answer(service: Service, authorizer: Any) -> None:
 def test_nothing_that_was_sent_names_a_tenant(service: Service) -> None:
     call = service.client(tenant="acme")
     call("POST", PATH, HELLO, headers={"x-tenant": "other", "tenant": "other"})
-    assert list(service.world.sessions.state.partitions) == [("acme", "s")]
+    assert list(service.sessions.state.partitions) == [("acme", "s")]
     for stolen in ({"tenant": "other"}, {"session_id": "t"}):
         assert call("POST", PATH, {**HELLO, **stolen}).status == 422
 
@@ -113,7 +113,7 @@ def test_a_missing_scope_is_403_and_nothing_is_written(
 ) -> None:
     answer = service.client(scopes=scopes)(method, path, body)
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")
-    assert not service.world.sessions.state.partitions
+    assert not service.sessions.state.partitions
 
 
 def test_another_tenants_session_answers_as_one_that_never_was(call: Client, service: Service) -> None:

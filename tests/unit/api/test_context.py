@@ -116,7 +116,7 @@ def test_summarize_is_a_job(call: Client, service: Service) -> None:
     answer = call("POST", PRUNE, {"strategy": "summarize"})
     assert (answer.status, answer.json["state"]) == (202, "pending")
     assert answer.headers["Location"] == f"/v1/jobs/{answer.json['job_id']}"
-    service.world.drain()
+    service.drain()
     assert call("GET", answer.headers["Location"]).json["state"] == "done"
     assert contents(call("GET", PATH).json)[0].startswith("CONVERSATION SUMMARY: ")
 

@@ -99,12 +99,12 @@ def test_an_erasure_that_is_waited_for_answers_its_receipt(known: Client, servic
 def test_the_tables_hold_nothing_that_was_said(known: Client, service: Service) -> None:
     known("DELETE", USER)
     service.drain()
-    partitions = service.world.sessions.state.partitions.values()
+    partitions = service.sessions.state.partitions.values()
     assert {each.head.status for each in partitions if each.head} == {"deleted"}
     for each in partitions:
         assert (each.messages.between(0, 10**9), each.compactions.between(0, 10**9)) == ([], [])
         assert (each.settings, each.keys) == (None, {})
-    kept = repr([service.memories.known["acme", "sarah"].eras, service.world.sessions.state.jobs])
+    kept = repr([service.memories.known["acme", "sarah"].eras, service.sessions.state.jobs])
     assert not any(word in kept for word in ("tea", "chess", "Rome", "Paris", "dog", "said last"))
 
 
@@ -112,14 +112,14 @@ def test_the_index_loses_what_the_tables_lost_and_a_late_write_does_not_bring_it
     known: Client, service: Service
 ) -> None:
     part = OwnedIndex(service.index, UserScope("acme", "sarah"))
-    before = tuple(service.world.changes())
+    before = tuple(service.changes())
     late = [*documents(service)]
     assert {document.key.partition("_")[0] for document in late} >= {"mem", "old/1", "older/1"}
     assert part.count() >= 6
-    service.clock.advance(1)
+    service.time.advance(1)
     known("DELETE", USER)
     service.drain()
-    embed = Embed(service.memories, service.world.sessions, service.index, service.embedder, service.clock)
+    embed = Embed(service.memories, service.sessions, service.index, service.embedder, service.clock)
     assert embed(before) == ()
     assert part.count() == 0
     part.write(late)
@@ -128,7 +128,7 @@ def test_the_index_loses_what_the_tables_lost_and_a_late_write_does_not_bring_it
 
 def documents(service: Service) -> Iterator[Document]:
     """What a worker that reads now would write."""
-    sessions = service.world.sessions
+    sessions = service.sessions
     for record in service.memories.listed(SARAH, limit=100).records:
         yield of_record(record).with_vector(None, is_whole=True)
     for name in ("old", "older"):
@@ -142,7 +142,7 @@ def documents(service: Service) -> Iterator[Document]:
 
 
 def test_workers_that_come_late_do_nothing(known: Client, service: Service) -> None:
-    world = service.world
+    world = service
     late = world.outbox[-1]
     assert known("GET", f"/v1/jobs/{late.id}").json["state"] == "pending"
     read = len(world.extractor.read)
@@ -160,7 +160,7 @@ def test_workers_that_come_late_do_nothing(known: Client, service: Service) -> N
 def test_who_comes_back_finds_nothing_old_and_loses_nothing_new(
     known: Client, service: Service, *, is_done: bool
 ) -> None:
-    pending = list(service.world.outbox)
+    pending = list(service.outbox)
     known("DELETE", USER)
     if is_done:
         service.drain()
@@ -171,7 +171,7 @@ def test_who_comes_back_finds_nothing_old_and_loses_nothing_new(
     known("POST", "/v1/sessions/old/extract", {})
     service.drain()
     for job in pending:
-        service.world.handle(job)
+        service.handle(job)
     service.drain()
     assert [row["content"] for row in known("GET", f"{GONE}/messages").json["messages"]] == [
         "fact[city]: lives in Rome"
@@ -221,4 +221,4 @@ def test_erasing_twice_is_two_erasures(known: Client, service: Service) -> None:
 def test_erasing_needs_the_scope_write(service: Service) -> None:
     answer = service.client(scopes="read")("DELETE", USER)
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")
-    assert service.world.outbox == []
+    assert service.outbox == []

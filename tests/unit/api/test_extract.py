@@ -63,7 +63,7 @@ def test_only_what_follows_the_last_extraction_is_extracted(call: Client, servic
     call.append("s", "fact: likes coffee")
     call("POST", EXTRACT, {})
     service.drain()
-    assert service.world.extractor.read == [(1,), (2,)]
+    assert service.extractor.read == [(1,), (2,)]
 
 
 def test_a_session_that_said_nothing_has_nothing_to_extract(call: Client) -> None:
@@ -85,7 +85,7 @@ def test_if_needed_waits_for_enough_turns(call: Client, service: Service) -> Non
 
 def test_a_session_is_extracted_by_itself_every_few_turns_and_when_it_ends(call: Client, service: Service) -> None:
     turns(call, 4)
-    assert service.world.outbox == []
+    assert service.outbox == []
     turns(call, 3, begin=4)
     service.drain()
     assert len(remembered(call)) >= 5
@@ -115,9 +115,9 @@ def test_a_changed_configuration_counts_from_then_on(call: Client, service: Serv
 
 
 def test_a_configured_session_of_a_user_who_was_erased_is_extracted(call: Client, service: Service) -> None:
-    scope = service.world.session().owner.user("sarah")
+    scope = service.session().owner.user("sarah")
     service.memories.erase(scope, epoch=0, job=on_user(scope, kind="forget", epoch=0, payload=ForgetPayload(), now=0))
-    service.world.delivered = len(service.world.outbox)
+    service.delivered = len(service.outbox)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})
     call.append("s", "fact: likes tea")
     call("POST", EXTRACT, {})
@@ -136,7 +136,7 @@ def test_what_breaks_the_schema_is_422_and_named(
     call.append("s", "fact: likes tea")
     answer = call("POST", EXTRACT, body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
-    assert service.world.outbox == []
+    assert service.outbox == []
 
 
 def test_an_unknown_session_and_another_tenants_are_404(call: Client, service: Service) -> None:

@@ -51,7 +51,7 @@ def test_what_nobody_expected_is_a_problem_without_a_trace(
     def breaks(*_: object, **__: object) -> object:
         raise ZeroDivisionError(SECRET)
 
-    monkeypatch.setattr(service.world.sessions, "open", breaks)
+    monkeypatch.setattr(service.sessions, "open", breaks)
     answer = call("GET", "/v1/sessions/s")
     assert (answer.status, answer.json["code"], answer.json["retryable"]) == (500, "internal_error", False)
     assert "Zero" not in answer.text
@@ -62,7 +62,7 @@ def test_what_nobody_expected_is_a_problem_without_a_trace(
 
 
 def test_a_failure_outside_the_routes_is_a_problem_too(service: Service, log: Log) -> None:
-    del service.world.app
+    del service.app
     answer = service.client()("GET", "/v1/sessions/s")
     assert (answer.status, answer.json["code"]) == (500, "internal_error")
     assert "AttributeError" in log.getvalue()
@@ -122,7 +122,7 @@ def test_metadata_that_claims_to_be_somebody_is_only_metadata(call: Client, serv
     call("POST", PATH, {"user_id": "sarah", "messages": [said]})
     row = call("GET", PATH).json["messages"][0]
     assert (row["seq"], row["metadata"]) == (1, claims)
-    assert list(service.world.sessions.state.partitions) == [("acme", "s")]
+    assert list(service.sessions.state.partitions) == [("acme", "s")]
     assert call("GET", "/v1/sessions/s").json["user_id"] == "sarah"
 
 

@@ -50,7 +50,7 @@ def test_what_a_dry_run_names_is_what_the_job_forgets(
     call: Client, service: Service, told: dict[str, Any], forgotten: int
 ) -> None:
     call.save(MEMORY)
-    service.clock.advance(60)
+    service.time.advance(60)
     call.save("likes tea")
     before = contents(call)
     named = call("POST", FORGET, {"filter": told, "dry_run": True}).json
@@ -78,7 +78,7 @@ def test_every_version_of_what_is_forgotten_goes_with_it(call: Client, service: 
     for name in "ABC":
         (row,) = call.save({**MEMORY, "content": f"works at {name}"}).json["memories"]
         versions.append(row["id"])
-        service.clock.advance(60)
+        service.time.advance(60)
     call("POST", FORGET, {"filter": {"subject": "Sarah's work"}})
     service.drain()
     assert [call("GET", f"{MEMORIES}/{name}").status for name in versions] == [404, 404, 404]
@@ -87,7 +87,7 @@ def test_every_version_of_what_is_forgotten_goes_with_it(call: Client, service: 
 
 def test_a_superseded_version_that_matches_alone_is_not_forgotten(call: Client, service: Service) -> None:
     call.save({**MEMORY, "importance": 0.9})
-    service.clock.advance(60)
+    service.time.advance(60)
     call.save({**MEMORY, "content": "works at B", "importance": 0.1})
     call("POST", FORGET, {"filter": {"min_importance": 0.9}})
     service.drain()
@@ -97,7 +97,7 @@ def test_a_superseded_version_that_matches_alone_is_not_forgotten(call: Client, 
 def test_what_is_saved_after_the_request_stays(call: Client, service: Service) -> None:
     call.save("likes tea")
     answer = call("POST", FORGET, {"filter": {"types": ["fact"]}})
-    service.clock.advance(1)
+    service.time.advance(1)
     call.save("likes coffee", "likes tea")
     service.drain()
     assert call("GET", answer.headers["Location"]).json["result"] == {"forgotten": 1}
@@ -115,7 +115,7 @@ def test_nobody_elses_memories_are_forgotten(call: Client, service: Service) -> 
 
 def test_the_job_holds_no_text(call: Client, service: Service) -> None:
     call("POST", FORGET, {"filter": {"subject": "Sarah's work", "metadata": {"secret": "4111"}}})
-    (job,) = service.world.outbox
+    (job,) = service.outbox
     assert "work" not in repr(job)
     assert "4111" not in repr(job)
 
@@ -123,7 +123,7 @@ def test_the_job_holds_no_text(call: Client, service: Service) -> None:
 def test_equal_words_of_two_users_are_not_told_to_be_equal(call: Client, service: Service) -> None:
     for user in ("sarah", "bob"):
         call("POST", f"/v1/users/{user}/memories/forget", {"filter": {"subject": "Sarah's work"}})
-    mine, theirs = (job.payload_as(ForgetPayload).subject for job in service.world.outbox)
+    mine, theirs = (job.payload_as(ForgetPayload).subject for job in service.outbox)
     assert mine != theirs
 
 
@@ -150,7 +150,7 @@ def test_what_is_no_filter_is_422_and_nothing_begins(
     call.save(MEMORY)
     answer = call("POST", FORGET, body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
-    assert service.world.outbox == []
+    assert service.outbox == []
 
 
 def test_forgetting_needs_the_scope_write(service: Service) -> None:

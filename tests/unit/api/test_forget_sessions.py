@@ -21,7 +21,7 @@ def talks(call: Client, service: Service) -> Client:
     call.append("b", "hello", agent_id="it")
     call.append("c", "hello", agent_id="hr", user_id="bob")
     call("POST", "/v1/sessions/b/end")
-    service.clock.advance(1)
+    service.time.advance(1)
     return call
 
 
@@ -47,7 +47,7 @@ def test_what_a_dry_run_names_is_what_the_job_deletes(
     assert (job["user_id"], job["session_id"]) == (told.get("user_id"), None)
     assert left(talks) == [name for name in "abc" if name not in gone]
     service.drain()
-    partitions = service.world.sessions.state.partitions
+    partitions = service.sessions.state.partitions
     assert all(not partitions["acme", name].messages.between(0, 99) for name in gone)
 
 
@@ -64,7 +64,7 @@ def test_their_memories_go_with_them_unless_they_shall_stay(
 def test_a_session_that_begins_after_the_request_stays(talks: Client, service: Service) -> None:
     answer = talks("POST", FORGET, {"user_id": "sarah"})
     assert (answer.status, answer.json["state"]) == (202, "pending")
-    service.clock.advance(1)
+    service.time.advance(1)
     talks.append("d", "hello")
     service.drain()
     assert left(talks) == ["c", "d"]
@@ -76,19 +76,19 @@ def test_many_sessions_take_several_steps_and_a_step_delivered_twice_changes_not
 ) -> None:
     for number in range(60):
         call.append(f"s{number}", "hello")
-    service.clock.advance(1)
+    service.time.advance(1)
     job_id = call("POST", FORGET, {"user_id": "sarah"}).json["job_id"]
 
     def slow(step: str) -> None:
         if step == "after commit":
-            service.clock.advance(STEP.total_seconds() / 20)
+            service.time.advance(STEP.total_seconds() / 20)
 
-    service.world.sessions.state.faults = slow
+    service.sessions.state.faults = slow
     service.drain()
-    steps = [job for job in service.world.outbox if job.kind == "forget_sessions"]
+    steps = [job for job in service.outbox if job.kind == "forget_sessions"]
     assert len(steps) > 1
     for step in steps:
-        service.world.handle(step)
+        service.handle(step)
     assert left(call) == []
     assert call("GET", f"/v1/jobs/{job_id}").json["result"] == {"forgotten": 60}
 
@@ -115,10 +115,10 @@ def test_nobody_elses_sessions_are_touched(talks: Client, service: Service) -> N
 def test_what_limits_nothing_or_is_no_filter_is_refused_and_nothing_begins(
     talks: Client, service: Service, body: dict[str, Any], status: int, field: str
 ) -> None:
-    before = len(service.world.outbox)
+    before = len(service.outbox)
     answer = talks("POST", FORGET, body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
-    assert len(service.world.outbox) == before
+    assert len(service.outbox) == before
 
 
 def test_forgetting_sessions_needs_the_scope_write(service: Service) -> None:

@@ -32,7 +32,7 @@ def folded(call: Client, service: Service) -> Client:
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "memory": memory})
     for turn in range(20):
         call.append("s", f"{turn} " + "word " * 20)
-        service.world.drain()
+        service.drain()
     return call
 
 
@@ -133,7 +133,7 @@ def test_withdrawn_messages_are_gone_at_once_and_a_job_removes_them(call: Client
     assert (answer.status, answer.json["state"], answer.json["window"]["messages"]) == (202, "pending", 1)
     assert answer.headers["Location"].endswith(answer.json["job_id"])
     assert seqs(call) == [1]
-    service.world.drain()
+    service.drain()
     assert call("GET", f"/v1/jobs/{answer.json['job_id']}").json["result"] == {"removed": 2}
     assert call.append("s", "four").json["messages"][0]["seq"] == 4
 

@@ -100,7 +100,7 @@ def test_what_is_no_transcript_is_refused_and_nothing_is_written(
 ) -> None:
     answer = call("POST", INGEST, body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
-    assert not service.world.sessions.state.partitions
+    assert not service.sessions.state.partitions
 
 
 def test_ingesting_needs_the_scope_write(service: Service) -> None:

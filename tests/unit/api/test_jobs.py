@@ -13,7 +13,7 @@ JOBS = "/v1/jobs"
 
 
 def newest(service: Service, kind: str) -> Job:
-    return [job for job in service.world.outbox if job.kind == kind][-1]
+    return [job for job in service.outbox if job.kind == kind][-1]
 
 
 def listed(call: Client, **query: object) -> list[tuple[str, str]]:
@@ -24,9 +24,9 @@ def several(call: Client, service: Service) -> None:
     """A forgetting, an extraction and a deletion of sarah's, and a deletion of bob's."""
     call.append("s", "fact: likes tea")
     call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}})
-    service.clock.advance(1)
+    service.time.advance(1)
     call("POST", "/v1/sessions/s/extract", {})
-    service.clock.advance(1)
+    service.time.advance(1)
     call.append("other", "hello")
     call("DELETE", "/v1/sessions/other")
     call.append("his", "hello", user_id="bob")
@@ -61,7 +61,7 @@ def test_jobs_are_listed_by_state(call: Client, service: Service) -> None:
     several(call, service)
     service.drain()
     call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["task"]}})
-    service.world.fail(newest(service, "forget"))
+    service.fail(newest(service, "forget"))
     assert listed(call, user_id="sarah", state="failed") == [("forget", "failed")]
     assert listed(call, user_id="sarah", state="pending") == []
     assert len(listed(call, user_id="sarah", state="done")) == 3
@@ -70,26 +70,26 @@ def test_jobs_are_listed_by_state(call: Client, service: Service) -> None:
 def test_pages_hold_every_job_once(call: Client, service: Service) -> None:
     for number in range(7):
         call("POST", "/v1/users/sarah/memories/forget", {"filter": {"min_importance": number / 10}})
-        service.clock.advance(1)
+        service.time.advance(1)
     seen: list[str] = []
     query: dict[str, object] | None = {"user_id": "sarah", "limit": 3}
     while query is not None:
         page = call("GET", JOBS, query=query).json
         seen += [row["id"] for row in page["jobs"]]
         query = {**query, "cursor": page["next_cursor"]} if page["next_cursor"] else None
-    assert seen == [job.id for job in reversed(service.world.outbox)]
+    assert seen == [job.id for job in reversed(service.outbox)]
 
 
 def test_steps_of_a_job_are_not_listed(call: Client, service: Service) -> None:
     for turn in range(12):
         call.append("s", f"fact: number {turn}", allow_repeat=True)
-    service.world.extractor.reaches = lambda chunk: chunk.messages[0].seq
+    service.extractor.reaches = lambda chunk: chunk.messages[0].seq
     call("POST", "/v1/sessions/s/extract", {})
     service.drain()
-    steps = {job.id for job in service.world.outbox if job.parent is not None}
+    steps = {job.id for job in service.outbox if job.parent is not None}
     shown = {row["id"] for row in call("GET", JOBS, query={"user_id": "sarah"}).json["jobs"]}
     assert len(steps) >= 5
-    assert shown == {job.id for job in service.world.outbox} - steps
+    assert shown == {job.id for job in service.outbox} - steps
 
 
 @pytest.mark.parametrize(
@@ -135,8 +135,8 @@ def failed(call: Client, service: Service, kind: str) -> str:
     if kind == "forget":
         call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}})
     job = newest(service, kind)
-    service.world.fail(job, error="model_output_invalid")
-    service.world.delivered = len(service.world.outbox)
+    service.fail(job, error="model_output_invalid")
+    service.delivered = len(service.outbox)
     return job.id
 
 
@@ -183,9 +183,9 @@ def test_trying_again_needs_the_scope_write(service: Service, call: Client) -> N
 
 def test_a_model_that_is_down_is_told_by_the_job(call: Client, service: Service) -> None:
     call.append("s", "fact: likes tea")
-    service.world.extractor.failure = ModelUnavailable("down")
+    service.extractor.failure = ModelUnavailable("down")
     path = call("POST", "/v1/sessions/s/extract", {}).headers["Location"]
-    service.world.fail(newest(service, "extract"), error="model_unavailable")
+    service.fail(newest(service, "extract"), error="model_unavailable")
     job: dict[str, Any] = call("GET", path).json
     assert (job["state"], job["error"]) == ("failed", "model_unavailable")
     assert (job["ledger"]["received"], job["ledger"]["parked"]) == (1, 1)

@@ -83,7 +83,7 @@ def test_the_same_request_again_changes_nothing(call: Client) -> None:
 
 def test_an_old_version_still_answers_and_says_what_came_after_it(call: Client, service: Service) -> None:
     (old,) = saved(call, employer("works at A"))
-    service.clock.advance(60)
+    service.time.advance(60)
     (new,) = saved(call, employer("works at B"))
     row = call("GET", f"{MEMORIES}/{old}").json
     assert (row["status"], row["superseded_by"], row["valid_to"]) == ("superseded", new, "2026-01-01T00:01:00.000Z")
@@ -93,7 +93,7 @@ def test_an_old_version_still_answers_and_says_what_came_after_it(call: Client, 
 
 
 def test_what_is_told_late_of_an_earlier_time_is_superseded_from_the_start(call: Client, service: Service) -> None:
-    service.clock.advance(3600)
+    service.time.advance(3600)
     call.save(employer("works at B", valid_from="2026-01-01T00:30:00Z"))
     (late,) = call.save(employer("works at A", valid_from="2026-01-01T00:10:00Z")).json["memories"]
     assert (late["outcome"], late["status"], late["version"]) == ("created", "superseded", 1)
@@ -104,7 +104,7 @@ def test_what_is_told_late_of_an_earlier_time_is_superseded_from_the_start(call:
 def test_a_client_whose_clock_is_ahead_does_not_hold_a_topic(call: Client, service: Service) -> None:
     (row,) = call.save(employer("works at A", valid_from="2027-01-01T00:00:00Z")).json["memories"]
     assert row["valid_from"] == "2026-01-01T00:00:00.000Z"
-    service.clock.advance(1)
+    service.time.advance(1)
     saved(call, employer("works at B"))
     assert ids(call) == ["works at B"]
 
@@ -113,7 +113,7 @@ def test_history_has_every_version_newest_first_in_pages(call: Client, service: 
     contents = [f"works at {name}" for name in "ABCDE"]
     for content in contents:
         (first,) = saved(call, employer(content))
-        service.clock.advance(60)
+        service.time.advance(60)
     path = f"{MEMORIES}/{first}/history"
     assert [row["content"] for row in call("GET", path).json["versions"]] == contents[::-1]
     seen: list[int] = []
@@ -132,7 +132,7 @@ def test_a_memory_without_a_topic_is_its_whole_history(call: Client) -> None:
 
 def test_reverting_makes_an_old_value_a_new_version(call: Client, service: Service) -> None:
     old, new = saved(call, employer("works at A"), employer("works at B"))
-    service.clock.advance(60)
+    service.time.advance(60)
     answer = call("POST", f"{MEMORIES}/{old}/revert")
     assert answer.status == 200
     assert (answer.json["content"], answer.json["version"], answer.json["supersedes"]) == ("works at A", 3, new)
@@ -143,7 +143,7 @@ def test_reverting_makes_an_old_value_a_new_version(call: Client, service: Servi
 
 def test_new_content_supersedes_and_other_fields_change_in_place(call: Client, service: Service) -> None:
     (tea,) = saved(call, {"type": "fact", "content": "likes tea", "metadata": {"a": 1}, "keywords": ["tea"]})
-    service.clock.advance(60)
+    service.time.advance(60)
     change = {"importance": 0.9, "subject": "drinks", "metadata": {"b": 2}, "keywords": ["drink"]}
     row = call("PATCH", f"{MEMORIES}/{tea}", change).json
     assert row["id"] == tea
@@ -168,9 +168,9 @@ def test_a_deleted_memory_is_gone_and_no_older_one_comes_back(call: Client) -> N
 def test_memories_are_gone_when_their_days_are_over_unless_said_again(call: Client, service: Service) -> None:
     call("PUT", "/v1/settings", {"memory_days": 10})
     tea, coffee = saved(call, "likes tea", "likes coffee")
-    service.clock.advance(9 * 24 * 3600)
+    service.time.advance(9 * 24 * 3600)
     saved(call, "likes tea")
-    service.clock.advance(2 * 24 * 3600)
+    service.time.advance(2 * 24 * 3600)
     assert ids(call) == ["likes tea"]
     assert call("GET", f"{MEMORIES}/{tea}").status == 200
     assert call("GET", f"{MEMORIES}/{coffee}").status == 404
@@ -211,14 +211,14 @@ def test_a_list_holds_what_its_filters_let_through(
     }
     for memory in (tea, ran, {"type": "task", "content": "call Ann"}):
         call.save(memory)
-        service.clock.advance(60)
+        service.time.advance(60)
     assert ids(call, **query) == expected
 
 
 def test_pages_of_a_filtered_list_hold_everything_once(call: Client, service: Service) -> None:
     for number in range(25):
         call.save({"type": "fact" if number % 3 else "event", "content": f"no {number}", "importance": number % 2})
-        service.clock.advance(1)
+        service.time.advance(1)
     seen: list[str] = []
     query: dict[str, object] | None = {"limit": 4, "types": "fact", "min_importance": 1}
     while query is not None:

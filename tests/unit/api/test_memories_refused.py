@@ -190,7 +190,7 @@ def test_a_cursor_is_good_for_its_own_list_alone(call: Client, service: Service)
     for number in range(3):
         call.save(f"no {number}")
         call.save(f"no {number}", user="bob")
-        service.clock.advance(1)
+        service.time.advance(1)
     cursor = call("GET", MEMORIES, query={"limit": 1}).json["next_cursor"]
     other = service.client(tenant="other")
     for who, path, query in (

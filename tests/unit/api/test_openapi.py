@@ -252,7 +252,7 @@ def test_real_answers_keep_to_the_description(service: Service) -> None:
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "u", "memory": memory})
     for turn in range(12):
         appended = call.append("s", f"{turn} " + "word " * 20, user_id="u", context={})
-        service.world.drain()
+        service.drain()
     n = call("GET", "/v1/sessions/s/compactions").json["compactions"][0]["n"]
     for answer, name in (
         (appended, "Appended"),

@@ -27,7 +27,7 @@ def contents(answer: Answer) -> list[str]:
 def told(call: Client, service: Service) -> Client:
     """Sarah's memory: where she works, twice, a race that she ran, and what she said of it."""
     call.save({"type": "fact", "content": "Sarah works at Acme", "topic_key": "employer", "subject": "Sarah"})
-    service.clock.advance(60)
+    service.time.advance(60)
     call.save(
         {"type": "fact", "content": "Sarah works at Globex", "topic_key": "employer", "subject": "Sarah"},
         {

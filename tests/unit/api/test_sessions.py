@@ -89,10 +89,10 @@ def test_put_begins_a_deleted_session_anew(call: Client) -> None:
 
 
 def test_a_session_says_to_the_millisecond_when_it_was_made_and_last_changed(call: Client, service: Service) -> None:
-    service.clock.advance(0.25)
+    service.time.advance(0.25)
     session = create(call).json
     assert session["created_at"] == session["updated_at"] == "2026-01-01T00:00:00.250Z"
-    service.clock.advance(1.5)
+    service.time.advance(1.5)
     call.append("s", "hello")
     assert call("GET", "/v1/sessions/s").json["updated_at"] == "2026-01-01T00:00:01.750Z"
 
@@ -144,7 +144,7 @@ def test_a_deleted_session_is_gone_and_its_job_can_be_read(call: Client, service
     assert call("GET", "/v1/sessions/s").status == 404
     assert call("DELETE", "/v1/sessions/s").status == 404
     assert call("GET", "/v1/sessions").json["sessions"] == []
-    service.world.drain()
+    service.drain()
     job = call("GET", f"/v1/jobs/{job_id}").json
     assert (job["kind"], job["state"]) == ("delete", "done")
     assert job["result"]["removed"] > 0
@@ -173,7 +173,7 @@ def test_a_session_made_again_has_nothing_of_the_old_one(call: Client) -> None:
 def test_a_users_sessions_are_listed_by_creation(call: Client, service: Service) -> None:
     for name in ("a", "b", "c"):
         create(call, session_id=name, agent_id="hr" if name != "b" else "sales")
-        service.clock.advance(60)
+        service.time.advance(60)
     create(call, session_id="d", user_id="tom")
     call("POST", "/v1/sessions/c/end")
 
@@ -192,7 +192,7 @@ def test_a_list_goes_on_where_its_cursor_says(call: Client, service: Service) ->
     names = [f"s{number}" for number in range(7)]
     for name in names:
         create(call, session_id=name)
-        service.clock.advance(1)
+        service.time.advance(1)
     found, cursor = [], None
     while True:
         query = {"user_id": "sarah", "limit": 3, "order": "asc"} | ({"cursor": cursor} if cursor else {})

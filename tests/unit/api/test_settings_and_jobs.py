@@ -58,7 +58,7 @@ def test_wrong_settings_are_422(call: Client, body: dict[str, Any]) -> None:
 def test_a_session_is_gone_when_its_days_are_over(call: Client, service: Service) -> None:
     call("PUT", SETTINGS, {"retention_days": 7})
     call.append("s", "hello")
-    service.clock.advance(7 * 24 * 3600)
+    service.time.advance(7 * 24 * 3600)
     assert call("GET", "/v1/sessions/s").status == 404
 
 

@@ -15,7 +15,7 @@ def test_a_fact_is_stated_replaced_listed_and_deleted(call: Client, service: Ser
     stated = call("PUT", f"{FACTS}/remote-work", {"content": POLICY})
     row = {"id": "remote-work", "content": POLICY, "agent_id": None, "updated_at": "2026-01-01T00:00:00.000Z"}
     assert (stated.status, stated.json) == (201, row)
-    service.clock.advance(60)
+    service.time.advance(60)
     again = call("PUT", f"{FACTS}/remote-work", {"content": "Three days a week.", "agent_id": "hr"})
     assert (again.status, again.json["agent_id"], again.json["updated_at"]) == (200, "hr", "2026-01-01T00:01:00.000Z")
     assert call("GET", FACTS).json == {"static_facts": [again.json]}

@@ -6,74 +6,51 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.reader import BlockReader, stores
-from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
-from palimpsest.context.read import Context, ReadContext
+from palimpsest.context.blocks.reader import stores
+from palimpsest.context.read import Context
 from palimpsest.conversations.configuration import BlockType
-from palimpsest.conversations.history import History
 from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
-from palimpsest.conversations.overflow.summarize import GiveUp
 from palimpsest.conversations.ports import PartState
-from palimpsest.conversations.session import Compaction, Head
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.conversations.session import Compaction
 from palimpsest.engines.in_memory.state import Faults
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel
-from palimpsest.recall.search import SearchMemories
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
 from palimpsest.tenants.static_facts import ManageStaticFacts
-from palimpsest.workers.sweep import Sweep
 
-from tests.doubles.meanings import Meanings
 from tests.unit.context.blocks.remembered import Watched
 from tests.unit.extraction.extraction_world import SARAH, TENANT, ExtractionWorld
-from tests.unit.world import LetterCounter
 
 
 class BlocksWorld(ExtractionWorld):
-    """`memory` is what every session begins with. With a `folder` there is a search index in it."""
+    """Conversations with all their memory. What the front door reads is watched."""
 
     def __init__(
         self, *, folder: Path | None = None, faults: Faults | None = None, chat: ChatModel | None = None, **memory: Any
     ) -> None:
-        super().__init__(faults=faults, extract="auto")
+        super().__init__(folder=folder, faults=faults, extract="auto", selector=chat)
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory))
         self.remember = Remember(self.memories, self.tenants, self.clock)
-        self.facts = InMemoryStaticFacts()
         self.static_facts = ManageStaticFacts(self.facts, self.clock)
+        self.read_context = (self.app if folder is None and chat is None else self.memories_app).context
+        self.history = self.app.history
+        self.arm = Arm(self.sessions, self.clock)
+        self.stores_of_blocks: dict[BlockType, Any] = dict(stores(self.memories))
+        self.flush = FlushWindow(self.sessions, self.jobs, self.stores_of_blocks, self.clock)
+
+    def front_stores(self) -> dict[str, Any]:
         self.watched_memories: Any = Watched(self.memories)
         self.watched_facts: Any = Watched(self.facts)
         self.watched_sessions: Any = Watched(self.sessions)
-        self.embedder = Meanings()
-        self.blocks = BlockReader(
-            static=StaticMemory(self.watched_facts),
-            extractive=ExtractiveMemory(self.watched_memories, self.clock, chat=chat),
-            vector=None if folder is None else VectorMemory(self._similar_messages(folder)),
-        )
-        self.read_context = ReadContext(self.watched_sessions, LetterCounter(), self.clock, self.blocks)
-        self.history = History(self.sessions, self.clock)
-        self.arm = Arm(self.sessions, self.clock)
-        self.stores: dict[BlockType, Any] = dict(stores(self.memories))
-        self.flush = FlushWindow(self.sessions, self.jobs, self.stores, self.clock)
-        self.give_up_overflow = GiveUp(self.sessions, self.jobs, self.clock)
-        restarts = {"extraction": self.restart}
-        self.sweep_all = Sweep(self.sessions, self.jobs, self.clock, restarts)  # type: ignore[arg-type]
-
-    def _similar_messages(self, folder: Path) -> FindSimilarMessages:
-        self.index = EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space)
-        self.index.prepare()
-        search = SearchMemories(self.memories, self.sessions, self.index, self.index, self.embedder, self.clock)
-        return FindSimilarMessages(search)
+        watched = {"sessions": self.watched_sessions, "memories": self.watched_memories, "facts": self.watched_facts}
+        return super().front_stores() | watched
 
     @property
     def outbox(self) -> list[Job]:
@@ -122,11 +99,6 @@ class BlocksWorld(ExtractionWorld):
         embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
         assert embed(changes) == ()
 
-    def head(self, session: str = "s") -> Head:
-        head = self.sessions.open(self.session(session)).head
-        assert head is not None
-        return head
-
     def context(self, message: str | None = None, *, session: str = "s", **asked: Any) -> Context:
         given: Chat | None = None if message is None else {"role": "user", "content": message}
         return self.read_context(self.session(session), given=given, **asked)
@@ -145,4 +117,4 @@ class BlocksWorld(ExtractionWorld):
                 raise state
             return state
 
-        self.stores[part] = store
+        self.stores_of_blocks[part] = store

@@ -11,9 +11,9 @@ from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.memory.records import Source
 from palimpsest.recall.tool import NAME
 
+from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks
 from tests.unit.context.blocks_world import BlocksWorld
-from tests.unit.world import LetterCounter
 
 ALL = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 POLICY = "Employees work from home three days a week."
@@ -181,6 +181,7 @@ def test_the_tool_to_search_memory_is_there_if_so_configured() -> None:
 
 def test_without_blocks_long_term_memory_costs_nothing() -> None:
     world = remembering(blocks=[])
+    world.context()  # from now on the process knows whose the session is
     world.watched_sessions.calls.clear()
     context = world.context("And now?")
     assert context.memory.text == ""

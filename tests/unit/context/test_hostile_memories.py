@@ -11,17 +11,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.tool import SearchTool
 from palimpsest.scope import UserScope
 
+from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks_world import BlocksWorld
 from tests.unit.conversations.overflow.test_flush_machine import everything
 from tests.unit.extraction.extraction_world import SARAH, TENANT
 from tests.unit.whole_world import Model
-from tests.unit.world import LetterCounter
 
 DAVID = TENANT.user("david")
 HOSTILE = [
@@ -97,8 +96,8 @@ def test_what_a_caller_notes_on_a_message_changes_nobodys_scope(tmp_path: Path) 
     assert dict(record.metadata) == noted
     world.index_all()
     assert world.memories.listed(DAVID, limit=9).records == ()
-    assert _keys(world.index, "sarah") == {record.id}
-    assert _keys(world.index, "david") == set()
+    assert _keys(world, "sarah") == {record.id}
+    assert _keys(world, "david") == set()
 
 
 def test_a_models_answer_can_neither_delete_nor_move_what_is_remembered() -> None:
@@ -125,6 +124,6 @@ class Giving(Model):
         return json.dumps({**self.orders, **json.loads(super()._answer(text))})
 
 
-def _keys(index: EmbeddedIndex, user: str) -> set[str]:
+def _keys(world: BlocksWorld, user: str) -> set[str]:
 
-    return {hit.key for hit in index.by_words(UserScope("acme", user), "tea", k=9)}
+    return {hit.key for hit in world.index.by_words(UserScope("acme", user), "tea", k=9)}

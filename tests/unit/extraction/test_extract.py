@@ -11,7 +11,8 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.jobs.job import OVERDUE_SECONDS
 from palimpsest.tenants.ports import TenantSettings
 
-from tests.unit.extraction.extraction_world import SARAH, SMALL, TENANT, ExtractionWorld, asked, crashing, facts, stated
+from tests.doubles.extractor import stated
+from tests.unit.extraction.extraction_world import SARAH, SMALL, TENANT, ExtractionWorld, asked, crashing, facts
 
 
 def test_what_was_said_is_remembered_with_its_source() -> None:
@@ -147,7 +148,7 @@ def test_two_workers_on_one_chunk_commit_once() -> None:
         together.wait(5)
         return finds(chunk)
 
-    world.extractor.finds = at_once  # type: ignore[assignment]
+    world.extractor.finds = at_once
     with ThreadPoolExecutor(2) as workers:
         list(workers.map(world.handle, [job, job]))
     assert len(world.extractor.read) == 2
@@ -202,7 +203,7 @@ def test_other_writers_to_the_same_topic_do_not_cost_another_model_call() -> Non
         return found
 
     world.time.advance(60)
-    world.extractor.finds = meanwhile  # type: ignore[assignment]
+    world.extractor.finds = meanwhile
     world.handle(job)
     assert len(world.extractor.read) == 2
     assert world.current("residence") == "lives in Oslo"

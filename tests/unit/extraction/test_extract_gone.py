@@ -20,7 +20,7 @@ def test_a_user_who_was_erased_meanwhile_has_nothing_written() -> None:
         erase(world)
         return finds(chunk)
 
-    world.extractor.finds = meanwhile  # type: ignore[assignment]
+    world.extractor.finds = meanwhile
     world.handle(world.outbox[-1])
     assert world.records() == []
     assert world.through() == 0
@@ -111,7 +111,7 @@ def test_a_session_that_expires_while_the_model_is_asked_gives_nothing() -> None
         world.time.advance(31 * 24 * 3600)
         return finds(chunk)
 
-    world.extractor.finds = slowly  # type: ignore[assignment]
+    world.extractor.finds = slowly
     world.handle(job)
     assert world.records() == []
     assert (world.job(job.id).state, world.job(job.id).error) == ("done", "session_gone")

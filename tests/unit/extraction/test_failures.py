@@ -33,7 +33,7 @@ def test_after_its_last_receive_a_chunk_is_parked_and_the_rest_goes_on() -> None
             raise PROSE
         return poison(chunk)
 
-    world.extractor.finds = chokes  # type: ignore[assignment]
+    world.extractor.finds = chokes
     world.drain()
     report = world.report(job)
     assert world.parked() == ((3, 4),)
@@ -116,7 +116,7 @@ def test_a_poison_chunk_does_not_keep_what_was_parked_with_it() -> None:
             raise PROSE
         return finds(chunk)
 
-    world.extractor.finds = chokes  # type: ignore[assignment]
+    world.extractor.finds = chokes
     redriven(world, job)
     world.drain()
     assert world.parked() == ((3, 4),)

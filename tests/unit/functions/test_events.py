@@ -78,7 +78,7 @@ def answer_to(module: ModuleType, sample: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("sample", samples("sessions"))
 def test_sessions_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, module = Service().world, load("sessions")
+    world, module = Service(), load("sessions")
     monkeypatch.setattr(module.bootstrap, "sessions_app", lambda: world.app)
     drafts = [Draft({"role": "user", "content": "Hello, I am Sarah."})]
     world.app.append(world.session(SESSION), drafts, user="sarah", agent="hr-assistant")

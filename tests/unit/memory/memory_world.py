@@ -1,36 +1,29 @@
-"""Long-term memory within one process, whose time moves only when a test says so."""
+"""What tests of long-term memory say to the service."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from palimpsest.clock import Clock, FakeClock, milliseconds
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.state import Faults, State
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
+from palimpsest.clock import milliseconds
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Near, Remembered, Statement, is_same
-from palimpsest.scope import Scope
 from palimpsest.tenants.ports import TenantSettings
 
-TENANT = Scope("acme")
-SARAH = TENANT.user("sarah")
-DAY = 24 * 3600
+from tests.service import DAY as DAY  # noqa: PLC0414
+from tests.service import SARAH as SARAH  # noqa: PLC0414
+from tests.service import TENANT as TENANT  # noqa: PLC0414
+from tests.service import Service
 
 
-class MemoryWorld:
-    """The use cases over in-memory adapters. `faults` is told of every write and may raise there."""
+class MemoryWorld(Service):
+    """`near` says which statements of a topic say the same."""
 
-    def __init__(self, *, faults: Faults | None = None, clock: Clock | None = None, near: Near = is_same) -> None:
-        self.time = FakeClock()
-        clock = clock or self.time
-        self.memories = InMemoryMemories(State() if faults is None else State(faults=faults))
-        self.tenants = InMemoryTenants()
-        self.remember = Remember(self.memories, self.tenants, clock, near)
-        self.manage = ManageMemories(self.memories, self.tenants, clock)
+    def __init__(self, *, near: Near = is_same, **more: Any) -> None:
+        super().__init__(**more)
+        self.remember = Remember(self.memories, self.tenants, self.clock, near)
+        self.manage = self.memories_app.manage_memories
 
     @property
     def now(self) -> int:

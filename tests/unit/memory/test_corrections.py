@@ -18,9 +18,9 @@ from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.recall.tool import SearchTool
 
+from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks_world import BlocksWorld
 from tests.unit.extraction.extraction_world import SARAH
-from tests.unit.world import LetterCounter
 
 CORRECTED = ("I work at Acme.", "I work at Bolt now.")
 CORRECTED_TWICE = (*CORRECTED, "Actually, I work at Core.")

@@ -129,9 +129,9 @@ class RememberedConversation(Conversation):
     @rule(down=st.booleans(), some=st.integers(0, 3))
     def turn_the_index(self, down: bool, some: int) -> None:  # noqa: FBT001
         """Down, or closed to some documents, or well."""
-        self.world.engine.down = down
+        self.world.index.down = down
         keys = sorted(self.world.searchable_of("sarah"))
-        self.world.engine.unwritable = set(keys[:some])
+        self.world.index.unwritable = set(keys[:some])
 
     @rule(start=st.integers(0, 99), times=st.integers(1, 2), late=st.booleans(), dies_at=DIES)
     def index(self, start: int, times: int, late: bool, dies_at: int | None) -> None:  # noqa: FBT001
@@ -224,7 +224,7 @@ class RememberedConversation(Conversation):
     def _mend_everything(self) -> None:
         self.writes_until_death = self.world.meanwhile = None
         self.world.model.fails = self.world.embedder.failure = None
-        self.world.engine.down, self.world.engine.unwritable = False, set()
+        self.world.index.down, self.world.index.unwritable = False, set()
         self.settle()
         if self.told:
             self.world.ingest_texts(self.told, "t")

@@ -1,4 +1,4 @@
-"""A user's memory with its search index, within one process; what changes waits until a test has it indexed."""
+"""What tests of recall say to the service; what changes waits until a test has it indexed."""
 
 from __future__ import annotations
 
@@ -7,38 +7,26 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.clock import FakeClock, milliseconds, stamp
+from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.lifecycle import deleted
 from palimpsest.conversations.messages import Draft, Message, numbered
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.background import InMemoryOwners
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Record, Source
-from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import JsonModel, Reranker
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall, Recalled
-from palimpsest.recall.search import SearchMemories
-from palimpsest.scope import Scope, UserScope
-from palimpsest.search.embed import Embed
-from palimpsest.search.ports import SearchIndex
+from palimpsest.scope import UserScope
 from palimpsest.search.rebuild import Reindex
 
-from tests.doubles.failing_index import FailingIndex
-from tests.doubles.meanings import Meanings
-
-TENANT = Scope("acme")
-SARAH = TENANT.user("sarah")
-DAVID = TENANT.user("david")
-DAY = 24 * 3600
+from tests.service import DAVID as DAVID  # noqa: PLC0414
+from tests.service import DAY as DAY  # noqa: PLC0414
+from tests.service import SARAH as SARAH  # noqa: PLC0414
+from tests.service import TENANT as TENANT  # noqa: PLC0414
+from tests.service import Service
 
 
 class Words:
@@ -51,22 +39,13 @@ class Words:
         return len(text.split())
 
 
-class RecallWorld:
+class RecallWorld(Service):
     """`index` is the embedded one in `folder` unless another is given; `pending` is what nobody has indexed yet."""
 
-    def __init__(self, folder: Path, *, index: SearchIndex | None = None, embedder: Meanings | None = None) -> None:
-        self.time = FakeClock()
-        self.embedder = embedder or Meanings()
-        self.index = FailingIndex(index or EmbeddedIndex(folder / "index.sqlite", space=self.embedder.space))
-        self.index.prepare()
-        self.sessions = InMemorySessions()
-        self.memories = InMemoryMemories(self.sessions.state)
-        self.tenants = InMemoryTenants()
-        self.remember = Remember(self.memories, self.tenants, self.time)
-        self.manage = ManageMemories(self.memories, self.tenants, self.time)
-        self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.time)
-        self.search = SearchMemories(self.memories, self.sessions, self.index, self.index, self.embedder, self.time)
-        self.owners = InMemoryOwners(self.sessions, self.memories)
+    def __init__(self, folder: Path, **more: Any) -> None:
+        super().__init__(folder=folder, **more)
+        self.remember, self.manage = self.memories_app.remember, self.memories_app.manage_memories
+        self.search = self.memories_app.search
         self.reindex = Reindex(self.owners, self.memories, self.sessions, self.index, self.embed)
         self.pending: list[Changed] = []
 

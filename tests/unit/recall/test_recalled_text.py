@@ -12,9 +12,9 @@ from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import SearchMemories
 from palimpsest.recall.tool import SearchTool
 
+from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks_world import BlocksWorld
 from tests.unit.extraction.extraction_world import SARAH
-from tests.unit.world import LetterCounter
 
 KNOWN = ("Sarah lives in Rome", "Sarah was in Rome in 2019")
 ASKED = "Where should I eat tonight?"

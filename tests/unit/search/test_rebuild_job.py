@@ -10,8 +10,6 @@ from pathlib import Path
 
 import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.background import InMemoryOwners
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
 from palimpsest.jobs.kinds import ReindexPayload
@@ -24,7 +22,6 @@ from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import OWNER, SETTLING, STEP, GiveUpReindexStep, Reindex, ReindexStep, StartReindex
-from palimpsest.workers.sweep import Sweep
 
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
@@ -42,30 +39,23 @@ class World(RecallWorld):
     """With the operator's job; `at_write` is told of each write to the tables and may raise there."""
 
     def __init__(self, folder: Path) -> None:
-        super().__init__(folder)
-        self.folder = folder
         self.at_write: Callable[[str], None] = lambda step: None
-        self.sessions.state.faults = self.write
-        self.jobs = InMemoryJobs(self.sessions.state)
+        super().__init__(folder, faults=self.write)
+        self.folder = folder
         self.begin = StartReindex(self.jobs, self.time)
         self.give_up = GiveUpReindexStep(self.jobs, self.time)
         restart = RestartSteps(self.jobs, self.time)
-        self.sweep = Sweep(self.sessions, self.jobs, self.time, {"pages": restart})
+        self.sweep = self.sweep_all
         self.steps = UserSteps(self.jobs, restart, self.time)
         self.step = self.step_of(self.index, self.embedder)
-        self.delivered = 0
 
     def write(self, step: str) -> None:
         self.at_write(step)
 
     def step_of(self, index: SearchIndex, embedder: Embedder) -> ReindexStep:
         embed = Embed(self.memories, self.sessions, index, embedder, self.time)
-        use = Reindex(InMemoryOwners(self.sessions, self.memories), self.memories, self.sessions, index, embed)
+        use = Reindex(self.owners, self.memories, self.sessions, index, embed)
         return ReindexStep(use, self.jobs, self.steps, self.time, embedder.space.model)
-
-    @property
-    def outbox(self) -> list[Job]:
-        return self.sessions.outbox
 
     def slow(self) -> None:
         """Every write to the index takes as long as a step: so each step does a page, and hands over."""

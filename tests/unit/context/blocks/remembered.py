@@ -9,14 +9,13 @@ from typing import Any
 from palimpsest.clock import FakeClock
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.conversations.configuration import parsed
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.errors import ModelFailed
 from palimpsest.memory.records import Source
-from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import Completion, Usage
 from palimpsest.scope import Scope
+
+from tests.service import Service
 
 ACME = Scope("acme")
 SARAH = ACME.user("sarah")
@@ -51,10 +50,10 @@ class Remembered:
     clock: FakeClock = field(default_factory=FakeClock)
 
     def __post_init__(self) -> None:
-        self.store = InMemoryMemories()
-        self.memories: Any = Watched(self.store)
-        self.facts: Any = Watched(InMemoryStaticFacts())
-        self.remember = Remember(self.store, InMemoryTenants(), self.clock)
+        service = Service(clock=self.clock)
+        self.store, self.remember = service.memories, service.memories_app.remember
+        self.memories: Any = Watched(service.memories)
+        self.facts: Any = Watched(service.facts)
 
     def learn(self, content: str, *, topic: str | None = None, user: str = "sarah", **more: Any) -> str:
         """The id of what was learned."""

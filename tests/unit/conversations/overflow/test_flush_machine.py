@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from types import SimpleNamespace
 from typing import Any
 
 from hypothesis.stateful import initialize, invariant, precondition, rule
@@ -13,7 +12,6 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory.removal.session import Remove
 
 from tests.unit.context.blocks_world import BlocksWorld
 from tests.unit.conversations.test_state_machine import BUDGET, Conversation, Killed
@@ -36,8 +34,6 @@ class Flushing(BlocksWorld):
         super().__init__(**more)
         self.extractor.room = 150
         self.extractor.finds = everything
-        self.removal = Remove(self.sessions, self.jobs, self.clock)
-        self.app = SimpleNamespace(context=self.read_context, history=self.history, manage=self.manage)
         self.history = self.numbers  # type: ignore[assignment]
         self.sweep = self.sweep_all  # type: ignore[assignment]
         self.append_messages = self.append
@@ -52,8 +48,8 @@ class Flushing(BlocksWorld):
         return [message.seq for message in page]
 
     def handle(self, job: Job) -> None:
-        if job.kind in ("delete", "withdraw"):
-            self.removal(JobNotice(job.tenant, job.id, job.kind))
+        if job.kind in self.removal.handlings:
+            self.removal.step(JobNotice(job.tenant, job.id, job.kind))
         else:
             super().handle(job)
 

@@ -10,22 +10,16 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
-from palimpsest.bootstrap import Stores, wire_sessions, wire_sweep
-from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.ports import Listed
-from palimpsest.engines.in_memory.background import InMemoryExpiries
-from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE, Erase
+from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE
 from palimpsest.memory.statements import Statement
 
-from tests.unit.extraction.extraction_world import Extracts
-from tests.unit.world import TENANT, LetterCounter, World
+from tests.unit.world import TENANT, World
 
 SARAH = TENANT.user("sarah")
 
@@ -34,21 +28,8 @@ class Erasing(World):
     """The service with long-term memory and the workers that erase and extract."""
 
     def __init__(self) -> None:
-        super().__init__()
-        self.memories = InMemoryMemories(self.sessions.state)
-        told: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "memories": self.memories}
-        told |= {"tenants": self.tenants, "clock": self.clock}
-        stores = Stores(self.sessions, self.jobs, self.tenants)
-        self.app = wire_sessions(stores, memories=self.memories, clock=self.clock, tokens=LetterCounter())
-        self.extraction = wire_extraction(**told, extractor=Extracts())
-        del told["tenants"]
-        self.swept, self.sweep = wire_sweep(**told, expiries=InMemoryExpiries(self.memories))
-        self.remembering = Remember(self.memories, self.tenants, self.clock)
-        self.erasing = Erase(self.memories, self.clock)
-
-    def handle(self, job: Job) -> None:
-        step = self.extraction.queue.step if job.kind == "extract" else self.swept.step
-        step(JobNotice(job.tenant, job.id, job.kind))
+        super().__init__(long_term=True)
+        self.remembering, self.erasing = self.memories_app.remember, self.memories_app.erase
 
     def remember(self, *facts: str) -> None:
         self.remembering(SARAH, [Statement("fact", each) for each in facts])
@@ -64,9 +45,6 @@ class Erasing(World):
         found = self.jobs.get(TENANT, job_id)
         assert found is not None
         return found
-
-    def contents(self) -> list[str]:
-        return sorted(record.content for record in self.memories.listed(SARAH, limit=1_000).records)
 
     def said(self, session: str) -> list[str]:
         """What a reader sees of the session."""
@@ -178,7 +156,7 @@ def test_a_lost_or_failed_erasure_is_begun_again_by_the_sweep(world: Erasing) ->
     world.time.advance(OVERDUE_SECONDS + 1)
     world.sweep()
     (again,) = [each for each in world.outbox if each.kind == "erase" and each.id != lost.id]
-    world.swept.give_up(JobNotice(again.tenant, again.id, again.kind), error="unavailable")
+    world.removal.give_up(JobNotice(again.tenant, again.id, again.kind), error="unavailable")
     world.time.advance(retry_delay(again.attempt) + 1)
     world.sweep()
     world.drain()

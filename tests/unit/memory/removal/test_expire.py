@@ -8,9 +8,6 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import seconds
-from palimpsest.engines.in_memory.background import InMemoryExpiries
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import armed
 from palimpsest.memory.ports import MemoryCommit
@@ -30,7 +27,6 @@ class Expiring(MemoryWorld):
     def __init__(self) -> None:
         self.on: dict[str, Callable[[], object]] = {}
         super().__init__(faults=self._happens)
-        self.expiries = InMemoryExpiries(self.memories)
         self.expire = Expire(self.memories, self.expiries, self.time)
 
     def _happens(self, step: str) -> None:
@@ -356,11 +352,9 @@ def test_a_late_worker_of_an_expired_record_does_nothing(world: Expiring) -> Non
 
 
 def test_the_sweep_takes_memories_along_if_there_are_any(world: Expiring) -> None:
-    sessions = InMemorySessions()
-    jobs = InMemoryJobs(sessions.state)
     world.say("likes tea", topic=None)
     world.time.advance(YEAR)
-    assert Sweep(sessions, jobs, world.time)() == 0
+    assert Sweep(world.sessions, world.jobs, world.time)() == 0
     assert len(world.stored()) == 1
-    assert Sweep(sessions, jobs, world.time, expire=world.expire)() == 1
+    assert Sweep(world.sessions, world.jobs, world.time, expire=world.expire)() == 1
     assert world.stored() == []

@@ -6,49 +6,29 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from palimpsest.bootstrap import wire_sweep
-from palimpsest.clock import FakeClock
-from palimpsest.engines.in_memory.background import InMemoryExpiries
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.engines.places import job_partition
 from palimpsest.errors import DamagedJob, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user, retry_delay
 from palimpsest.jobs.kinds import DamagedPayload, ErasePayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.manage import ManageMemories
-from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.forget import Forget
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
+
+from tests.service import Service
 
 SARAH = Scope("acme").user("sarah")
 FACTS = Filter(types=frozenset({"fact"}))
 
 
-class World:
+class World(Service):
     """The service over stores in memory. `at_write` is told of each write and may raise there."""
 
     def __init__(self) -> None:
         self.at_write: Callable[[str], None] = lambda step: None
-        self.clock = FakeClock()
-        self.sessions = InMemorySessions(faults=self.write)
-        self.jobs = InMemoryJobs(self.sessions.state)
-        self.memories = InMemoryMemories(self.sessions.state)
-        self.remembering = Remember(self.memories, InMemoryTenants(), self.clock)
-        self.managing = ManageMemories(self.memories, InMemoryTenants(), self.clock)
-        self.forgetting = Forget(self.memories, self.jobs, self.clock)
-        self.work, self.sweep = wire_sweep(
-            sessions=self.sessions,
-            jobs=self.jobs,
-            memories=self.memories,
-            expiries=InMemoryExpiries(self.memories),
-            clock=self.clock,
-        )
-        self.delivered = 0
+        super().__init__(faults=self.write)
+        self.remembering, self.managing = self.memories_app.remember, self.memories_app.manage_memories
+        self.forgetting, self.work, self.sweep = self.memories_app.forget, self.removal, self.sweep_all
 
     def write(self, step: str) -> None:
         self.at_write(step)
@@ -57,7 +37,7 @@ class World:
         for start in range(0, count, 30):
             told = [Statement("fact", f"no {number}") for number in range(start, min(count, start + 30))]
             self.remembering(SARAH, told)
-            self.clock.advance(0.001)
+            self.time.advance(0.001)
 
     def forget(self) -> Job:
         self.forgetting(SARAH, FACTS)
@@ -81,7 +61,7 @@ class World:
 
     def takes(self, seconds: float) -> None:
         """Every commit takes so long."""
-        self.at_write = lambda step: self.clock.advance(seconds) if step == "after commit memories" else None
+        self.at_write = lambda step: self.time.advance(seconds) if step == "after commit memories" else None
 
 
 @pytest.fixture
@@ -106,7 +86,7 @@ def test_a_long_forgetting_goes_on_step_by_step_and_ends_the_job_that_was_asked_
 def test_a_topic_with_more_versions_than_a_transaction_holds_is_forgotten_whole(world: World) -> None:
     for number in range(60):
         world.remembering(SARAH, [Statement("fact", f"works at {number}", topic="employer")])
-        world.clock.advance(1)
+        world.time.advance(1)
     job = world.forget()
     world.drain()
     assert (world.left(), world.memories.versions(SARAH, "employer")) == (0, ())
@@ -117,7 +97,7 @@ def test_many_topics_are_forgotten_though_they_are_too_many_for_one_transaction(
     for version in range(4):
         told = [Statement("fact", f"{topic} is {version}", topic=f"topic {topic}") for topic in range(20)]
         world.remembering(SARAH, told)
-        world.clock.advance(1)
+        world.time.advance(1)
     world.forget()
     world.drain()
     assert world.left() == 0
@@ -145,7 +125,7 @@ def test_a_message_delivered_twice_changes_nothing(world: World) -> None:
     world.remember(5)
     job = world.forget()
     world.drain()
-    world.clock.advance(1)
+    world.time.advance(1)
     world.remember(5)
     world.deliver(job)
     assert world.left() == 5
@@ -170,7 +150,7 @@ def test_a_failed_forgetting_is_begun_again_by_the_sweep(world: World) -> None:
     assert (world.state(job).state, world.state(job).error) == ("failed", "unavailable")
     world.sweep()
     assert len(world.sessions.outbox) == 1
-    world.clock.advance(retry_delay(0))
+    world.time.advance(retry_delay(0))
     world.sweep()
     world.sweep()
     again = world.sessions.outbox[-1]
@@ -183,7 +163,7 @@ def test_a_stuck_forgetting_is_begun_again_and_ends_what_was_asked_for(world: Wo
     world.remember(5)
     job = world.forget()
     world.delivered += 1  # its message is lost
-    world.clock.advance(OVERDUE_SECONDS)
+    world.time.advance(OVERDUE_SECONDS)
     world.sweep()
     world.drain()
     assert (world.left(), world.state(job).state, world.state(job).result) == (0, "done", {"forgotten": 5})
@@ -196,7 +176,7 @@ def test_a_stuck_step_is_begun_again_under_the_job_that_was_asked_for(world: Wor
     world.deliver(job)
     world.delivered = 2  # the step's message is lost
     world.takes(0)
-    world.clock.advance(OVERDUE_SECONDS)
+    world.time.advance(OVERDUE_SECONDS)
     world.sweep()
     world.drain()
     assert (world.left(), world.state(job).state, world.state(job).result) == (0, "done", {"forgotten": 100})
@@ -224,14 +204,14 @@ def test_a_forgetting_of_a_user_who_was_erased_does_nothing(world: World) -> Non
 
 def test_what_is_corrected_meanwhile_is_judged_as_it_is_now(world: World) -> None:
     (one,) = world.remembering(SARAH, [Statement("fact", "works at A", topic="employer")])
-    world.clock.advance(1)
+    world.time.advance(1)
     corrected = False
 
     def correct(step: str) -> None:
         nonlocal corrected
         if step == "before commit memories" and not corrected:
             corrected = True
-            world.clock.advance(1)
+            world.time.advance(1)
             world.remembering(SARAH, [Statement("fact", "works at B", topic="employer")])
 
     job = world.forget()
@@ -255,7 +235,7 @@ def test_a_forgetting_that_cannot_be_read_forgets_nothing_and_fails_for_good() -
     with pytest.raises(DamagedJob):
         world.deliver(job)
     world.work.give_up(JobNotice(job.tenant, job.id, job.kind), error="damaged_job")
-    world.clock.advance(2 * OVERDUE_SECONDS)
+    world.time.advance(2 * OVERDUE_SECONDS)
     world.sweep()
     left = world.state(job)
     assert (world.left(), left.state, left.error, left.due_at) == (5, "failed", "damaged_job", None)
@@ -266,9 +246,9 @@ def test_a_job_that_cannot_be_read_and_is_stuck_holds_up_no_other() -> None:
     world = World()
     world.remember(1)
     stuck = damaged(world, world.forget())
-    world.clock.advance(1)
+    world.time.advance(1)
     world.forget()
-    world.clock.advance(2 * OVERDUE_SECONDS)
+    world.time.advance(2 * OVERDUE_SECONDS)
     world.sweep()
     assert (world.state(stuck).state, world.state(stuck).error) == ("failed", "damaged_job")
     world.deliver(world.sessions.outbox[-1])  # the other one, begun again

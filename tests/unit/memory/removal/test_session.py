@@ -3,21 +3,14 @@
 from __future__ import annotations
 
 import pytest
-from palimpsest.bootstrap import wire_sweep
-from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.schedule import ExtractionSchedule
-from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.records import Source
-from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 
 from tests.unit.extraction.extraction_world import SARAH, TENANT, ExtractionWorld, erase
-from tests.unit.world import LetterCounter
 
 
 class Deleting(ExtractionWorld):
@@ -25,18 +18,8 @@ class Deleting(ExtractionWorld):
 
     def __init__(self) -> None:
         super().__init__()
-        self.manage = ManageSessions(
-            self.sessions, self.tenants, LetterCounter(), self.clock, ExtractionSchedule(self.jobs)
-        )
-        self.managing = ManageMemories(self.memories, self.tenants, self.clock)
-        self.remembering = Remember(self.memories, self.tenants, self.clock)
-        self.swept, self.round = wire_sweep(
-            sessions=self.sessions,
-            jobs=self.jobs,
-            memories=self.memories,
-            expiries=InMemoryExpiries(self.memories),
-            clock=self.clock,
-        )
+        self.manage = self.app.manage
+        self.managing, self.remembering = self.memories_app.manage_memories, self.memories_app.remember
 
     def learn(self, session: str, *texts: str) -> None:
         """What the user says in the session, extracted."""
@@ -54,7 +37,7 @@ class Deleting(ExtractionWorld):
         return self.job(self.manage.delete(self.session(session), keep_memories=keep_memories))
 
     def remove(self, job: Job) -> None:
-        self.swept.step(JobNotice(job.tenant, job.id, job.kind))
+        self.removal.step(JobNotice(job.tenant, job.id, job.kind))
 
 
 @pytest.fixture
@@ -81,7 +64,7 @@ def test_it_stays_if_that_is_wanted(world: Deleting) -> None:
 def test_a_session_that_expires_leaves_its_memories(world: Deleting) -> None:
     world.learn("a", "fact: likes tea")
     world.time.advance(31 * 24 * 3600)
-    world.round()
+    world.sweep_all()
     (job,) = [each for each in world.sessions.outbox if each.kind == "delete"]
     world.remove(job)
     assert world.contents() == ["likes tea"]
@@ -140,7 +123,7 @@ def test_what_went_with_its_session_is_not_extracted_again_by_a_late_job(world: 
         world.delete("a")
         return finds(chunk)
 
-    world.extractor.finds = meanwhile  # type: ignore[assignment]
+    world.extractor.finds = meanwhile
     world.handle(late)
     assert world.contents() == []
     assert world.job(late.id).error == "session_gone"
@@ -200,7 +183,7 @@ def test_a_lost_deletion_still_forgets_when_the_sweep_begins_it_again(world: Del
     world.learn("a", "fact: likes tea")
     world.begin_to_delete("a")
     world.time.advance(OVERDUE_SECONDS + 1)
-    world.round()
+    world.sweep_all()
     world.remove(world.sessions.outbox[-1])
     assert world.contents() == []
 

@@ -1,0 +1,40 @@
+"""A summariser that names what it read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from palimpsest.conversations.messages import Message
+from palimpsest.conversations.ports import Summary
+from palimpsest.models.ports import Usage
+
+
+@dataclass
+class RecordingSummarizer:
+    """Names the messages that it read; fails as long as `failure` is set."""
+
+    room: int = 100_000
+    fills_its_room: bool = False
+    failure: Exception | None = None
+    read: list[tuple[int, ...]] = field(default_factory=list)
+
+    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
+        return self.room
+
+    def summarize(
+        self,
+        *,
+        previous: str | None,
+        messages: Sequence[Message],
+        max_tokens: int,
+        prompt: str | None,
+        model: str | None,
+    ) -> Summary:
+        self.read.append(tuple(message.seq for message in messages))
+        if self.failure is not None:
+            raise self.failure
+        text = f"up to {messages[-1].seq}"
+        if self.fills_its_room:
+            text = f"{text} ".ljust(4 * max_tokens, "x")
+        return Summary(text, method="extractive", usage=Usage(model_calls=1))

@@ -1,0 +1,179 @@
+"""The one wired service of the tests: every use case over stores in this process, moved on only when a test says so."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from palimpsest.bootstrap import MemoriesApp, SessionsApp, wire_memories, wire_sessions, wire_summarize, wire_sweep
+from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.bootstrap.memories import MemoryStores, Models
+from palimpsest.clock import Clock, FakeClock
+from palimpsest.conversations.session import Head
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.background import InMemoryExpiries, InMemoryOwners
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.state import Faults
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.errors import PalimpsestError
+from palimpsest.jobs.job import MAX_RECEIVES, Job
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.records import Record
+from palimpsest.models.ports import ChatModel, JsonModel
+from palimpsest.scope import Scope, SessionScope
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
+from palimpsest.tenants.ports import TenantSettings
+from palimpsest.workers.router import Handling, Router
+
+from tests.doubles.extractor import Extracts
+from tests.doubles.failing_index import FailingIndex
+from tests.doubles.meanings import Meanings
+from tests.doubles.summarizer import RecordingSummarizer
+from tests.doubles.tokens import LetterCounter
+
+TENANT = Scope("acme")
+SARAH = TENANT.user("sarah")
+DAVID = TENANT.user("david")
+DAY = 24 * 3600
+NOWHERE = Path("/nowhere")
+
+
+class Service:
+    """Conversations, long-term memory and search over in-memory stores, wired by `bootstrap` as the functions are.
+
+    `faults` is told of every write and may raise there. `memory` is what every session begins with. Sessions know of no
+    long-term memory if `long_term` is false. There is a search index if there is a `folder` for it, or an `index`.
+    `selector` and `answerer` are models, None while there are none; `has_embedder` says whether texts are embedded.
+    What waits in queues is delivered by `handle` and `drain`; time moves by `time.advance`.
+    """
+
+    def __init__(
+        self,
+        *,
+        faults: Faults | None = None,
+        clock: Clock | None = None,
+        folder: Path | None = None,
+        index: SearchIndex | None = None,
+        embedder: Meanings | None = None,
+        selector: ChatModel | None = None,
+        long_term: bool = True,
+        memory: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.time = clock if isinstance(clock, FakeClock) else FakeClock()
+        self.clock = clock or self.time
+        self.sessions, self.jobs, self.memories = self.stores_of(faults)
+        self.tenants, self.facts = InMemoryTenants(), InMemoryStaticFacts()
+        self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
+        self.expiries, self.owners = InMemoryExpiries(self.memories), InMemoryOwners(self.sessions, self.memories)
+        self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
+        self.extractor: Any = Extracts()
+        self.embedder, self.has_embedder = embedder or Meanings(), True
+        self.answerer: JsonModel | None = None
+        self.index = FailingIndex(
+            index or EmbeddedIndex((folder or NOWHERE) / "index.sqlite", space=self.embedder.space)
+        )
+        if folder or index:
+            self.index.prepare()
+        self.delivered = 0
+        self._wire_front(long_term=long_term, selector=selector)
+        self.wire_workers()
+
+    def _wire_front(self, *, long_term: bool, selector: ChatModel | None) -> None:
+        models = Models(
+            embedder=lambda: self.embedder if self.has_embedder else None,
+            answerer=lambda: self.answerer,
+            selector=selector,
+        )
+        self.stores = MemoryStores(**self.front_stores(), index=self.index)
+        self.app: SessionsApp = wire_sessions(
+            self.stores,
+            tokens=self.tokens,
+            clock=self.clock,
+            memories=self.stores.memories if long_term else None,
+            facts=self.stores.facts,
+        )
+        self.memories_app: MemoriesApp = wire_memories(self.stores, models=models, tokens=self.tokens, clock=self.clock)
+
+    def wire_workers(self) -> None:
+        """Have the workers use the summariser and the extractor that there are now."""
+        within: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "clock": self.clock}
+        self.summarize, self.give_up_overflow = wire_summarize(**within, summarizer=self.summarizer, tokens=self.tokens)
+        within["memories"] = self.memories
+        self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
+        self.removal, self.sweep_all = wire_sweep(**within, expiries=self.expiries)
+        self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
+        summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})
+        self.workers = {
+            kind: worker for worker in (summaries, self.extraction.queue, self.removal) for kind in worker.handlings
+        }
+
+    def stores_of(self, faults: Faults | None) -> tuple[InMemorySessions, InMemoryJobs, InMemoryMemories]:
+        """The stores themselves, one transaction's reach."""
+        sessions = InMemorySessions(faults=faults)
+        return sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
+
+    def front_stores(self) -> dict[str, Any]:
+        """The stores that the functions behind the front door see."""
+        return {
+            "sessions": self.sessions, "jobs": self.jobs, "tenants": self.tenants, "memories": self.memories,
+            "facts": self.facts,
+        }  # fmt: skip
+
+    @property
+    def outbox(self) -> list[Job]:
+        """Every job that was put, as it was put, oldest first."""
+        return self.sessions.outbox
+
+    def all_jobs(self) -> list[Job]:
+        """Every job that was put, as it is now."""
+        return list(self.sessions.state.jobs.values())
+
+    def job(self, job_id: str | None) -> Job:
+        """The job as it is now."""
+        found = self.jobs.get(TENANT, job_id or "")
+        assert found is not None
+        return found
+
+    def session(self, name: str = "s") -> SessionScope:
+        return TENANT.session(name)
+
+    def head(self, session: str = "s") -> Head:
+        head = self.sessions.open(self.session(session)).head
+        assert head is not None
+        return head
+
+    def records(self) -> list[Record]:
+        """What is remembered of Sarah, every version, oldest first."""
+        return list(self.memories.listed(SARAH, limit=10_000, newest_first=False).records)
+
+    def contents(self) -> list[str]:
+        return sorted(record.content for record in self.records())
+
+    def handle(self, job: Job) -> None:
+        """One delivery of a job's message."""
+        self.workers[job.kind].step(JobNotice(job.tenant, job.id, job.kind))
+
+    def fail(self, job: Job, *, error: str = "unavailable") -> None:
+        """The last receive of the job's message has failed."""
+        self.workers[job.kind].give_up(JobNotice(job.tenant, job.id, job.kind), error=error)
+
+    def handle_to_the_end(self, job: Job) -> None:
+        """A message delivered until it is done or until its last receive has failed."""
+        for receive in range(1, MAX_RECEIVES + 1):
+            try:
+                self.handle(job)
+            except PalimpsestError as failure:
+                if receive == MAX_RECEIVES:
+                    self.fail(job, error=failure.code)
+            else:
+                return
+
+    def drain(self) -> None:
+        """Deliver every job that was put and not yet delivered, and those that follow from them."""
+        while self.delivered < len(self.outbox):
+            self.delivered += 1
+            self.handle_to_the_end(self.outbox[self.delivered - 1])
