@@ -12,7 +12,7 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from infra import paths, pythons, saved_state
+from infra import access_key, paths, pythons, saved_state
 from infra.processes import HOST, CannotRun, end, has_ended, is_taken
 
 LOCK = paths.PROJECT / "requirements-local.txt"
@@ -72,12 +72,13 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
     for name in ("state", "s3", "tmp"):
         (state / name).mkdir(parents=True, exist_ok=True)
     saved_state.mend(state / "state", port=port)
-    command = [str(install()), "-m", "ministack"]
+    command = [str(install()), "-m", "infra.guarded_ministack", str(access_key.make(state)), str(state)]
     told = _environment(port, state, enforces_roles=enforces_roles) | {"MINISTACK_OPENSEARCH_ENDPOINT": search}
     with (state / "ministack.log").open("ab") as log:
         process = subprocess.Popen(
-            command, env=told, cwd=state, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
-        )
+            command, env=told, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            start_new_session=True,
+        )  # fmt: skip
     started = Running(process.pid, port, search)
     _process_file().write_text(json.dumps(asdict(started)))
     return started

@@ -3,12 +3,13 @@
 import argparse
 import json
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra import paths
+from infra import access_key, paths
 
 REGION = "us-east-1"
 
@@ -33,18 +34,20 @@ class Target:
         return {output["OutputKey"]: output["OutputValue"] for output in found.get("Outputs", [])}
 
 
-def local_session() -> boto3.Session:
-    """The account of the local AWS; its keys are no secret."""
-    return boto3.Session(aws_access_key_id="test", aws_secret_access_key="test", region_name=REGION)  # noqa: S106
+def local_session(folder: Path | None = None) -> boto3.Session:
+    """The account of the local AWS that runs in that folder (default: this project's), by the key of its start."""
+    key = access_key.read(folder or paths.local_state())
+    return boto3.Session(aws_access_key_id=key.id, aws_secret_access_key=key.secret, region_name=REGION)
 
 
 def local() -> Target:
     """The stack that `make start` deployed."""
     try:
         said = json.loads((paths.local_state() / "endpoint.json").read_text())
+        session = local_session()
     except FileNotFoundError:
         raise SystemExit("No local stack is running: make start, or name a deployed one with --stack.") from None
-    return Target(said["stack"], local_session(), said["aws_endpoint"])
+    return Target(said["stack"], session, said["aws_endpoint"])
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:

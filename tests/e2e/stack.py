@@ -158,6 +158,8 @@ class Stack:
         self.run("infra.local", "start", "--port", str(self.port), environment=told, seconds=START_SECONDS)
         said = json.loads((self.folder / "endpoint.json").read_text())
         self.url, self.key = said["url"], said["api_key"]
+        for known in ("place", "keys"):  # a local AWS that was started again has another access key
+            self.__dict__.pop(known, None)
 
     def use_model(self, *, wanted: bool) -> None:
         """With a key the workers ask the double of OpenAI's API, without one they ask nobody."""
@@ -189,7 +191,7 @@ class Stack:
 
     @cached_property
     def place(self) -> Target:
-        return Target(STACK, target.local_session(), f"http://127.0.0.1:{self.port}")
+        return Target(STACK, target.local_session(self.folder), f"http://127.0.0.1:{self.port}")
 
     @cached_property
     def outputs(self) -> dict[str, str]:

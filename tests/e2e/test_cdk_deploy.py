@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from infra import ministack, paths, target
+from infra import access_key, ministack, paths, target
 from infra.app import use_bundled_node
 from tests.engines import npm
 from tests.engines.loopback import free_port
@@ -37,10 +37,11 @@ def cdk(*arguments: str, aws: ministack.Running, output: Path) -> None:
     """Run the CDK's own command line as a deployer does, on the Node that is installed with the project."""
     use_bundled_node()
     node = Path(os.environ["JSII_NODE"])
+    key = access_key.read(paths.local_state())
     told = {
         "PATH": f"{node.parent}:{os.environ['PATH']}", "HOME": os.environ["HOME"], "CI": "1",
         "CDK_VALIDATION": "false", "AWS_ENDPOINT_URL": aws.endpoint, "AWS_REGION": "us-east-1",
-        "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true",
+        "AWS_ACCESS_KEY_ID": key.id, "AWS_SECRET_ACCESS_KEY": key.secret, "AWS_EC2_METADATA_DISABLED": "true",
     }  # fmt: skip
     app = f"{sys.executable} -m infra.app"
     command = [str(node), str(CDK), *arguments, "-c", "stage=local", "--app", app, "--output", str(output)]

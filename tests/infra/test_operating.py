@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
 
+import boto3
 import pytest
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from palimpsest.bootstrap.workers import queue_urls
@@ -25,7 +26,7 @@ from infra.api_keys import ApiKeys, key_id
 from infra.processes import CannotRun
 from infra.redrive import QUEUE_OF_KIND, Redrive
 from infra.reindex import Reindex, follow
-from infra.target import Target, local_session
+from infra.target import REGION, Target
 from tests.contract.tables import sessions_table, tenants_table
 from tests.engines.loopback import HOST, free_port
 
@@ -38,7 +39,9 @@ def place() -> Iterator[Target]:
     server = ThreadedMotoServer(ip_address=HOST, port=free_port())
     server.start()
     try:
-        yield Target("Palimpsest-test", local_session(), f"http://{HOST}:{server.get_host_and_port()[1]}")
+        yield Target(
+            "Palimpsest-test", boto3.Session(region_name=REGION), f"http://{HOST}:{server.get_host_and_port()[1]}"
+        )
     finally:
         server.stop()
 

@@ -1,0 +1,32 @@
+"""The AWS access key of the local AWS: made anew at each start, and kept in a file that only its owner can read."""
+
+import base64
+import json
+import secrets
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+
+@dataclass(frozen=True, slots=True)
+class AccessKey:
+    id: str
+    secret: str
+
+
+def make(folder: Path) -> Path:
+    """Replace the key of the last start; returns the file."""
+    key = AccessKey("AKIA" + base64.b32encode(secrets.token_bytes(10)).decode(), secrets.token_urlsafe(30))
+    unfinished = _file(folder).with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    unfinished.write_text(json.dumps(asdict(key)))
+    return unfinished.replace(_file(folder))
+
+
+def read(folder: Path) -> AccessKey:
+    """The key of the last start; raises `FileNotFoundError` if there was none."""
+    return AccessKey(**json.loads(_file(folder).read_text()))
+
+
+def _file(folder: Path) -> Path:
+    return folder / "access_key.json"
