@@ -3,7 +3,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.api.app import HttpApp
+from palimpsest.api.app import HttpApp, serves
 from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
@@ -47,7 +47,7 @@ class Service(World):
     def handler(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """What the front door does: method and path decide which function answers."""
         method, path = event["requestContext"]["http"]["method"], event["rawPath"]
-        is_memory = path.startswith(OF_MEMORIES) or any(each.serves(method, path) for each in MEMORY_OPERATIONS)
+        is_memory = path.startswith(OF_MEMORIES) or any(serves(each, method, path) for each in MEMORY_OPERATIONS)
         return (self.of_memories if is_memory else self.of_sessions)(event, context)
 
     def work_while_waiting(self) -> None:

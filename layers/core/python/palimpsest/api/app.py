@@ -15,10 +15,9 @@ from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.api import problems
-from palimpsest.api.call import CURRENT, Call, MemoryUseCases, UseCases
-from palimpsest.api.caller import Caller
+from palimpsest.api.call import CURRENT, Call, Caller, MemoryUseCases, UseCases
 from palimpsest.api.guards import guarded, json_object, path_of
-from palimpsest.api.operations import Operation, scopes_of
+from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, problem
 from palimpsest.errors import FieldError, PalimpsestError, Unprocessable
 from palimpsest.observability import logger
@@ -89,6 +88,21 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
 
     app.exception_handler(Exception)(failed)
     return app
+
+
+def scopes_of(operations: tuple[Operation, ...], method: str, path: str) -> tuple[Scope, ...]:
+    """The scopes that a call needs. Where there is no operation: `read` to look, `write` for the rest."""
+    found = next((each for each in operations if serves(each, method, path)), None)
+    if found is not None:
+        return found.scopes
+    return ("read",) if method in ("GET", "HEAD") else ("write",)
+
+
+def serves(operation: Operation, method: str, path: str) -> bool:
+    """Whether a call of this method and path, decoded, is this operation."""
+    own, asked = operation.path.split("/"), path.split("/")
+    same = method == operation.method and len(own) == len(asked)
+    return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
 
 
 def _only_known_parameters(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:

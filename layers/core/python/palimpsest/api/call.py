@@ -1,15 +1,19 @@
-"""The call that is being answered: its caller, the function's use cases, and how long it may still take."""
+"""The call that is being answered: who calls and what they may do, the function's use cases, and the time that is left.
+
+Only this module reads the tenant and the scopes of a call.
+"""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
-from palimpsest.api.caller import Caller
+from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
 from palimpsest.jobs.read import ReadJob
-from palimpsest.scope import SessionScope, UserScope
+from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants
 
 if TYPE_CHECKING:  # a function loads what its own routes need
@@ -105,6 +109,45 @@ class MemoryUseCases(Common, Windows, Protocol):
     def search_tool(self) -> SearchTool: ...
     @property
     def find_sessions(self) -> FindSessions: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Caller:
+    """A tenant's credential. `key_id` names the API key for the logs; it is no secret."""
+
+    tenant: Scope
+    scopes: frozenset[str]
+    key_id: str | None = None
+
+    @classmethod
+    def of(cls, event: Mapping[str, Any]) -> Caller:
+        """The caller as the authorizer states it: a key's context or a token's claims, nothing from the request.
+
+        Raises `Unauthenticated` unless there is a tenant.
+        """
+        authorizer = event.get("requestContext", {}).get("authorizer") or {}
+        known = authorizer.get("lambda")
+        if known is not None:
+            return cls._checked(known.get("tenant"), known.get("scopes"), known.get("key_id"))
+        claims = (authorizer.get("jwt") or {}).get("claims") or {}
+        return cls._checked(claims.get("tenant"), claims.get("scope"), None)
+
+    @classmethod
+    def _checked(cls, tenant: object, scopes: object, key_id: object) -> Caller:
+        if not isinstance(tenant, str) or tenant == OPERATOR:
+            raise Unauthenticated("The call carries no tenant.")
+        try:
+            scope = Scope(tenant)
+        except BadRequest as error:
+            raise Unauthenticated("The call carries no tenant.") from error
+        granted = frozenset(scopes.split()) if isinstance(scopes, str) else frozenset[str]()
+        return cls(scope, granted, key_id if isinstance(key_id, str) else None)
+
+    def require(self, *scopes: str) -> None:
+        """Raise `Forbidden` unless the credential has every one of these scopes."""
+        missing = [scope for scope in scopes if scope not in self.scopes]
+        if missing:
+            raise Forbidden(f"The credential lacks the scope {missing[0]}.", code="missing_scope")
 
 
 @dataclass(frozen=True, slots=True)

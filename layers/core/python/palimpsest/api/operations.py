@@ -77,12 +77,6 @@ class Operation:
     def description(self) -> str:
         return " ".join(getdoc(self.handler).partition("\n")[2].split())
 
-    def serves(self, method: str, path: str) -> bool:
-        """Whether a call of this method and path, decoded, is this operation."""
-        own, asked = self.path.split("/"), path.split("/")
-        same = method == self.method and len(own) == len(asked)
-        return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
-
 
 class Decorator(Protocol):
     """Makes the decorated code an operation. Its parameters are those of the code, its name is the code's name."""
@@ -140,11 +134,3 @@ def operations_of(function: Function) -> tuple[Operation, ...]:
     for name in RESOURCES[function]:
         importlib.import_module(f"palimpsest.api.{name}")
     return tuple(each for each in _KNOWN if each.function == function)
-
-
-def scopes_of(operations: tuple[Operation, ...], method: str, path: str) -> tuple[Scope, ...]:
-    """The scopes that a call needs. Where there is no operation: `read` to look, `write` for the rest."""
-    found = next((each for each in operations if each.serves(method, path)), None)
-    if found is not None:
-        return found.scopes
-    return ("read",) if method in ("GET", "HEAD") else ("write",)

@@ -13,8 +13,7 @@ from palimpsest.api.call import call
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import paged
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId, paged
 from palimpsest.api.resources.messages import shown_message
 from palimpsest.conversations.session import Compaction as StoredCompaction
 

@@ -12,7 +12,6 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.fields import (
     LONGEST_WAIT,
@@ -23,11 +22,13 @@ from palimpsest.api.resources.fields import (
     Provenance,
     SessionId,
     WaitSeconds,
+    Window,
+    answered,
     provenance,
     rfc3339,
+    window,
 )
 from palimpsest.api.resources.jobs import accepted
-from palimpsest.api.resources.sessions.shapes import Window, window
 from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.read import Context as ReadContext

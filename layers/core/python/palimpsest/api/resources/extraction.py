@@ -9,8 +9,7 @@ from pydantic import Field
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
-from palimpsest.api.resources.fields import Closed, SessionId, WaitSeconds
+from palimpsest.api.resources.fields import Closed, SessionId, WaitSeconds, answered
 from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.errors import Unprocessable
 

@@ -1,26 +1,34 @@
-"""Fields and parameters that several operations share, and what every body and answer is made of."""
+"""What operations share: fields, parameters and bodies, and answers as JSON that stay under the limit of an answer."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
+from aws_lambda_powertools.event_handler import Response, content_types
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.clock import stamp
+from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
+from palimpsest.conversations.session import Head
+from palimpsest.errors import TooLarge
 from palimpsest.memory.records import Source
 
 LONGEST_WAIT = 20  # seconds
 DEFAULT_LIMIT = 50
 STRATEGY = "strategy"
+MAX_BYTES = 5_000_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=dict)
+dumps = _ENCODER.encode
 
 Json = dict[str, Any]
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
@@ -32,6 +40,7 @@ Limit = Annotated[int, Query(ge=1, le=100, description="The most items on a page
 Cursor = Annotated[str | None, Query(max_length=2_000, description="`next_cursor` of the page before")]
 Order = Annotated[Literal["asc", "desc"], Query(description="asc: oldest first; desc: newest first")]
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
+NOT_BLANK: JsonDict = {"pattern": r"\S"}
 
 MaxTokens = Annotated[
     int, Field(ge=1, le=10_000_000, description="Budget of the context, in tokens; default: the session's")
@@ -74,9 +83,20 @@ class Provenance(TypedDict):
     quote: str | None
 
 
-def rfc3339(milliseconds: int) -> Moment:
+def not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must not be blank")
+    return text
+
+
+def milliseconds_of(given: str | None) -> int | None:
+    """Epoch milliseconds of an RFC 3339 time."""
+    return None if given is None else milliseconds(datetime.fromisoformat(given))
+
+
+def rfc3339(moment: int) -> Moment:
     """A time, in epoch milliseconds, as RFC 3339 in UTC."""
-    return stamp(EPOCH + timedelta(milliseconds=milliseconds))
+    return stamp(EPOCH + timedelta(milliseconds=moment))
 
 
 def rfc3339_or_null(seconds: int | None) -> Moment | None:
@@ -99,3 +119,70 @@ class WouldForget(TypedDict):
     dry_run: Literal[True]
     count: int
     ids: Sequence[str]
+
+
+class Window(TypedDict):
+    """What the model would see of the conversation. `is_full`: its next overflow is due."""
+
+    messages: int
+    tokens: int
+    max_tokens: int
+    is_full: bool
+
+
+def window(head: Head) -> Window:
+    return {
+        "messages": head.window_messages,
+        "tokens": head.tokens,
+        "max_tokens": head.max_tokens,
+        "is_full": head.is_full,
+    }
+
+
+def answered(value: Mapping[str, Any], *, status: int = 200, headers: dict[str, str] | None = None) -> Response[str]:
+    """The value as a JSON answer. Raises `TooLarge` (`answer_too_large`) if it is larger than an answer may be."""
+    body = dumps(value)
+    if _size(body) > MAX_BYTES:
+        raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
+    return _json(body, status=status, headers=headers)
+
+
+def _json(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None) -> Response[str]:
+    return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=body, headers=headers)
+
+
+def _size(text: str) -> int:
+    """Bytes within the function's own answer, which is JSON around this text: quotes are escaped again."""
+    return len(text.encode()) + text.count('"') + text.count("\\")
+
+
+def paged(
+    name: str, rows: Iterable[tuple[Mapping[str, Any], int]], *, after: int | None, cursor: Callable[[int], str]
+) -> Response[str]:
+    """A page of `rows`, each with its place, as far as an answer can carry them (the first always).
+
+    `after` is where the next page goes on if all of them fit, None = nowhere.
+    """
+    texts: list[str] = []
+    size, last = 0, 0
+    for row, place in rows:
+        text = dumps(row)
+        size += _size(text) + 1
+        if texts and size > MAX_BYTES - 1_000:
+            after = last
+            break
+        texts.append(text)
+        last = place
+    next_cursor = dumps(None if after is None else cursor(after))
+    return _json(f'{{"{name}":[{",".join(texts)}],"next_cursor":{next_cursor}}}')
+
+
+def fitting(page: Callable[[int], Mapping[str, Any]], *, limit: int) -> Response[str]:
+    """The page of at most `limit` rows, or of fewer where their rows are too large for one answer."""
+    while True:
+        try:
+            return answered(page(limit))
+        except TooLarge:
+            if limit == 1:
+                raise
+            limit //= 2

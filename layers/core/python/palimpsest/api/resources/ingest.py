@@ -9,9 +9,8 @@ from pydantic import Field
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import ChatMessage, Id
-from palimpsest.api.resources.fields import Closed, UserId, WaitSeconds
+from palimpsest.api.resources.fields import Closed, UserId, WaitSeconds, answered
 from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 

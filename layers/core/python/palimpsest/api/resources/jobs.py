@@ -15,7 +15,6 @@ from typing_extensions import TypedDict
 from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered, fitting
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
@@ -25,10 +24,12 @@ from palimpsest.api.resources.fields import (
     NextCursor,
     Order,
     Wait,
+    Window,
+    answered,
+    fitting,
     rfc3339,
     rfc3339_or_null,
 )
-from palimpsest.api.resources.sessions.shapes import Window
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.report import Ledger as CountedLedger
 from palimpsest.extraction.report import Report

@@ -15,7 +15,6 @@ from palimpsest.api.call import call
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered, paged
 from palimpsest.api.resources.chat import LIKE_AN_ID, ChatMessage, Id
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.fields import (
@@ -29,9 +28,12 @@ from palimpsest.api.resources.fields import (
     Order,
     SessionId,
     Wait,
+    Window,
+    answered,
+    paged,
+    window,
 )
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.api.resources.sessions.shapes import Window, window
 from palimpsest.conversations.append import Appended as AppendedMessages
 from palimpsest.conversations.messages import MAX_MESSAGES_PER_APPEND, Message
 from palimpsest.errors import FieldError, TooLarge

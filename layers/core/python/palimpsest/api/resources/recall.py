@@ -11,10 +11,20 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import Timestamp
-from palimpsest.api.resources.fields import Closed, Moment, Provenance, UserId, provenance, rfc3339
-from palimpsest.api.resources.memories.bodies import NOT_BLANK, Filter, milliseconds_of, not_blank
+from palimpsest.api.resources.fields import (
+    NOT_BLANK,
+    Closed,
+    Moment,
+    Provenance,
+    UserId,
+    answered,
+    milliseconds_of,
+    not_blank,
+    provenance,
+    rfc3339,
+)
+from palimpsest.api.resources.memories.bodies import Filter
 from palimpsest.memory import filters
 from palimpsest.recall import ranking
 from palimpsest.recall import recall as use_case

@@ -11,9 +11,8 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.fields import Closed, MemoryFields
+from palimpsest.api.resources.fields import Closed, MemoryFields, answered
 from palimpsest.conversations.configuration import parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.tenants.ports import TenantSettings as StoredSettings

@@ -12,9 +12,8 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import Closed, Deleted, Moment
+from palimpsest.api.resources.fields import Closed, Deleted, Moment, answered
 from palimpsest.tenants.ports import StaticFact as StoredFact
 
 operation = operations_on("administration", function="memories")

@@ -11,9 +11,8 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import Closed, Json, UserId
+from palimpsest.api.resources.fields import Closed, Json, UserId, answered
 from palimpsest.errors import NotFound
 from palimpsest.recall.tool import MOST_RECORDS, NAME, Format, definition
 

@@ -11,8 +11,7 @@ from typing_extensions import TypedDict
 from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, UserId, Wait
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, UserId, Wait, answered
 from palimpsest.api.resources.jobs import awaited
 
 operation = operations_on("users", function="memories")

@@ -6,16 +6,13 @@ import json
 import re
 import unicodedata
 from collections.abc import Sequence
-from datetime import datetime
 from math import isfinite
 from typing import Annotated, Any
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
-from pydantic.config import JsonDict
 
 from palimpsest.api.resources.chat import Id, Timestamp
-from palimpsest.api.resources.fields import Closed, WaitSeconds
-from palimpsest.clock import milliseconds
+from palimpsest.api.resources.fields import NOT_BLANK, Closed, WaitSeconds, milliseconds_of, not_blank
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory import filters
 from palimpsest.memory.manage import Change
@@ -26,12 +23,6 @@ from palimpsest.memory.statements import Statement
 MAX_TOPIC_KEY = 80
 MAX_TERM = 256  # characters of a metadata value
 Scalar = str | int | float | bool
-
-
-def not_blank(text: str) -> str:
-    if not text.strip():
-        raise ValueError("must not be blank")
-    return text
 
 
 def _topic(text: str) -> str:
@@ -54,7 +45,6 @@ def _scalar(value: Any) -> Scalar:
     return value
 
 
-NOT_BLANK: JsonDict = {"pattern": r"\S"}
 Content = Annotated[str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 TopicKey = Annotated[str, Field(max_length=1_000), AfterValidator(_topic)]
 Subject = Annotated[str, Field(max_length=200, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
@@ -193,11 +183,6 @@ def change(given: MemoryChange) -> Change:
         metadata=given.metadata,
         keywords=None if given.keywords is None else tuple(given.keywords),
     )
-
-
-def milliseconds_of(given: str | None) -> int | None:
-    """Epoch milliseconds of an RFC 3339 time."""
-    return None if given is None else milliseconds(datetime.fromisoformat(given))
 
 
 def read_terms(given: Sequence[str]) -> dict[str, Scalar] | None:

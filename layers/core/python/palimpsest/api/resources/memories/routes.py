@@ -15,9 +15,20 @@ from pydantic import Field
 from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered, fitting, paged
 from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, Order, UserId, WouldForget
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Cursor,
+    Deleted,
+    Limit,
+    Order,
+    UserId,
+    WouldForget,
+    answered,
+    fitting,
+    milliseconds_of,
+    paged,
+)
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.memories.answers import MemoryPage, SavedMemories, shown
 from palimpsest.api.resources.memories.bodies import (
@@ -25,7 +36,6 @@ from palimpsest.api.resources.memories.bodies import (
     MemoryChange,
     NewMemories,
     change,
-    milliseconds_of,
     read_terms,
     statement,
 )

@@ -12,10 +12,19 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.outgoing import answered, fitting
 from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Order, SessionId, Wait, WouldForget
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Cursor,
+    Limit,
+    Order,
+    SessionId,
+    Wait,
+    WouldForget,
+    answered,
+    fitting,
+)
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.sessions import shapes
 from palimpsest.api.resources.sessions.shapes import ForgetSessionsRequest, NewSession, SessionChange, SessionSetup

@@ -16,13 +16,15 @@ from palimpsest.api.resources.fields import (
     Moment,
     NextCursor,
     WaitSeconds,
+    Window,
     rfc3339,
     rfc3339_or_null,
+    window,
 )
 from palimpsest.conversations import manage
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.messages import Chat
-from palimpsest.conversations.session import CompactionState, Head, Status
+from palimpsest.conversations.session import CompactionState, Status
 
 
 class SessionSetup(Closed):
@@ -68,15 +70,6 @@ class ForgetSessionsRequest(Closed):
         return self
 
 
-class Window(TypedDict):
-    """What the model would see of the conversation. `is_full`: its next overflow is due."""
-
-    messages: int
-    tokens: int
-    max_tokens: int
-    is_full: bool
-
-
 class Totals(TypedDict):
     messages: int
     tokens: int
@@ -119,15 +112,6 @@ def session(shown: manage.Session) -> Session:
         "created_at": settings.created_at,
         "updated_at": rfc3339(head.updated_at),
         "expires_at": rfc3339_or_null(head.expires_at),
-    }
-
-
-def window(head: Head) -> Window:
-    return {
-        "messages": head.window_messages,
-        "tokens": head.tokens,
-        "max_tokens": head.max_tokens,
-        "is_full": head.is_full,
     }
 
 
