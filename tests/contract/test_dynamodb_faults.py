@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb import table as tables
+from palimpsest.engines.dynamodb.lists import BUCKETS, buckets_of
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
@@ -16,7 +17,7 @@ from palimpsest.scope import Scope, SessionScope
 
 from tests.contract.builders import NOW, Conversation, job, key, message
 from tests.contract.tables import sessions_table, tenants_table
-from tests.doubles.dynamodb_api import BROKEN, FORWARDED, THROTTLED, DynamoDbApi, Step, cancelled
+from tests.doubles.dynamodb_api import BROKEN, FORWARDED, THROTTLED, Call, DynamoDbApi, Step, cancelled
 
 ATTEMPTS = 1 + tables.RETRIES
 PATIENCE = 0.9  # seconds: short enough to test, long enough for a machine that is busy
@@ -161,7 +162,7 @@ def test_no_read_ever_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversa
         lambda: sessions.messages_at(scope, [1]),
         lambda: sessions.compaction(scope, 1),
         lambda: sessions.compactions(scope, first=1, last=9),
-        lambda: sessions.listed(scope.owner, user=None, limit=5),
+        lambda: sessions.listed(scope.owner, user="sarah", limit=5),
         lambda: sessions.remove(scope, first=1, last=9, whole=True),
         lambda: sessions.reschedule(scope, base=0, due_at=None),
         lambda: jobs.get(scope.owner, "job_1"),
@@ -174,7 +175,26 @@ def test_no_read_ever_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversa
         api.script(*[BROKEN] * ATTEMPTS)
         with pytest.raises(Unavailable):
             read()
+        assert api.left == 0
     assert contents(talk) == ["first"]
+
+
+def test_no_list_of_a_tenant_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversation) -> None:
+    api.script(*[BROKEN] * ATTEMPTS * BUCKETS)
+    with pytest.raises(Unavailable):
+        talk.sessions.listed(talk.scope.owner, user=None, limit=5)
+    assert api.left == 0
+
+
+def test_a_list_of_a_tenant_is_unavailable_where_one_of_its_partitions_is(api: DynamoDbApi, talk: Conversation) -> None:
+    for bucket in buckets_of(talk.scope.owner):
+        api.fail(_queries_of(bucket))
+        with pytest.raises(Unavailable):
+            talk.sessions.listed(talk.scope.owner, user=None, limit=5)
+
+
+def _queries_of(bucket: str) -> Callable[[Call], bool]:
+    return lambda call: bool(call.body["ExpressionAttributeValues"][":bucket"] == {"S": bucket})
 
 
 def test_tenants_are_never_taken_for_unknown_when_the_store_fails(api: DynamoDbApi, dynoxide_endpoint: str) -> None:

@@ -10,7 +10,7 @@ import threading
 import urllib.error
 import urllib.request
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
@@ -55,6 +55,7 @@ class DynamoDbApi:
 
     def __post_init__(self) -> None:
         self._steps: deque[Step] = deque()
+        self._failing: Callable[[Call], bool] = lambda call: False
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
         self._server.daemon_threads = True
         self._closing = threading.Event()
@@ -62,6 +63,15 @@ class DynamoDbApi:
 
     def script(self, *steps: Step) -> None:
         self._steps.extend(steps)
+
+    @property
+    def left(self) -> int:
+        """Steps that no call has met yet."""
+        return len(self._steps)
+
+    def fail(self, failing: Callable[[Call], bool]) -> None:
+        """From now on every call that this is true of is answered by `BROKEN`, and takes no step of the script."""
+        self._failing = failing
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
@@ -74,8 +84,9 @@ class DynamoDbApi:
 
     def _answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
         """Status and body; None if the connection is to be closed instead."""
-        self.calls.append(Call(headers["X-Amz-Target"].partition(".")[2], json.loads(body)))
-        step = self._steps.popleft() if self._steps else FORWARDED
+        call = Call(headers["X-Amz-Target"].partition(".")[2], json.loads(body))
+        self.calls.append(call)
+        step = self._step(call)
         if step.code is not None:
             reasons = [{"Code": reason, "Message": "as scripted"} for reason in step.reasons]
             error = {"__type": f"{NAMESPACE}#{step.code}", "message": "as scripted", "CancellationReasons": reasons}
@@ -83,6 +94,11 @@ class DynamoDbApi:
         answer = (200, json.dumps(step.answer).encode()) if step.answer is not None else self._forward(headers, body)
         self._closing.wait(step.delay)
         return None if step.loses_answer else answer
+
+    def _step(self, call: Call) -> Step:
+        if self._failing(call):
+            return BROKEN
+        return self._steps.popleft() if self._steps else FORWARDED
 
     def _forward(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes]:
         passed = {name: value for name, value in headers.items() if name.lower() != "host"}

@@ -9,7 +9,7 @@ from contextvars import copy_context
 from time import monotonic
 from typing import Generic, TypeVar
 
-THREADS = 8  # of one call of `each`
+THREADS = 8  # of one call of `each`, unless it asks for more
 
 First = TypeVar("First")
 Second = TypeVar("Second")
@@ -55,13 +55,13 @@ def both(first: Callable[[], First], second: Callable[[], Second]) -> tuple[Firs
     return task.result(), mine
 
 
-def each(work: Callable[[Given], Made], given: Sequence[Given]) -> list[Made]:
-    """Do the work for everything given, 8 at a time, and return the results in the same order.
+def each(work: Callable[[Given], Made], given: Sequence[Given], *, threads: int = THREADS) -> list[Made]:
+    """Do the work for everything given, `threads` at a time, and return the results in the same order.
 
     Waits until all have ended; then the first error, in the order of what was given, is raised.
     """
     if len(given) < 2:  # noqa: PLR2004 - a single one needs no thread
         return [work(one) for one in given]
-    with ThreadPoolExecutor(min(THREADS, len(given))) as threads:
-        tasks = [threads.submit(copy_context().run, work, one) for one in given]
+    with ThreadPoolExecutor(min(threads, len(given))) as pool:
+        tasks = [pool.submit(copy_context().run, work, one) for one in given]
     return [task.result() for task in tasks]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from heapq import merge
@@ -12,6 +11,7 @@ from itertools import islice
 
 from palimpsest.engines.dynamodb.table import Item, Table
 from palimpsest.engines.places import SHARDS
+from palimpsest.parallel import each
 from palimpsest.scope import Scope, UserScope
 
 BUCKETS = 16
@@ -56,7 +56,7 @@ class TenantIndex:
         count = limit + 1 if after is None else limit + 2  # the range has both its ends: `after` may be found once more
         read = partial(self._bucket, low=low, high=high, count=count, newest_first=newest_first)
         buckets = buckets_of(scope) if user is None else (bucket_of(scope.user(user)),)
-        found = merge(*_side_by_side(read, buckets), reverse=newest_first)
+        found = merge(*each(read, buckets, threads=BUCKETS), reverse=newest_first)
         places = tuple(islice((place for place in found if place != after), limit + 1))
         return places[:limit], len(places) > limit
 
@@ -77,11 +77,3 @@ def due_items(table: Table, *, now: int, limit: int) -> Iterator[Item]:
         values = {":shard": {"S": str(shard)}, ":now": {"N": str(now)}}
         pages = table.pages("due_shard = :shard AND due_at <= :now", values, IndexName="due", Limit=limit)
         yield from islice((item for page in pages for item in page), limit)
-
-
-def _side_by_side(read: partial[Sequence[str]], buckets: Sequence[str]) -> Iterator[Sequence[str]]:
-    if len(buckets) == 1:
-        yield read(buckets[0])
-        return
-    with ThreadPoolExecutor(len(buckets)) as readers:
-        yield from readers.map(read, buckets)
