@@ -179,7 +179,7 @@ def test_times_that_a_record_was_said_are_removed_while_it_stays(memory: Memory)
     again = [replace(version(number), id=said.id) for number in (3, 5)]
     memory.supersede(said)
     memory.commit(said=again)
-    commit = MemoryCommit(epoch=0, unsaid=(said, again[0]), pointers=(pointer(said, at=1),))
+    commit = MemoryCommit(epoch=0, removed_places=(said, again[0]), pointers=(pointer(said, at=1),))
     assert memory.memories.room(commit) == 100 - (1 + 2 + 1)
     memory.memories.commit(memory.scope, commit)
     assert memory.memories.versions(memory.scope, "employer") == (again[1],)

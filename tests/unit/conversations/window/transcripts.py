@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
 from palimpsest.conversations.session import Head
-from palimpsest.conversations.turns import mended, no_result
+from palimpsest.conversations.turns import no_result, with_every_result
 from palimpsest.text.cutting import Count
 
 STAMP = "2026-01-15T09:00:00.000Z"
@@ -101,7 +101,7 @@ def last_user_seq(window: Sequence[Message]) -> int:
 
 def repaired(messages: Sequence[Chat]) -> list[Chat]:
     """The messages, ready to send."""
-    return mended(messages, chat=lambda message: message, missing=no_result)
+    return with_every_result(messages, chat=lambda message: message, missing=no_result)
 
 
 def shown(window: Sequence[Message]) -> list[Message]:

@@ -26,7 +26,7 @@ def pointer(current: str | None, *, version: int = 7) -> Pointer:
 
 
 def removed(commits: Sequence[MemoryCommit]) -> list[str]:
-    return [one.content for commit in commits for one in (*commit.unsaid, *commit.removed)]
+    return [one.content for commit in commits for one in (*commit.removed_places, *commit.removed)]
 
 
 def test_small_removals_share_a_transaction() -> None:

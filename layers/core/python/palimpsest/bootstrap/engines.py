@@ -82,52 +82,54 @@ def model_key(parameter: str) -> Secret:
 
 
 @cache
-def chat_model(told: settings.ChatSettings) -> OpenAIChatModel:
+def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
     from palimpsest.models.openai.chat import OpenAIChatModel
 
-    key = model_key(told.openai_key_parameter)
-    return OpenAIChatModel(key=key, base_url=told.openai_base_url, model=told.chat_model)
+    key = model_key(environment.openai_key_parameter)
+    return OpenAIChatModel(key=key, base_url=environment.openai_base_url, model=environment.chat_model)
 
 
 @cache
-def embedder(told: settings.EmbeddingSettings) -> Embedder:
+def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     """The model of the settings: the one on this machine by its name, any other from the server."""
-    if embeds_here(told):
+    if embeds_here(environment):
         from palimpsest.models.builtin.minilm import MiniLM
 
         return MiniLM(_folder_of("minilm"))
     from palimpsest.models.openai.embedder import OpenAIEmbedder
 
-    space = Space(told.embedding_model, told.embedding_dimension)
-    return OpenAIEmbedder(key=model_key(told.openai_key_parameter), space=space, base_url=told.openai_base_url)
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    return OpenAIEmbedder(
+        key=model_key(environment.openai_key_parameter), space=space, base_url=environment.openai_base_url
+    )
 
 
-def embeds_here(told: settings.EmbeddingSettings) -> bool:
+def embeds_here(environment: settings.EmbeddingSettings) -> bool:
     """Whether the model is the one on this machine, which needs no key."""
     from palimpsest.models.builtin.minilm import SPACE
 
-    return told.embedding_model == SPACE.model
+    return environment.embedding_model == SPACE.model
 
 
 @cache
-def search_index(told: settings.SearchSettings) -> SearchIndex:
+def search_index(environment: settings.SearchSettings) -> SearchIndex:
     """The index of the settings; one that answers nothing where the stage has none."""
-    if not told.search_url:
+    if not environment.search_url:
         from palimpsest.engines.no_search import AbsentIndex
 
         return AbsentIndex()
-    space = Space(told.embedding_model, told.embedding_dimension)
-    if told.search_url.startswith("file:"):
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    if environment.search_url.startswith("file:"):
         from palimpsest.engines.embedded import EmbeddedIndex
 
-        return EmbeddedIndex(Path(urlsplit(told.search_url).path), space=space)
+        return EmbeddedIndex(Path(urlsplit(environment.search_url).path), space=space)
     import boto3
 
     from palimpsest.engines.opensearch import OpenSearchIndex
     from palimpsest.engines.opensearch.client import connected
 
-    region = boto3.Session().region_name if told.search_url.startswith("https:") else None
-    return OpenSearchIndex(connected(told.search_url, region=region), family=SEARCH_FAMILY, space=space)
+    region = boto3.Session().region_name if environment.search_url.startswith("https:") else None
+    return OpenSearchIndex(connected(environment.search_url, region=region), family=SEARCH_FAMILY, space=space)
 
 
 def _folder_of(package: str) -> Path:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
-from palimpsest.conversations.overflow.summarize import GiveUp
+from palimpsest.conversations.overflow.summarize import GiveUpOverflow
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
@@ -63,7 +63,7 @@ def wire_extraction(
     queue = Router(
         {
             "extract": Handling(then_flush(step, flush), then_flush(give_up, flush)),
-            "flush": Handling(flush, GiveUp(sessions, jobs, clock)),
+            "flush": Handling(flush, GiveUpOverflow(sessions, jobs, clock)),
         }
     )
     return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)

@@ -37,35 +37,37 @@ class EmbedWorker:
 
 @cache
 def embed_worker() -> EmbedWorker:
-    told = settings.EmbedSettings.read()
+    environment = settings.EmbedSettings.read()
     from palimpsest.engines.sqs import SqsVisibility
 
-    sessions, _ = session_store(told.sessions_table)
-    memories = memory_store(told.memories_table, told.sessions_table)
+    sessions, _ = session_store(environment.sessions_table)
+    memories = memory_store(environment.memories_table, environment.sessions_table)
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
-        return Embed(memories, sessions, _prepared(told), _embedder(told), system_clock())(changes)
+        return Embed(memories, sessions, _prepared(environment), _embedder(environment), system_clock())(changes)
 
-    return EmbedWorker(embed, SqsVisibility(told.embed_queue_url).hide)
+    return EmbedWorker(embed, SqsVisibility(environment.embed_queue_url).hide)
 
 
 @cache
 def reindex_worker() -> Worker:
-    told = settings.ReindexSettings.read()
+    environment = settings.ReindexSettings.read()
     from palimpsest.engines.sqs import SqsVisibility
 
-    sessions, jobs = session_store(told.sessions_table)
-    memories = memory_store(told.memories_table, told.sessions_table)
-    clock, index = system_clock(), search_index(told)
+    sessions, jobs = session_store(environment.sessions_table)
+    memories = memory_store(environment.memories_table, environment.sessions_table)
+    clock, index = system_clock(), search_index(environment)
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
-    space = f"{told.embedding_model} {told.embedding_dimension}"
+    space = f"{environment.embedding_model} {environment.embedding_dimension}"
 
     def step(notice: JobNotice) -> None:
-        embed = Embed(memories, sessions, index, _embedder(told), clock)
-        reindex = Reindex(owners(told.sessions_table, told.memories_table), memories, sessions, index, embed)
+        embed = Embed(memories, sessions, index, _embedder(environment), clock)
+        reindex = Reindex(
+            owners(environment.sessions_table, environment.memories_table), memories, sessions, index, embed
+        )
         ReindexStep(reindex, jobs, steps, clock, space)(notice)
 
-    return Worker(step, GiveUpReindexStep(jobs, clock), SqsVisibility(told.reindex_queue_url).hide)
+    return Worker(step, GiveUpReindexStep(jobs, clock), SqsVisibility(environment.reindex_queue_url).hide)
 
 
 @cache
@@ -75,15 +77,15 @@ def reindex_starter() -> StartReindex:
 
 
 @cache
-def _prepared(told: settings.SearchSettings) -> SearchIndex:
+def _prepared(environment: settings.SearchSettings) -> SearchIndex:
     """The index, made if there is none. Raises `Unavailable`, and is then asked again by the next batch."""
-    index = search_index(told)
+    index = search_index(environment)
     index.prepare()
     return index
 
 
-def _embedder(told: settings.SearchSettings) -> Embedder | None:
+def _embedder(environment: settings.SearchSettings) -> Embedder | None:
     """None while the model stands behind a key that nobody has stored: then what is indexed has words alone."""
-    if embeds_here(told) or model_key(told.openai_key_parameter).value():
-        return embedder(told)
+    if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
+        return embedder(environment)
     return None

@@ -183,35 +183,35 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
 
 @cache
 def memories_app() -> MemoriesApp:
-    told = settings.MemoriesSettings.read()
-    sessions, jobs = session_store(told.sessions_table, told.memories_table)
+    environment = settings.MemoriesSettings.read()
+    sessions, jobs = session_store(environment.sessions_table, environment.memories_table)
     stores = MemoryStores(
         sessions=sessions,
         jobs=jobs,
-        memories=memory_store(told.memories_table, told.sessions_table),
-        tenants=tenant_store(told.tenants_table),
-        facts=fact_store(told.tenants_table),
-        index=search_index(told),
+        memories=memory_store(environment.memories_table, environment.sessions_table),
+        tenants=tenant_store(environment.tenants_table),
+        facts=fact_store(environment.tenants_table),
+        index=search_index(environment),
     )
     models = Models(
-        embedder=lambda: _vectors(told) if embeds_here(told) or _has_key(told) else None,
-        answerer=lambda: chat_model(told) if _has_key(told) else None,
-        selector=chat_model(told),
+        embedder=lambda: _vectors(environment) if embeds_here(environment) or _has_key(environment) else None,
+        answerer=lambda: chat_model(environment) if _has_key(environment) else None,
+        selector=chat_model(environment),
     )
     return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
 
 
 @cache
-def _vectors(told: settings.EmbeddingSettings) -> Embedder:
+def _vectors(environment: settings.EmbeddingSettings) -> Embedder:
     """What was asked before is not embedded again."""
     from palimpsest.models.caching_embedder import CachingEmbedder
 
-    return CachingEmbedder(embedder(told))
+    return CachingEmbedder(embedder(environment))
 
 
-def _has_key(told: settings.ModelSettings) -> bool:
+def _has_key(environment: settings.ModelSettings) -> bool:
     """Whether there is a key for the models' server; one that can't be had now counts as none."""
     try:
-        return bool((model_key(told.openai_key_parameter).value() or "").strip())
+        return bool((model_key(environment.openai_key_parameter).value() or "").strip())
     except Unavailable:
         return False

@@ -128,12 +128,12 @@ def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock
 
 @cache
 def sessions_app() -> SessionsApp:
-    told = settings.SessionsSettings.read()
-    sessions, jobs = session_store(told.sessions_table, told.memories_table)
+    environment = settings.SessionsSettings.read()
+    sessions, jobs = session_store(environment.sessions_table, environment.memories_table)
     return wire_sessions(
-        Stores(sessions, jobs, tenant_store(told.tenants_table)),
+        Stores(sessions, jobs, tenant_store(environment.tenants_table)),
         tokens=token_counter(),
         clock=system_clock(),
-        memories=memory_store(told.memories_table, told.sessions_table),
-        facts=fact_store(told.tenants_table),
+        memories=memory_store(environment.memories_table, environment.sessions_table),
+        facts=fact_store(environment.tenants_table),
     )

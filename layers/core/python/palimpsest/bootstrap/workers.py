@@ -19,7 +19,7 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.clock import Clock
-from palimpsest.conversations.overflow.summarize import GiveUp, SummarizeOverflow
+from palimpsest.conversations.overflow.summarize import GiveUpOverflow, SummarizeOverflow
 from palimpsest.conversations.ports import Sessions, Summarizer
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
@@ -54,7 +54,7 @@ def wire_sweep(
 ) -> tuple[Router, Sweep]:
     """What works off the sweep queue, and the scheduled round."""
     remove = Remove(sessions, jobs, clock, ForgetSession(memories, clock))
-    removal = Handling(remove, GiveUp(sessions, jobs, clock))
+    removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     pages = UserSteps(jobs, restart, clock)
     work = Router(
@@ -75,68 +75,68 @@ def wire_sweep(
 
 def wire_summarize(
     *, sessions: Sessions, jobs: Jobs, summarizer: Summarizer, tokens: TokenCounter, clock: Clock
-) -> tuple[SummarizeOverflow, GiveUp]:
-    return SummarizeOverflow(sessions, jobs, summarizer, tokens, clock), GiveUp(sessions, jobs, clock)
+) -> tuple[SummarizeOverflow, GiveUpOverflow]:
+    return SummarizeOverflow(sessions, jobs, summarizer, tokens, clock), GiveUpOverflow(sessions, jobs, clock)
 
 
-def queue_urls(told: settings.DispatchSettings) -> dict[JobKind, str]:
+def queue_urls(environment: settings.DispatchSettings) -> dict[JobKind, str]:
     """The queue of each kind of job."""
     urls: dict[Queue, str] = {
-        "summarize": told.summarize_queue_url,
-        "extract": told.extract_queue_url,
-        "sweep": told.sweep_queue_url,
-        "reindex": told.reindex_queue_url or told.parked_queue_url,
+        "summarize": environment.summarize_queue_url,
+        "extract": environment.extract_queue_url,
+        "sweep": environment.sweep_queue_url,
+        "reindex": environment.reindex_queue_url or environment.parked_queue_url,
     }
     return {kind: urls[listed.queue] for kind, listed in KINDS.items()}
 
 
 @cache
 def dispatcher() -> Dispatch:
-    told = settings.DispatchSettings.read()
+    environment = settings.DispatchSettings.read()
     from palimpsest.engines.dynamodb.streams import stream_record
     from palimpsest.engines.sqs import SqsQueues
 
-    parked = told.parked_queue_url
-    queues = SqsQueues(queue_urls(told), changes_url=told.embed_queue_url or parked, parked_url=parked)
+    parked = environment.parked_queue_url
+    queues = SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url or parked, parked_url=parked)
     return Dispatch(queues, read=stream_record)
 
 
 @cache
 def summarize_worker() -> Worker:
-    told = settings.SummarizeSettings.read()
+    environment = settings.SummarizeSettings.read()
     from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
     from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 
     tokens = token_counter()
     summarizer = Summaries(
-        key=model_key(told.openai_key_parameter),
-        model=ModelSummarizer(chat_model(told), tokens),
+        key=model_key(environment.openai_key_parameter),
+        model=ModelSummarizer(chat_model(environment), tokens),
         offline=ExtractiveSummarizer(tokens),
     )
-    sessions, jobs = session_store(told.sessions_table)
+    sessions, jobs = session_store(environment.sessions_table)
     step, give_up = wire_summarize(
         sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=tokens, clock=system_clock()
     )
-    return _worker(step, give_up, told.summarize_queue_url)
+    return _worker(step, give_up, environment.summarize_queue_url)
 
 
 @cache
 def extract_worker() -> Worker:
-    told = settings.ExtractSettings.read()
+    environment = settings.ExtractSettings.read()
     from palimpsest.extraction.model import Extractors, ModelExtractor
 
-    model = ModelExtractor(chat_model(told), token_counter())
-    key = model_key(told.openai_key_parameter)
-    sessions, jobs = session_store(told.sessions_table)
+    model = ModelExtractor(chat_model(environment), token_counter())
+    key = model_key(environment.openai_key_parameter)
+    sessions, jobs = session_store(environment.sessions_table)
     work = wire_extraction(
         sessions=sessions,
         jobs=jobs,
-        memories=memory_store(told.memories_table, told.sessions_table),
-        tenants=tenant_store(told.tenants_table),
+        memories=memory_store(environment.memories_table, environment.sessions_table),
+        tenants=tenant_store(environment.tenants_table),
         extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
         clock=system_clock(),
     )
-    return _worker(work.queue.step, work.queue.give_up, told.extract_queue_url)
+    return _worker(work.queue.step, work.queue.give_up, environment.extract_queue_url)
 
 
 @cache
@@ -152,14 +152,14 @@ def sweeper() -> Sweep:
 
 @cache
 def _sweep() -> tuple[Router, Sweep]:
-    told = settings.SweepSettings.read()
-    sessions, jobs = session_store(told.sessions_table)
-    memories = memory_store(told.memories_table, told.sessions_table)
+    environment = settings.SweepSettings.read()
+    sessions, jobs = session_store(environment.sessions_table)
+    memories = memory_store(environment.memories_table, environment.sessions_table)
     return wire_sweep(
         sessions=sessions,
         jobs=jobs,
         memories=memories,
-        expiries=expiry_store(told.memories_table),
+        expiries=expiry_store(environment.memories_table),
         clock=system_clock(),
     )
 

@@ -145,8 +145,8 @@ class ManageSessions:
         def setup(settings: Settings) -> Configuration:
             system = None if clear_system else wanted.system or settings.system
             metadata = {**settings.metadata, **(wanted.metadata or {})}
-            kept = {key: value for key, value in metadata.items() if value is not None}
-            return self._setup(Wanted(system, wanted.memory, kept), {**settings.memory})
+            present = {key: value for key, value in metadata.items() if value is not None}
+            return self._setup(Wanted(system, wanted.memory, present), {**settings.memory})
 
         def attempt() -> Session:
             opened = self.sessions.open(scope, settings=True, user=user)
@@ -176,7 +176,7 @@ class ManageSessions:
         encoding = self.tokens.encoding_for(memory.model)
         tokens = weigh(wanted.system, lambda text: self.tokens.count(text, encoding)) if wanted.system else 0
         self.check(memory)
-        check_room(system=wanted.system, told=[stored(memory), wanted.metadata])
+        check_room(system=wanted.system, memory=[stored(memory), wanted.metadata])
         return Configuration(
             memory=memory, encoding=encoding, system=wanted.system, system_tokens=tokens, metadata=wanted.metadata
         )
@@ -259,12 +259,14 @@ class ManageSessions:
             now = self.clock.now()
             before, _ = live(self.sessions.open(scope, settings=True), now=now)
             forgets = self.schedule is not None and not keep_memories
-            return bury(self.sessions, scope, before, now=now, forgets=forgets)
+            return tombstone_session(self.sessions, scope, before, now=now, forgets=forgets)
 
         return until_committed(attempt, clock=self.clock)
 
 
-def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False) -> str:
+def tombstone_session(
+    sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False
+) -> str:
     """Mark a session deleted and arm the job that removes it; the job's id. Raises `CommitLost`."""
     tombstone = deleted(head, now=now)
     job = deletion(tombstone, scope=scope, now=seconds(now), forgets=forgets)
@@ -272,9 +274,9 @@ def bury(sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, 
     return job.id
 
 
-def check_room(*, system: Chat | None = None, told: Any = None) -> None:
+def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
     """Refuse what one item can't hold: a system message, and beside it memory configuration and metadata."""
-    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", told, MAX_SETTINGS_BYTES)):
+    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", memory, MAX_SETTINGS_BYTES)):
         size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
         if size > most:
             error = FieldError(field, f"{size} bytes of at most {most}")

@@ -53,7 +53,7 @@ def no_result(call_id: str) -> Chat:
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 
-def mended(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
+def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
     """What carries these messages (`chat` takes one out of it), ready to send: results without their call are dropped,
     each call left unanswered, at the very end too, is answered by what `missing` makes.
     """

@@ -84,7 +84,7 @@ class MemoryCommit:
 
     `said` are records that were said again, each under the time and source of that (`records.said_again`), and
     records that come into a topic now. `removed` are records as read, one of a topic once for each time it was said;
-    each leaves a tombstone until there is a record under the id again. `unsaid` are places of a
+    each leaves a tombstone until there is a record under the id again. `removed_places` are places of a
     record that are removed from its topic while the record stays: for a record with too many places for one
     transaction. `line` replaces one that began at the same message.
     """
@@ -94,7 +94,7 @@ class MemoryCommit:
     changed: Sequence[Record] = ()
     said: Sequence[Record] = ()
     removed: Sequence[Record] = ()
-    unsaid: Sequence[Record] = ()
+    removed_places: Sequence[Record] = ()
     pointers: Sequence[Pointer] = ()
     line: ChunkLine | None = None
     progress: Progress | None = None

@@ -200,11 +200,11 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
                 known.said.append(again)
                 known.topics[key] = topic.having(again.order, other)
             return Remembered(known.records.get(other.id, other), "unchanged")
-    kept = _stored(record, known)
-    known.topics[key] = topic.having(record.order, kept)
+    stored = _stored(record, known)
+    known.topics[key] = topic.having(record.order, stored)
     if topic.is_behind(record.order) or topic.current is None:
-        return Remembered(kept, "created")
-    return Remembered(kept, "superseded", displaced=topic.current)
+        return Remembered(stored, "created")
+    return Remembered(stored, "superseded", displaced=topic.current)
 
 
 def topic_of_edits(record: Record) -> str:

@@ -7,9 +7,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.manage import bury
+from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.overflow.arm import Arm
-from palimpsest.conversations.overflow.summarize import GiveUp
+from palimpsest.conversations.overflow.summarize import GiveUpOverflow
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, NotFound
 from palimpsest.jobs.job import STUCK, Job
@@ -88,14 +88,14 @@ class Sweep:
         if head is None or settings is None or head.status == "deleted" or settings.base != head.base:
             return  # its deletion is under way and removes the settings
         if head.is_gone(seconds(now)):
-            bury(self.sessions, scope, head, now=now)
+            tombstone_session(self.sessions, scope, head, now=now)
         else:
             self.sessions.reschedule(scope, base=head.base, due_at=head.expires_at)
 
     def _restart_overflow(self, job: Job) -> None:
         """A stuck job fails, and is armed again when its wait is over; a failed one is armed again now."""
         if not job.has_ended:
-            GiveUp(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
+            GiveUpOverflow(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
             return
         with suppress(NotFound):  # deleted meanwhile: nothing to make room in
             Arm(self.sessions, self.clock)(Scope(job.tenant).session(job.session))

@@ -57,7 +57,7 @@ def replace_settings(body: NewTenantSettings) -> Response[str]:
     with naming("memory"):
         memory = parsed(dict(body.memory))
     call().use.manage.check(memory)
-    check_room(told=stored(memory))
+    check_room(memory=stored(memory))
     settings = StoredSettings(memory=body.memory, retention_days=body.retention_days, memory_days=body.memory_days)
     call().use.tenants.replace_settings(call().caller.tenant, settings)
     return answered(_shown(settings))

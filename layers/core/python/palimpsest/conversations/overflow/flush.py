@@ -10,7 +10,7 @@ from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.lifecycle import evicted
 from palimpsest.conversations.overflow.arm import Arm
-from palimpsest.conversations.overflow.summarize import GiveUp
+from palimpsest.conversations.overflow.summarize import GiveUpOverflow
 from palimpsest.conversations.ports import Sessions, Store
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.errors import CommitLost, NotFound, Unavailable
@@ -75,7 +75,9 @@ class FlushWindow:
             if state == "stored":
                 self.jobs.mark(job, part)
             elif state == "failed":
-                GiveUp(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=PARKED)
+                GiveUpOverflow(self.sessions, self.jobs, self.clock)(
+                    JobNotice(job.tenant, job.id, job.kind), error=PARKED
+                )
                 return
         if unavailable is not None:
             raise unavailable

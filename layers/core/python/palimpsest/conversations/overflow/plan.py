@@ -19,7 +19,7 @@ from palimpsest.scope import SessionScope
 
 Turn = Sequence[Message]
 
-KEPT = Fraction(3, 4)  # of the trigger may stay when the rest is folded, so that the next overflow is not near
+STAYING_SHARE = Fraction(3, 4)  # of the trigger: recent turns may weigh so much, so that the next overflow is not near
 RAISE_SHARE = 10  # the trigger rises by this part of the budget where nothing can be evicted
 
 
@@ -94,15 +94,15 @@ def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn],
     fewer than `at_least` messages.
     """
     recent = held[-config.keep_recent_turns :]
-    room = int(config.trigger * KEPT) - head.system_tokens
-    going = held[: len(held) - _kept(recent, room)]
+    room = int(config.trigger * STAYING_SHARE) - head.system_tokens
+    going = held[: len(held) - _staying(recent, room)]
     return going if sum(map(len, going)) >= at_least else []
 
 
 def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
     """All but the newest turns that fit `max_memory_tokens`, and the budget too."""
     around = head.tokens - head.window_tokens
-    return held[: len(held) - _kept(held, min(config.max_memory_tokens, config.max_tokens - around))]
+    return held[: len(held) - _staying(held, min(config.max_memory_tokens, config.max_tokens - around))]
 
 
 def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
@@ -122,7 +122,7 @@ def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) ->
     return held[:-1]
 
 
-def _kept(held: Sequence[Turn], room: int) -> int:
+def _staying(held: Sequence[Turn], room: int) -> int:
     """How many of the newest turns fit the room; the newest one always stays."""
     return max(1, _fitting(list(reversed(held)), room))
 

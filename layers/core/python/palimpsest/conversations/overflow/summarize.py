@@ -136,7 +136,7 @@ class SummarizeOverflow:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUp:
+class GiveUpOverflow:
     """After its last receive a job has failed: whoever waits is told, and the sweep is to arm it again later."""
 
     sessions: Sessions

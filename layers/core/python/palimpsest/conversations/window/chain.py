@@ -52,24 +52,24 @@ class Chain:
         return self._finished()
 
     @property
-    def _kept(self) -> Iterator[Draft]:
+    def _held(self) -> Iterator[Draft]:
         return joined([self._user] if self._user else [], *self._groups)
 
     @property
     def _weight(self) -> int:
-        return sum(draft.weight for draft in self._kept)
+        return sum(draft.weight for draft in self._held)
 
     def _drop(self, room: int, *, is_victim: Callable[[Group], bool], weight: Callable[[Group], int]) -> None:
         """Let the oldest victims go until the rest fits at the least it can weigh; never the newest group."""
         total = (self._user.weight if self._user else 0) + sum(map(weight, self._groups))
-        kept: list[Group] = []
+        held: list[Group] = []
         for group in self._groups[:-1]:
             if total > room and is_victim(group):
                 total -= weight(group)
                 self._gone += group
             else:
-                kept.append(group)
-        self._groups = kept + self._groups[-1:]
+                held.append(group)
+        self._groups = held + self._groups[-1:]
 
     def _lower(self, kind: Callable[[Draft], list[Text]], room: int) -> None:
         """Cut the largest texts of a kind down to one level, as high as the room allows."""
@@ -105,7 +105,7 @@ class Chain:
     def _finished(self) -> tuple[list[Entry], list[Cut]]:
         entries: list[Entry] = []
         cuts = [Cut(draft.entry.seq, "message", draft.entry.tokens) for draft in self._gone if draft.entry.seq]
-        for draft in self._kept:
+        for draft in self._held:
             entry, found = finished(draft, self._count)
             entries.append(entry)
             cuts += found

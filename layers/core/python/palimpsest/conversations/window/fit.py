@@ -9,7 +9,7 @@ from operator import attrgetter
 
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
 from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, SYSTEM_ROLES, Chat, Message, weigh
-from palimpsest.conversations.turns import mended, no_result, turns
+from palimpsest.conversations.turns import no_result, turns, with_every_result
 from palimpsest.conversations.window.chain import Chain
 from palimpsest.conversations.window.parts import Cut, Entry
 from palimpsest.conversations.window.render import SummaryAs, shown, summary_messages
@@ -28,7 +28,7 @@ class Fitted:
     `window_tokens` what stands behind system message and summary.
 
     `seqs` are the stored messages in it. `cuts` is what it leaves out of the current chain. `reserved` is how much room
-    it kept free.
+    it leaves free.
     """
 
     messages: tuple[Chat, ...]
@@ -49,22 +49,22 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
     the chain, from which all outputs are cut. Reading ends with a whole turn, or inside a chain too long to be read:
     then the caller supplies the user message itself. System messages are read past: they are not part of the window.
     """
-    kept: list[Message] = []
+    held: list[Message] = []
     read = weight = 0
     for message in stored:
-        kept.append(message)
+        held.append(message)
         is_shown = message.role not in SYSTEM_ROLES
         read += min(message.tokens, READ_IN_CHAIN) if is_shown else LEAST_MESSAGE
         weight += message.tokens if is_shown else 0
         in_chain = message.seq > last_user_seq
         if message.role != "tool" and budget <= (read if in_chain else max(read, weight)):
-            return _oldest_first(kept, last_user_seq)
-    return tuple(reversed(kept))
+            return _oldest_first(held, last_user_seq)
+    return tuple(reversed(held))
 
 
-def _oldest_first(kept: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
+def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
     """What was read before reading stopped, without the turn in whose middle it did."""
-    messages = tuple(reversed(kept))
+    messages = tuple(reversed(held))
     if messages[0].seq >= last_user_seq or messages[0].role == "user":
         return messages
     return messages[len(turns(messages)[0]) :]
@@ -94,9 +94,9 @@ def fit(
     alone is cut (see `chain`); the summary takes at most a quarter of the budget, and gives way before the newest user
     message does. `messages`, oldest first, may begin inside a turn at a group, and leave out what stands between the
     newest user message and the rest of its chain. Weights are those counted at append: nothing is counted again but
-    system message (unless told in `system_tokens`), summary, and what is cut. Raises `BudgetTooSmall`.
+    system message (unless `system_tokens` gives its weight), summary, and what is cut. Raises `BudgetTooSmall`.
 
-    `reserve` tokens are kept free, as far as system message, summary and current chain leave them: older turns give
+    `reserve` tokens stay free, as far as system message, summary and current chain leave them: older turns give
     way.
     """
     heading = [] if system is None else [shown(system)]
@@ -106,51 +106,57 @@ def fit(
         raise BudgetTooSmall(minimum=system_tokens + MIN_SYSTEM_ROOM)
     room = budget - system_tokens - REPLY_PRIMING
     parts = _turns(messages, given, count) or [[]]
-    tell = partial(_told, summary, summary_as, count=count)
+    summary_within = partial(_summary_within, summary, summary_as, count=count)
     reserve = min(reserve, budget - system_tokens - MIN_SYSTEM_ROOM)
-    shares = _shared_out(parts, tell, room=room, most=budget // SUMMARY_SHARE, reserve=reserve, count=count)
-    told, window = shares.told, shares.window
+    shares = _shared_out(parts, summary_within, room=room, most=budget // SUMMARY_SHARE, reserve=reserve, count=count)
+    shown_summary, window = shares.summary, shares.window
     window_tokens = _weight(window)
     return Fitted(
-        messages=(*heading, *told.messages, *(entry.chat for entry in window)),
-        tokens=REPLY_PRIMING + system_tokens + told.tokens + window_tokens,
+        messages=(*heading, *shown_summary.messages, *(entry.chat for entry in window)),
+        tokens=REPLY_PRIMING + system_tokens + shown_summary.tokens + window_tokens,
         system_tokens=system_tokens,
-        summary_tokens=told.tokens,
+        summary_tokens=shown_summary.tokens,
         window_tokens=window_tokens,
         seqs=tuple(entry.seq for entry in window if entry.seq is not None),
         cuts=shares.cuts,
-        is_summary_cut=told.is_cut,
+        is_summary_cut=shown_summary.is_cut,
         reserved=shares.reserved,
     )
 
 
 @dataclass(frozen=True, slots=True)
 class _Shares:
-    """The summary as it fits, the window, what was cut of the current chain, and what was kept free."""
+    """The summary as it fits, the window, what was cut of the current chain, and how much room stays free."""
 
-    told: _Told
+    summary: _ShownSummary
     window: Sequence[Entry]
     cuts: tuple[Cut, ...] = ()
     reserved: int = 0
 
 
 def _shared_out(
-    parts: Sequence[Sequence[Entry]], tell: Callable[..., _Told], *, room: int, most: int, reserve: int, count: Count
+    parts: Sequence[Sequence[Entry]],
+    summary_within: Callable[..., _ShownSummary],
+    *,
+    room: int,
+    most: int,
+    reserve: int,
+    count: Count,
 ) -> _Shares:
-    """Share the room between summary (`most` of it), current chain, what is to be kept free, and older turns."""
+    """Share the room between summary (`most` of it), current chain, what is to stay free, and older turns."""
     *older, current = parts
     weight = _weight(current)
-    told = tell(room=most)
-    chain = Chain(current, count) if weight + told.tokens > room else None
-    if chain and chain.least + told.tokens > room:
-        told = tell(room=min(most, room - chain.least))
-    room -= told.tokens
+    summary = summary_within(room=most)
+    chain = Chain(current, count) if weight + summary.tokens > room else None
+    if chain and chain.least + summary.tokens > room:
+        summary = summary_within(room=min(most, room - chain.least))
+    room -= summary.tokens
     if chain and weight > room:
         window, cuts = chain.fit(room)
-        return _Shares(told, window, tuple(cuts))
+        return _Shares(summary, window, tuple(cuts))
     room -= weight
     reserved = max(0, min(reserve, room))
-    return _Shares(told, [*_newest_turns(older, room=room - reserved), *current], reserved=reserved)
+    return _Shares(summary, [*_newest_turns(older, room=room - reserved), *current], reserved=reserved)
 
 
 def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> list[Sequence[Entry]]:
@@ -162,7 +168,7 @@ def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> lis
     ]
     if given is not None:
         entries.append(_weighed(shown(given), count))
-    entries = mended(entries, chat=attrgetter("chat"), missing=lambda call: _weighed(no_result(call), count))
+    entries = with_every_result(entries, chat=attrgetter("chat"), missing=lambda call: _weighed(no_result(call), count))
     if given is not None and given["role"] == "user":
         return [*turns(entries[:-1]), entries[-1:]]
     return turns(entries)
@@ -186,7 +192,7 @@ def _newest_turns(older: Sequence[Sequence[Entry]], *, room: int) -> list[Entry]
 
 
 @dataclass(frozen=True, slots=True)
-class _Told:
+class _ShownSummary:
     """The summary as it stands in the context."""
 
     messages: tuple[Chat, ...] = ()
@@ -194,19 +200,19 @@ class _Told:
     is_cut: bool = False
 
 
-def _told(text: str | None, summary_as: SummaryAs, *, room: int, count: Count) -> _Told:
+def _summary_within(text: str | None, summary_as: SummaryAs, *, room: int, count: Count) -> _ShownSummary:
     """The summary within the room, cut if need be; none of it where next to nothing would be left."""
     if not text:
-        return _Told()
-    told = _carried(text, summary_as, count)
-    limit = room - _carried("", summary_as, count).tokens if told.tokens > room else 0
-    while told.tokens > room and limit >= LEAST_SUMMARY:
+        return _ShownSummary()
+    shown_summary = _shown_summary(text, summary_as, count)
+    limit = room - _shown_summary("", summary_as, count).tokens if shown_summary.tokens > room else 0
+    while shown_summary.tokens > room and limit >= LEAST_SUMMARY:
         short, _ = shortened(text, limit=limit, count=count)
-        told = _carried(short, summary_as, count, is_cut=True)
-        limit -= max(1, told.tokens - room)
-    return told if told.tokens <= room else _Told(is_cut=True)
+        shown_summary = _shown_summary(short, summary_as, count, is_cut=True)
+        limit -= max(1, shown_summary.tokens - room)
+    return shown_summary if shown_summary.tokens <= room else _ShownSummary(is_cut=True)
 
 
-def _carried(text: str, summary_as: SummaryAs, count: Count, *, is_cut: bool = False) -> _Told:
+def _shown_summary(text: str, summary_as: SummaryAs, count: Count, *, is_cut: bool = False) -> _ShownSummary:
     messages = summary_messages(text, summary_as)
-    return _Told(messages, sum(weigh(message, count) for message in messages), is_cut)
+    return _ShownSummary(messages, sum(weigh(message, count) for message in messages), is_cut)

@@ -245,7 +245,7 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
 
 
 def _remove(era: Era, commit: MemoryCommit) -> None:
-    for record in (*commit.removed, *commit.unsaid):
+    for record in (*commit.removed, *commit.removed_places):
         if record.topic_key is not None:
             era.places.pop((record.topic_key, record.order), None)
     by_id: dict[str, list[Record]] = defaultdict(list)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.manage import bury
+from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
 from palimpsest.jobs.kinds import ErasePayload, EraseStage
@@ -100,19 +100,19 @@ class ErasePages:
 
     def _remove(self, scope: SessionScope, job: Job) -> bool:
         """Delete a session of an earlier epoch, and what is left of one; whether anything was there."""
-        buried = until_committed(lambda: self._bury(scope, job), clock=self.clock)
+        was_there = until_committed(lambda: self._tombstone(scope, job), clock=self.clock)
         head = self.sessions.open(scope).head
         if head is None:
             return False
         last = head.seq if head.status == "deleted" else head.base
         removed = self.sessions.remove(scope, first=0, last=last, whole=True)
-        return buried or removed > 0
+        return was_there or removed > 0
 
-    def _bury(self, scope: SessionScope, job: Job) -> bool:
+    def _tombstone(self, scope: SessionScope, job: Job) -> bool:
         head = self.sessions.open(scope).head
         if head is None or head.status == "deleted" or head.user != job.user or head.epoch >= job.epoch:
             return False
-        bury(self.sessions, scope, head, now=self.clock.now())
+        tombstone_session(self.sessions, scope, head, now=self.clock.now())
         return True
 
 

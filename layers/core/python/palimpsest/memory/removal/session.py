@@ -70,7 +70,11 @@ class ForgetSession:
         if not records:
             return False
         (record,) = records
-        return self._forget_plain(scope, job, record) if record.topic_key is None else self._unsay(scope, job, record)
+        return (
+            self._forget_plain(scope, job, record)
+            if record.topic_key is None
+            else self._forget_version(scope, job, record)
+        )
 
     def _forget_plain(self, scope: UserScope, job: Job, record: Record) -> bool:
         also = tuple(session for session in record.also if session != job.session)
@@ -85,23 +89,23 @@ class ForgetSession:
             self.memories.commit(scope, MemoryCommit(epoch=job.epoch, changed=(changed,)))
         return False
 
-    def _unsay(self, scope: UserScope, job: Job, record: Record) -> bool:
+    def _forget_version(self, scope: UserScope, job: Job, record: Record) -> bool:
         """The same for a record that is a version of a topic: it was said at places."""
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         places = [said for said in self.memories.versions(scope, topic) if said.id == record.id]
         gone = [said for said in places if _is_said_in(job, said)]
-        kept = [said for said in places if not _is_said_in(job, said)]
+        others = [said for said in places if not _is_said_in(job, said)]
         if not gone:
             return False
-        if not kept:
+        if not others:
             for commit in transactions([Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room):
                 self.memories.commit(scope, commit)
             return True
         is_source = _is_said_in(job, record)
-        changed = (replace(record, source=kept[0].source, index_state="pending"),) if is_source else ()
+        changed = (replace(record, source=others[0].source, index_state="pending"),) if is_source else ()
         pointers = (pointer,) if pointer else ()
-        commit = MemoryCommit(epoch=job.epoch, changed=changed, unsaid=gone[:MOST_PLACES], pointers=pointers)
+        commit = MemoryCommit(epoch=job.epoch, changed=changed, removed_places=gone[:MOST_PLACES], pointers=pointers)
         self.memories.commit(scope, commit)
         return len(gone) > MOST_PLACES and self._forget(scope, job, record.id)
 
@@ -160,8 +164,8 @@ class Remove:
 
 
 def _without(head: Head, gone: tuple[int, int]) -> Head:
-    kept = tuple(span for span in head.withdrawn if span != gone)
-    return replace(head, withdrawn=kept, version=head.version + 1)
+    rest = tuple(span for span in head.withdrawn if span != gone)
+    return replace(head, withdrawn=rest, version=head.version + 1)
 
 
 def begin_again(sessions: Sessions, jobs: Jobs, job: Job, *, now: int) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.history import live
-from palimpsest.conversations.manage import ManageSessions, bury
+from palimpsest.conversations.manage import ManageSessions, tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Status
 from palimpsest.errors import CommitLost, NotFound
@@ -95,5 +95,5 @@ class ForgetSessionPages:
         )
         if not (had_begun and matches):
             return False
-        bury(self.sessions, scope, head, now=now, forgets=not wanted.keep_memories)
+        tombstone_session(self.sessions, scope, head, now=now, forgets=not wanted.keep_memories)
         return True

@@ -63,7 +63,7 @@ def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
 def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
     """A removal that is too large for one transaction. Each transaction raises the version of the topic's pointer."""
     records = _places_by_record(removal)
-    parts = [MemoryCommit(epoch=epoch, unsaid=places) for places in _surplus(records, room)]
+    parts = [MemoryCommit(epoch=epoch, removed_places=places) for places in _surplus(records, room)]
     parts += [MemoryCommit(epoch=epoch, removed=batch) for batch in _batches(records, room)]
     pointer = removal.pointer
     for part in parts[:-1]:

@@ -143,7 +143,7 @@ class _Actions:
         by_id: dict[str, list[Record]] = {}
         for record in self._commit.removed:
             by_id.setdefault(record.id, []).append(record)
-        for record in (*self._commit.removed, *self._commit.unsaid):
+        for record in (*self._commit.removed, *self._commit.removed_places):
             if record.topic_key is not None:
                 yield self._delete(memory_items.place_sort(record.topic_key, record.order))
         for record_id, removed in by_id.items():
