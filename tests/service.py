@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.bootstrap import MemoriesApp, SessionsApp, wire_memories, wire_sessions, wire_summarize, wire_sweep
-from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.bootstrap.memories import MemoryStores, Models
+from palimpsest.bootstrap.workers import wire_extraction
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.engines.embedded import EmbeddedIndex

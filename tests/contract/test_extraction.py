@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from threading import Barrier
 
 import pytest
-from palimpsest.bootstrap.extraction import wire_extraction
+from palimpsest.bootstrap.workers import wire_extraction
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.ports import Sessions

@@ -19,10 +19,9 @@ from palimpsest.tenants.ports import Tenants
 if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.context.read import ReadContext
     from palimpsest.conversations.append import Append
-    from palimpsest.conversations.history import History
-    from palimpsest.conversations.jobs import ListJobs
+    from palimpsest.conversations.history import History, ListJobs
     from palimpsest.conversations.manage import ManageSessions
-    from palimpsest.conversations.overflow.prune import Prune
+    from palimpsest.conversations.overflow.arm import Prune
     from palimpsest.extraction.ingest import Ingest
     from palimpsest.extraction.report import ReportExtraction
     from palimpsest.extraction.schedule import RequestExtraction
@@ -33,7 +32,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.memory.remember import Remember
     from palimpsest.memory.removal.erase import Erase
     from palimpsest.memory.removal.forget import Forget
-    from palimpsest.memory.removal.sessions import ForgetSessions
+    from palimpsest.memory.removal.matching_sessions import ForgetSessions
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
     from palimpsest.recall.tool import SearchTool

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest import settings
 
 if TYPE_CHECKING:
-    from palimpsest.bootstrap.door import authorizer
-    from palimpsest.bootstrap.engines import embedder, search_index
+    from palimpsest.bootstrap.engines import authorizer, embedder, search_index
     from palimpsest.bootstrap.indexing import EmbedWorker, embed_worker, reindex_starter, reindex_worker
     from palimpsest.bootstrap.memories import MemoriesApp, memories_app, wire_memories
     from palimpsest.bootstrap.sessions import SessionsApp, Stores, sessions_app, wire_sessions
@@ -52,8 +51,7 @@ __all__ = [
 ]
 _PARTS = {
     "sessions": ("SessionsApp", "Stores", "sessions_app", "wire_sessions"),
-    "door": ("authorizer",),
-    "engines": ("embedder", "search_index"),
+    "engines": ("authorizer", "embedder", "search_index"),
     "indexing": ("EmbedWorker", "embed_worker", "reindex_starter", "reindex_worker"),
     "memories": ("MemoriesApp", "memories_app", "wire_memories"),
     "workers": (

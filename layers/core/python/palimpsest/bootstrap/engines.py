@@ -14,6 +14,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models.ports import Embedder, Secret, Space, TokenCounter
 from palimpsest.search.ports import SearchIndex
+from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.ports import StaticFacts, Tenants
 
 if TYPE_CHECKING:
@@ -153,3 +154,9 @@ def system_clock() -> Clock:
     from palimpsest.clock import SystemClock
 
     return SystemClock()
+
+
+@cache
+def authorizer() -> Authorize:
+    """The use case of the function `authorize`, which needs no other part of the service."""
+    return Authorize(tenant_store(settings.AuthorizeSettings.read().tenants_table), system_clock())

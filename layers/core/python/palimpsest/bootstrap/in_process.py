@@ -12,10 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.bootstrap.engines import system_clock, token_counter
-from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp, MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
-from palimpsest.bootstrap.workers import wire_summarize, wire_sweep
+from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_sweep
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer

@@ -31,7 +31,7 @@ from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.overflow.prune import Prune
+from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import Ingest

@@ -20,11 +20,9 @@ from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
-from palimpsest.conversations.history import History
-from palimpsest.conversations.jobs import ListJobs
+from palimpsest.conversations.history import History, ListJobs
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.overflow.arm import Arm
-from palimpsest.conversations.overflow.prune import Prune
+from palimpsest.conversations.overflow.arm import Arm, Prune
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
@@ -38,8 +36,8 @@ from palimpsest.jobs.read import ReadJob
 from palimpsest.jobs.restart import Restart, RestartSteps, RetryJob
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.session import begin_again
-from palimpsest.memory.removal.sessions import ForgetSessions
+from palimpsest.memory.removal.matching_sessions import ForgetSessions
+from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFacts, Tenants

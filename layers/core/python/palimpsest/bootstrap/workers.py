@@ -17,24 +17,35 @@ from palimpsest.bootstrap.engines import (
     tenant_store,
     token_counter,
 )
-from palimpsest.bootstrap.extraction import wire_extraction
 from palimpsest.clock import Clock
-from palimpsest.conversations.overflow.summarize import GiveUpOverflow, SummarizeOverflow
+from palimpsest.context.blocks.reader import stores
+from palimpsest.conversations.overflow.arm import GiveUpOverflow
+from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
+from palimpsest.conversations.overflow.summarize import SummarizeOverflow
 from palimpsest.conversations.ports import Sessions, Summarizer
+from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
 from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.extraction.ports import Extractor
+from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.extraction.step import ExtractChunk
 from palimpsest.jobs.kinds import KINDS, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
+from palimpsest.memory.records import Record
+from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import ErasePages
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.forget import ForgetPages
-from palimpsest.memory.removal.session import ForgetSession, Remove
-from palimpsest.memory.removal.sessions import ForgetSessionPages
+from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
+from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
+from palimpsest.memory.statements import Near
 from palimpsest.models.ports import TokenCounter
+from palimpsest.tenants.ports import Tenants
+from palimpsest.text.comparing import says_the_same
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.router import GivesUp, Handling, Router
 from palimpsest.workers.sweep import Sweep
@@ -53,7 +64,7 @@ def wire_sweep(
     *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
 ) -> tuple[Router, Sweep]:
     """What works off the sweep queue, and the scheduled round."""
-    remove = Remove(sessions, jobs, clock, ForgetSession(memories, clock))
+    remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock))
     removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     pages = UserSteps(jobs, restart, clock)
@@ -77,6 +88,50 @@ def wire_summarize(
     *, sessions: Sessions, jobs: Jobs, summarizer: Summarizer, tokens: TokenCounter, clock: Clock
 ) -> tuple[SummarizeOverflow, GiveUpOverflow]:
     return SummarizeOverflow(sessions, jobs, summarizer, tokens, clock), GiveUpOverflow(sessions, jobs, clock)
+
+
+@dataclass(frozen=True, slots=True)
+class ExtractionWork:
+    """The step, what happens when it fails for the last time, how it is tried again, and what the sweep does; `queue`
+    is what works behind the queue: the steps, and the flush of windows that waits for them.
+    """
+
+    step: ExtractChunk
+    give_up: GiveUpExtraction
+    retry: RetryExtraction
+    restart: RestartExtraction
+    queue: Router
+
+
+def _says_the_same(one: Record, other: Record) -> bool:
+    return says_the_same(one.content, other.content)
+
+
+def wire_extraction(
+    *,
+    sessions: Sessions,
+    jobs: Jobs,
+    memories: Memories,
+    tenants: Tenants,
+    extractor: Extractor,
+    clock: Clock,
+    near: Near = _says_the_same,
+) -> ExtractionWork:
+    """The extraction over any adapters. `near` says which statements of a topic say the same."""
+    steps = Steps(sessions, jobs, memories, clock)
+    retry = RetryExtraction(steps)
+    give_up = GiveUpExtraction(steps, extractor)
+    request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
+    remember = Remember(memories, tenants, clock, near=near)
+    step = ExtractChunk(steps, remember, extractor, request, retry)
+    flush = FlushWindow(sessions, jobs, stores(memories), clock)
+    queue = Router(
+        {
+            "extract": Handling(then_flush(step, flush), then_flush(give_up, flush)),
+            "flush": Handling(flush, GiveUpOverflow(sessions, jobs, clock)),
+        }
+    )
+    return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)
 
 
 def queue_urls(environment: settings.DispatchSettings) -> dict[JobKind, str]:

@@ -12,11 +12,14 @@ from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
-from palimpsest.errors import FieldError, NotFound
-from palimpsest.jobs.job import armed
+from palimpsest.errors import FieldError, NotFound, Unprocessable
+from palimpsest.jobs.job import Job, JobState, armed
 from palimpsest.jobs.kinds import RemovalPayload
+from palimpsest.jobs.ports import Jobs
 from palimpsest.retry import until_committed
-from palimpsest.scope import SessionScope
+from palimpsest.scope import Scope, SessionScope
+
+PAGES_PER_LIST = 5
 
 
 def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
@@ -169,3 +172,43 @@ class History:
         """The newest compaction that leaves the message `seq` in the window."""
         found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
         return found[0] if found else None
+
+
+@dataclass(frozen=True, slots=True)
+class ListJobs:
+    sessions: Sessions
+    jobs: Jobs
+
+    def __call__(
+        self,
+        scope: Scope,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        state: JobState | None = None,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
+    ) -> tuple[tuple[Job, ...], str | None]:
+        """A page of jobs by creation, and where the next begins. A page may be short while filters leave things out.
+
+        A session's jobs are found among its user's, also after it was deleted. Raises `Unprocessable` if neither is
+        named.
+        """
+        if session is not None:
+            head = self.sessions.open(scope.session(session)).head
+            if head is None or user not in (None, head.user):
+                return (), None
+            user = head.user
+        if user is None:
+            error = FieldError("user_id", "is required, or session_id")
+            raise Unprocessable("Name a user or a session.", errors=(error,))
+        found: list[Job] = []
+        for _ in range(PAGES_PER_LIST):
+            page, after = self.jobs.listed(
+                scope.user(user), limit=limit - len(found), after=after, newest_first=newest_first
+            )
+            found += [job for job in page if session in (None, job.session) and state in (None, job.state)]
+            if after is None or len(found) >= limit:
+                break
+        return tuple(found), after

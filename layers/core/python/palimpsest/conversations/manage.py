@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, parsed, stored
-from palimpsest.conversations.history import live
+from palimpsest.conversations.history import PAGES_PER_LIST, live
 from palimpsest.conversations.lifecycle import (
     Configuration,
     begun,
@@ -33,7 +33,6 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.tenants.ports import Tenants
 
-PAGES_PER_LIST = 5
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 

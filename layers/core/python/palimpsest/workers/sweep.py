@@ -8,15 +8,14 @@ from dataclasses import dataclass, field, replace
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import tombstone_session
-from palimpsest.conversations.overflow.arm import Arm
-from palimpsest.conversations.overflow.summarize import GiveUpOverflow
+from palimpsest.conversations.overflow.arm import Arm, GiveUpOverflow
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, NotFound
 from palimpsest.jobs.job import STUCK, Job
 from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import Due, JobNotice, Jobs
 from palimpsest.memory.removal.expire import Expire
-from palimpsest.memory.removal.session import begin_again
+from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.scope import Scope, SessionScope
 
 PER_SHARD = 25

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
@@ -11,8 +12,12 @@ from palimpsest.conversations.lifecycle import touched
 from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo, overflows
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job, retry_delay
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.read import ReadJob
 from palimpsest.retry import until_committed
-from palimpsest.scope import SessionScope
+from palimpsest.scope import Scope, SessionScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +74,75 @@ class Arm:
         commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
         self.sessions.commit(scope, commit)
         return after.job
+
+
+@dataclass(frozen=True, slots=True)
+class Prune:
+    sessions: Sessions
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(
+        self,
+        scope: SessionScope,
+        *,
+        strategy: Literal["fifo", "summarize"],
+        max_tokens: int | None = None,
+        wait: float = 0,
+    ) -> Job | None:
+        """`fifo` drops the oldest turns until the window fits, at once; `summarize` arms a summary of all but the
+        recent turns.
+
+        Returns the job of the summary as it is after at most `wait` seconds; None if there is none to wait for.
+        """
+        arm = Arm(self.sessions, self.clock)
+        if strategy == "fifo":
+            arm.drop(scope, max_tokens=max_tokens)
+            return None
+        return self._awaited(scope, arm.fold(scope, max_tokens=max_tokens), wait)
+
+    def compact(self, scope: SessionScope, *, wait: float) -> Job | None:
+        """Arm the overflow if the window passes its trigger and none is pending, and wait for its commit."""
+        return self._awaited(scope, Arm(self.sessions, self.clock)(scope), wait)
+
+    def _awaited(self, scope: SessionScope, job_id: str | None, wait: float) -> Job | None:
+        if job_id is None:
+            return None
+        return ReadJob(self.jobs, self.clock)(scope.owner, job_id, wait=wait)
+
+
+@dataclass(frozen=True, slots=True)
+class GiveUpOverflow:
+    """After its last receive a job has failed: whoever waits is told, and the sweep is to arm it again later."""
+
+    sessions: Sessions
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, notice: JobNotice, *, error: str) -> None:
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.has_ended:
+            return
+        now = seconds(self.clock.now())
+        delay = retry_delay(job.attempt)
+        failed = replace(job, state="failed", error=error, due_at=now + delay)
+        scope = Scope(job.tenant).session(job.session)
+        head = self.sessions.open(scope).head
+        try:
+            if head is None or head.job != job.id:
+                self.jobs.finish(failed)
+                return
+            after = replace(
+                head,
+                job=None,
+                compaction="failed",
+                attempts=job.attempt + 1,
+                not_before=now + delay,
+                version=head.version + 1,
+            )
+            self.sessions.commit(scope, Commit(before=head, after=after, guard="window", finished=failed))
+        except CommitLost:
+            return  # overtaken: the session moved on, or the other delivery has ended the job
 
 
 def summarizing(config: Strategy, *, max_tokens: int | None = None) -> Summarize:

@@ -9,8 +9,7 @@ from dataclasses import dataclass, replace
 from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.lifecycle import evicted
-from palimpsest.conversations.overflow.arm import Arm
-from palimpsest.conversations.overflow.summarize import GiveUpOverflow
+from palimpsest.conversations.overflow.arm import Arm, GiveUpOverflow
 from palimpsest.conversations.ports import Sessions, Store
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.errors import CommitLost, NotFound, Unavailable

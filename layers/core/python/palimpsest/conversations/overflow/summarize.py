@@ -7,7 +7,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
-from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
 from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
@@ -18,7 +18,7 @@ from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.jobs.job import Job, retry_delay
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
@@ -133,37 +133,3 @@ class SummarizeOverflow:
     def _discard(self, job: Job) -> None:
         with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery of the same message
             self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
-
-
-@dataclass(frozen=True, slots=True)
-class GiveUpOverflow:
-    """After its last receive a job has failed: whoever waits is told, and the sweep is to arm it again later."""
-
-    sessions: Sessions
-    jobs: Jobs
-    clock: Clock
-
-    def __call__(self, notice: JobNotice, *, error: str) -> None:
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
-        if job is None or job.has_ended:
-            return
-        now = seconds(self.clock.now())
-        delay = retry_delay(job.attempt)
-        failed = replace(job, state="failed", error=error, due_at=now + delay)
-        scope = Scope(job.tenant).session(job.session)
-        head = self.sessions.open(scope).head
-        try:
-            if head is None or head.job != job.id:
-                self.jobs.finish(failed)
-                return
-            after = replace(
-                head,
-                job=None,
-                compaction="failed",
-                attempts=job.attempt + 1,
-                not_before=now + delay,
-                version=head.version + 1,
-            )
-            self.sessions.commit(scope, Commit(before=head, after=after, guard="window", finished=failed))
-        except CommitLost:
-            return  # overtaken: the session moved on, or the other delivery has ended the job

@@ -121,7 +121,7 @@ def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
     A job deletes every session that matches now. Sessions that begin later stay. With `dry_run` nothing is deleted,
     and the answer lists the sessions that match.
     """
-    from palimpsest.memory.removal.sessions import WhichSessions
+    from palimpsest.memory.removal.matching_sessions import WhichSessions
 
     scope, use = call().caller.tenant, call().use.forget_sessions
     which = WhichSessions(body.user_id, body.agent_id, body.status)

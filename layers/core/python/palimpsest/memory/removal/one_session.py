@@ -23,7 +23,7 @@ PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
-class ForgetSession:
+class ForgetMemoriesOfSession:
     memories: Memories
     clock: Clock
 
@@ -118,11 +118,11 @@ def _is_said_in(job: Job, said: Record) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Remove:
+class RemoveFromSession:
     sessions: Sessions
     jobs: Jobs
     clock: Clock
-    forget: ForgetSession | None = None  # None: nothing was remembered
+    forget: ForgetMemoriesOfSession | None = None  # None: nothing was remembered
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the job. A session made again under the id is not met: its sequence numbers lie beyond the job's range.
