@@ -19,8 +19,8 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex, connected
 from palimpsest.memory.ports import Memories
-from palimpsest.models.builtin.minilm import MiniLM
-from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.embedding import CachingEmbedder
+from palimpsest.models.minilm import MiniLM
 from palimpsest.models.ports import Embedder
 from palimpsest.search.ports import SearchIndex
 

@@ -11,11 +11,12 @@ from typing import Any, get_args
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.engines.sqs import SqsQueues, SqsVisibility
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import JobNotice, MessageChanged, Queues, RecordChanged
+
+from tests.doubles.queues import InMemoryQueues
 
 SUMMARIZE = JobNotice("acme", "job_1", "summarize")
 DELETE = JobNotice("acme", "job_2", "delete")

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.models.builtin.minilm import MiniLM
-from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.embedding import CachingEmbedder
+from palimpsest.models.minilm import MiniLM
 from palimpsest.models.ports import Embedder
 
 from benchmarks.retrieval.growth import add_foreigners

@@ -14,7 +14,7 @@ ALL = ("runtime", "models", "local")
 EMBED = """
 from importlib.util import find_spec
 from pathlib import Path
-from palimpsest.models.builtin.minilm import SPACE, MiniLM
+from palimpsest.models.minilm import SPACE, MiniLM
 (folder,) = find_spec("minilm").submodule_search_locations
 (vector,) = MiniLM(Path(folder)).embed(["I moved to Lisbon."])
 assert len(vector) == SPACE.dimension

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
@@ -16,6 +15,7 @@ from palimpsest.observability import logger
 from palimpsest.workers.batches import LONGEST_BACKOFF, backoff, queue_batch, queue_record, stream_batch
 from palimpsest.workers.dispatch import Dispatch
 
+from tests.doubles.queues import InMemoryQueues
 from tests.unit.api.gateway import LambdaContext
 from tests.unit.api.handlers import ROOT, load
 

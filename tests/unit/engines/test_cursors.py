@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.cursors import ListCursor, job_cursor, record_cursor, session_cursor, user_cursor
-from palimpsest.engines.places import listed_as
+from palimpsest.engines.places import ListCursor, job_cursor, listed_as, record_cursor, session_cursor, user_cursor
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, Scope
 

@@ -4,7 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 from palimpsest.memory.records import topic_key
-from palimpsest.recall.question import MAX_KEYS, Query, analysed, topic_keys
+from palimpsest.recall.question import MAX_KEYS, Query, analysed, coverage, excerpt, scores, topic_keys
+from palimpsest.text.analyser import content_terms, terms
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)  # a Monday
 
@@ -134,3 +135,27 @@ def test_query_languages_are_text() -> None:
     read = asked(question)
     assert read.searched == question
     assert "drop" in read.terms
+
+
+def test_scripts_without_blanks_are_compared_by_pairs_of_characters() -> None:
+    assert coverage(content_terms("我的地铁"), frozenset(terms("每天坐地铁上班"))) == pytest.approx(1 / 3)
+    assert coverage(content_terms("猫"), frozenset(terms("猫"))) == 1
+
+
+def test_a_rare_word_counts_more_than_a_common_one() -> None:
+    texts = [terms(text) for text in ("tea and cake", "tea and scones", "tea and biscuits", "coffee and cake")]
+    rated = scores(("coffe", "tea"), texts)
+    assert rated.index(max(rated)) == 3
+    assert scores(("tea",), []) == []
+
+
+def test_an_excerpt_is_where_the_question_is_answered() -> None:
+    text = "nothing of interest here. " * 100 + "The red bicycle stands in the cellar. " + "and so on. " * 100
+    found = excerpt(text, content_terms("Where is the red bicycle?"), limit=200)
+    assert "The red bicycle stands in the cellar." in found
+    assert len(found) <= 200
+
+
+def test_a_short_text_is_its_own_excerpt() -> None:
+    assert excerpt("short", ("x",), limit=10) == "short"
+    assert len(excerpt("あ" * 5_000, ("いい",), limit=100)) <= 100

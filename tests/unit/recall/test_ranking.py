@@ -6,7 +6,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.recall.ranking import DAY, Candidate, Ranked, is_answered, preselected, ranked, within_budget
-from palimpsest.text.periods import Period
+from palimpsest.text.dates import Period
 
 NOW = 1_800_000_000_000
 

@@ -7,11 +7,12 @@ from typing import Any, get_args
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.queues import InMemoryQueues
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import JobNotice, MessageChanged, RecordChanged
 from palimpsest.workers.dispatch import Dispatch
+
+from tests.doubles.queues import InMemoryQueues
 
 TEXT = "I moved to Lisbon."
 MESSAGE = {"type": "message", "body": TEXT}

@@ -94,7 +94,7 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     """The model of the settings: the one on this machine by its name, any other from the server."""
     if embeds_here(environment):
-        from palimpsest.models.builtin.minilm import MiniLM
+        from palimpsest.models.minilm import MiniLM
 
         return MiniLM(_folder_of("minilm"))
     from palimpsest.models.openai.embedder import OpenAIEmbedder
@@ -107,7 +107,7 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 def embeds_here(environment: settings.EmbeddingSettings) -> bool:
     """Whether the model is the one on this machine, which needs no key."""
-    from palimpsest.models.builtin.minilm import SPACE
+    from palimpsest.models.minilm import SPACE
 
     return environment.embedding_model == SPACE.model
 

@@ -29,7 +29,7 @@ from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed

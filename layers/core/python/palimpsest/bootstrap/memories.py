@@ -204,7 +204,7 @@ def memories_app() -> MemoriesApp:
 @cache
 def _vectors(environment: settings.EmbeddingSettings) -> Embedder:
     """What was asked before is not embedded again."""
-    from palimpsest.models.caching_embedder import CachingEmbedder
+    from palimpsest.models.embedding import CachingEmbedder
 
     return CachingEmbedder(embedder(environment))
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
@@ -31,6 +33,16 @@ MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
 MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 IMAGE_TOKENS = 765  # a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
+SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
+
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+# What was recalled and is fed back: our own renderings, wherever they stand in a text.
+_RECALLED = re.compile(
+    r"<memory>.*?(?:</memory>|\Z)"
+    r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
+    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,3 +225,33 @@ def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
     if message.encoding == encoding:
         return message
     return replace(message, tokens=weigh(message.chat, count), encoding=encoding)
+
+
+def spoken(message: Message) -> Message:
+    """The message as text alone, without memories that were recalled into it."""
+    return replace(message, chat={**message.chat, "content": without_recalled(text_of(message.chat))})
+
+
+def without_recalled(text: str) -> str:
+    """The text without our own renderings of memories, and nothing of a summary."""
+    return "" if text.startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
+
+
+def said_at(message: Message) -> datetime:
+    """When a message was spoken: the client's timestamp in its own zone, but never later than the server's time."""
+    stored = datetime.fromisoformat(message.created_at)
+    sent = _moment(message.timestamp)
+    return sent if sent is not None and sent <= stored else stored
+
+
+def _moment(timestamp: str | None) -> datetime | None:
+    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is neither."""
+    text = (timestamp or "").strip()
+    try:
+        if _EPOCH.fullmatch(text):
+            return datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC)  # noqa: PLR2004
+        moment = datetime.fromisoformat(text)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return aware if aware.timestamp() >= 0 else None
+    except (ValueError, OverflowError):
+        return None

@@ -1,13 +1,18 @@
-"""Where the stores put things, whatever their engine: partitions, places in lists, shards, and what fits one commit."""
+"""Where the stores put things, whatever their engine: partitions, shards, places in lists, and the cursors of lists."""
 
 from __future__ import annotations
 
+import base64
+import json
+import re
 import zlib
+from dataclasses import dataclass
 
+from palimpsest.errors import BadRequest
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record
-from palimpsest.scope import Scope
+from palimpsest.scope import ID_PATTERN, Scope, UserScope
 
 COUNTERS = frozenset({"version", "window_tokens", "window_messages", "total_messages", "total_tokens"})
 """What a commit under the guard `window` changes by difference; of the head's other fields it sets those it changes."""
@@ -17,6 +22,9 @@ TOMBSTONE_SECONDS = RETENTION_SECONDS + 24 * 3600
 """A deleted head stays 30 days, and one more so that every promise of 30 days is over before it goes."""
 MOST_ITEMS = 100
 """How many items one transaction writes (DynamoDB); the stores in memory divide work alike."""
+EXAMINED = 1_000
+"""How many records one call of a list reads at most, whatever it finds."""
+_ID = rf"(?!\.+$){ID_PATTERN}"
 
 
 def items_of(commit: MemoryCommit) -> int:
@@ -51,3 +59,58 @@ def job_listed_as(job: Job) -> str:
 def record_listed_as(record: Record) -> str:
     """A record's place in its user's list: by creation (15 digits of epoch milliseconds), then id."""
     return f"{record.created_at:015d}#{record.id}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListCursor:
+    """The cursors of one list: of a tenant or, if `user` is named, of that user. `places` matches what one may hold."""
+
+    tenant: str
+    user: str | None
+    places: re.Pattern[str]
+
+    def at(self, place: str) -> str:
+        """The cursor with which the list goes on after a place."""
+        text = json.dumps([self.tenant, self.user, place], separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def place(self, after: str | None) -> str | None:
+        """The place that a cursor holds; None for None. Raises `BadRequest` (`invalid_cursor`) for one of another list,
+        and for anything that `at` did not make.
+        """
+        if after is None:
+            return None
+        try:
+            found = json.loads(base64.b64decode(after + "=" * (-len(after) % 4), altchars=b"-_", validate=True))
+        except (ValueError, RecursionError) as error:
+            raise _refused() from error
+        match found:
+            case [str(tenant), str() | None as user, str(place)] if (tenant, user) == (self.tenant, self.user):
+                if self.places.fullmatch(place):
+                    return place
+        raise _refused()
+
+
+def session_cursor(scope: Scope, user: str | None) -> ListCursor:
+    """Of a tenant's sessions, or of one user's (`listed_as`)."""
+    owner = ID_PATTERN if user is None else re.escape(user)
+    return ListCursor(scope.tenant, user, re.compile(rf"{owner}#[^#]{{1,64}}#{_ID}"))
+
+
+def user_cursor(scope: Scope) -> ListCursor:
+    """Of a tenant's users, by id."""
+    return ListCursor(scope.tenant, None, re.compile(_ID))
+
+
+def job_cursor(scope: UserScope) -> ListCursor:
+    """Of a user's jobs (`job_listed_as`)."""
+    return ListCursor(scope.tenant, scope.user, re.compile(rf"\d{{12}}#{_ID}"))
+
+
+def record_cursor(scope: UserScope) -> ListCursor:
+    """Of a user's records (`record_listed_as`)."""
+    return ListCursor(scope.tenant, scope.user, re.compile(r"\d{15}#[^#]{1,128}"))
+
+
+def _refused() -> BadRequest:
+    return BadRequest("The cursor is not one of this list.", code="invalid_cursor")

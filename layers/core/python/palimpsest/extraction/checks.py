@@ -14,8 +14,8 @@ from html import unescape
 from typing import Any, cast, get_args
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations.messages import Message, text_of
-from palimpsest.extraction.chunk import Chunk, Finding, said_at
+from palimpsest.conversations.messages import Message, said_at, text_of
+from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.memory.records import MAX_CONTENT, Method, RecordType, Source, normalized
 from palimpsest.memory.statements import Statement
 from palimpsest.text.dates import dated, relative_dates

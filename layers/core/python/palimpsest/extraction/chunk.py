@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
 
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message, text_of
-from palimpsest.conversations.window.render import SUMMARY_PREFIX
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message, spoken, text_of, without_recalled
 
 CONTEXT_MESSAGES = 2
 """How many messages before a chunk are read to understand it."""
@@ -16,15 +13,6 @@ MOST_MESSAGES = 40
 """The most messages of one chunk: more of them would give more findings than one transaction holds."""
 MOST_READ = 400
 MARKUP_TOKENS = 30  # around a message in a prompt
-
-_EPOCH = re.compile(r"\d{10}(?:\d{3})?")
-# What was recalled and is fed back: our own renderings, wherever they stand in a text.
-_RECALLED = re.compile(
-    r"<memory>.*?(?:</memory>|\Z)"
-    r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
-    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*",
-    re.DOTALL | re.IGNORECASE | re.MULTILINE,
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,16 +69,7 @@ def skip_reason(message: Message) -> str | None:
     text = text_of(message.chat)
     if not text.strip():
         return "empty"
-    return None if _own(text).strip() else "recalled"
-
-
-def spoken(message: Message) -> Message:
-    """The message as text alone, without memories that were recalled into it."""
-    return replace(message, chat={**message.chat, "content": _own(text_of(message.chat))})
-
-
-def _own(text: str) -> str:
-    return "" if text.startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
+    return None if without_recalled(text).strip() else "recalled"
 
 
 def chunk_of(
@@ -130,26 +109,6 @@ def _readable(messages: Iterable[Message]) -> Iterator[Message]:
             left -= 1
         if not left:
             return
-
-
-def said_at(message: Message) -> datetime:
-    """When a message was spoken: the client's timestamp in its own zone, but never later than the server's time."""
-    stored = datetime.fromisoformat(message.created_at)
-    sent = _moment(message.timestamp)
-    return sent if sent is not None and sent <= stored else stored
-
-
-def _moment(timestamp: str | None) -> datetime | None:
-    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is neither."""
-    text = (timestamp or "").strip()
-    try:
-        if _EPOCH.fullmatch(text):
-            return datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC)  # noqa: PLR2004
-        moment = datetime.fromisoformat(text)
-        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
-        return aware if aware.timestamp() >= 0 else None
-    except (ValueError, OverflowError):
-        return None
 
 
 def fitting(findings: Sequence[Finding], *, most: int, last: int) -> int:

@@ -11,11 +11,11 @@ from html import escape
 from pydantic import BaseModel, ConfigDict
 
 from palimpsest import prompts
-from palimpsest.conversations.messages import Message, text_of
+from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.conversations.window.shorten import abridged
 from palimpsest.errors import ModelOutputInvalid
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
-from palimpsest.extraction.chunk import Chunk, Finding, said_at
+from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.memory.records import Method, RecordType
 from palimpsest.models.ports import Completion, JsonModel, Schema, Secret, TokenCounter, Usage

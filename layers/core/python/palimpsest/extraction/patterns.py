@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
 
-from palimpsest.conversations.messages import Message, text_of
-from palimpsest.extraction.chunk import Chunk, Finding, said_at
+from palimpsest.conversations.messages import Message, said_at, text_of
+from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, SPLIT, STATEMENT_KINDS, StatementKind
 from palimpsest.extraction.ports import Extraction
 from palimpsest.memory.records import Method, RecordType

@@ -15,13 +15,12 @@ from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
-from palimpsest.recall.question import Query, RecallRequest
+from palimpsest.recall.question import Query, RecallRequest, coverage, scores
 from palimpsest.recall.ranking import Retriever, words_of
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, spoken_text
 from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import terms
-from palimpsest.text.comparing import coverage, scores
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together

@@ -1,20 +1,28 @@
-"""What a recall is asked, and the analysis of its question: words, topics, period, and whether it is about the past."""
+"""What a recall is asked, the analysis of its question (words, topics, period), and how well a text matches it."""
 
 from __future__ import annotations
 
+import math
 import re
+from collections import Counter
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import topic_key
-from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, folded, words
-from palimpsest.text.periods import Period, period
+from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, folded, terms, words
+from palimpsest.text.cutting import ELLIPSIS, shortened
+from palimpsest.text.dates import Period, period
 
 DEFAULT_K = 5
 MAX_QUESTION = 4_000  # characters that are read
 LEAST_NAME = 3
+MAX_EXCERPTED = 50_000  # characters among which an excerpt is chosen
+NEAR = 100  # characters within which an excerpt looks for the beginning of a word
+K1, B = 1.2, 0.75  # BM25's
 
+_BREAK = re.compile(r"[\s\u3002\uff01\uff1f]+")
 _WORD = re.compile(r"\w[\w\u2019'-]*")
 _OWNED = re.compile(r"['\u2019]s?$")
 _THE_USER = re.compile(r"\b(?:the )?user(?:['\u2019]s)?\b", re.IGNORECASE)
@@ -141,3 +149,43 @@ def _singular(word: str) -> tuple[str, ...]:
     if not word.isascii() or not word.endswith("s") or word.endswith(("ss", "us", "is")):
         return (word,)
     return word, f"{word[:-3]}y" if word.endswith("ies") else word[:-1]
+
+
+def coverage(asked: Sequence[str], found: Collection[str]) -> float:
+    """The share (0..1) of the question's terms that a text holds."""
+    return sum(term in found for term in asked) / len(asked) if asked else 0.0
+
+
+def scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
+    """The BM25 score of each text, given as its terms, among these texts alone."""
+    counts = [Counter(text) for text in texts]
+    rarity = {term: _rarity(sum(term in count for count in counts), len(texts)) for term in asked}
+    average = sum(map(len, texts)) / len(texts) if texts else 1.0
+    return [
+        sum(
+            rarity[term] * (K1 + 1) * count[term] / (count[term] + K1 * (1 - B + B * len(text) / (average or 1.0)))
+            for term in asked
+            if term in count
+        )
+        for text, count in zip(texts, counts, strict=True)
+    ]
+
+
+def _rarity(holding: int, texts: int) -> float:
+    return math.log1p((texts - holding + 0.5) / (holding + 0.5))
+
+
+def excerpt(text: str, asked: Sequence[str], *, limit: int) -> str:
+    """At most `limit` characters of the text: the part in which most of the question's terms are."""
+    if len(text) <= limit:
+        return text
+    starts = [_beginning(text, start) for start in range(0, min(len(text), MAX_EXCERPTED), max(1, limit // 2))]
+    best = max(starts, key=lambda start: (coverage(asked, frozenset(terms(text[start : start + limit]))), -start))
+    before = ELLIPSIS if best else ""
+    return before + shortened(text[best:], limit=limit - len(before), count=len)[0]
+
+
+def _beginning(text: str, start: int) -> int:
+    """A place near `start` where a word begins; the text's own beginning where there is none."""
+    found = _BREAK.search(text, start, start + NEAR) if start else None
+    return found.end() if found else 0

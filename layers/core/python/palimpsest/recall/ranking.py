@@ -9,7 +9,7 @@ from typing import Literal
 
 from palimpsest.memory.filters import MemoryType
 from palimpsest.memory.records import Record, Source
-from palimpsest.text.periods import Period
+from palimpsest.text.dates import Period
 
 Retriever = Literal["keyword", "vector", "topic_key", "newest"]
 Scores = Mapping[Retriever, float]

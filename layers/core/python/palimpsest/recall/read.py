@@ -10,18 +10,16 @@ from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations.messages import Message, said_at
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
-from palimpsest.extraction.chunk import said_at
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Source, as_of
-from palimpsest.recall.question import Query, RecallRequest
+from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, message_of, spoken_text
 from palimpsest.text.analyser import terms
-from palimpsest.text.comparing import coverage, excerpt
 
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows

@@ -9,11 +9,10 @@ from typing import Any, Literal
 
 from palimpsest.conversations.messages import Chat
 from palimpsest.recall.answer import user_memory
-from palimpsest.recall.question import RecallRequest
+from palimpsest.recall.question import RecallRequest, excerpt
 from palimpsest.recall.recall import Recall, passage_of
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms
-from palimpsest.text.comparing import excerpt
 
 Format = Literal["openai", "anthropic"]
 

@@ -8,10 +8,9 @@ from datetime import UTC, datetime
 from enum import IntEnum
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message, text_of
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message, said_at, spoken, text_of
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.window.render import called
-from palimpsest.extraction.chunk import said_at, spoken
 from palimpsest.memory.filters import metadata_terms
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import Vector

@@ -1,23 +1,14 @@
-"""Comparing texts by their words, within the process: how much they share, and whether they say the same."""
+"""Compares two statements of one topic: whether they say the same in other words."""
 
 from __future__ import annotations
 
-import math
 import re
 import unicodedata
-from collections import Counter
-from collections.abc import Collection, Sequence
 from itertools import takewhile
 from operator import eq
 
-from palimpsest.text.analyser import accented_words, stems, terms
-from palimpsest.text.cutting import ELLIPSIS, shortened
+from palimpsest.text.analyser import accented_words, stems
 
-MAX_EXCERPTED = 50_000  # characters among which an excerpt is chosen
-NEAR = 100  # characters within which an excerpt looks for the beginning of a word
-K1, B = 1.2, 0.75  # BM25's
-
-_BREAK = re.compile(r"[\s\u3002\uff01\uff1f]+")
 # Words that may come or go without a change of meaning. Negations, past forms, directions and quantities are not here.
 _EMPTY_WORDS = """
     a an the is are am be been being i my me we our us this that these those s m re ve user users person has have
@@ -32,46 +23,6 @@ _ENDINGS = frozenset(map(frozenset, (
 )))  # fmt: skip
 LEAST_STEM = 3  # letters that two forms of a word share
 _SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5", "A-" is not "A"
-
-
-def coverage(asked: Sequence[str], found: Collection[str]) -> float:
-    """The share (0..1) of the question's terms that a text holds."""
-    return sum(term in found for term in asked) / len(asked) if asked else 0.0
-
-
-def scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
-    """The BM25 score of each text, given as its terms, among these texts alone."""
-    counts = [Counter(text) for text in texts]
-    rarity = {term: _rarity(sum(term in count for count in counts), len(texts)) for term in asked}
-    average = sum(map(len, texts)) / len(texts) if texts else 1.0
-    return [
-        sum(
-            rarity[term] * (K1 + 1) * count[term] / (count[term] + K1 * (1 - B + B * len(text) / (average or 1.0)))
-            for term in asked
-            if term in count
-        )
-        for text, count in zip(texts, counts, strict=True)
-    ]
-
-
-def _rarity(holding: int, texts: int) -> float:
-    return math.log1p((texts - holding + 0.5) / (holding + 0.5))
-
-
-def excerpt(text: str, asked: Sequence[str], *, limit: int) -> str:
-    """At most `limit` characters of the text: the part in which most of the question's terms are."""
-    if len(text) <= limit:
-        return text
-    starts = [_beginning(text, start) for start in range(0, min(len(text), MAX_EXCERPTED), max(1, limit // 2))]
-    best = max(starts, key=lambda start: (coverage(asked, frozenset(terms(text[start : start + limit]))), -start))
-    before = ELLIPSIS if best else ""
-    return before + shortened(text[best:], limit=limit - len(before), count=len)[0]
-
-
-def _beginning(text: str, start: int) -> int:
-    """A place near `start` where a word begins; the text's own beginning where there is none."""
-    found = _BREAK.search(text, start, start + NEAR) if start else None
-    return found.end() if found else 0
 
 
 def says_the_same(one: str, other: str) -> bool:

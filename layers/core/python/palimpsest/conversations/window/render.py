@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import CHAT_FIELDS, Chat, Message
+from palimpsest.conversations.messages import CHAT_FIELDS, SUMMARY_PREFIX, Chat, Message
 
 SummaryAs = Literal["user", "system", "tool_call"]
 
-SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 SUMMARY_TOOL = "memory_compress"
 SUMMARY_CALL_ID = "call_memory_compress"
 SUMMARY_BEGIN, SUMMARY_END = "[Previous Conversation Summary]", "[End of Summary]"

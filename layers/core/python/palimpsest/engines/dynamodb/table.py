@@ -1,4 +1,4 @@
-"""One table behind pynamodb's connection: calls with bounded retries, pages, batches, and the product's errors."""
+"""One table behind pynamodb's connection: calls with bounded retries, pages, batches, and the library's errors."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
+from botocore.exceptions import BotoCoreError, ClientError
 from pynamodb.connection import Connection
 
-from palimpsest.engines.dynamodb.errors import ENGINE_ERRORS, Busy, translated
-from palimpsest.errors import PalimpsestError, Unavailable
+from palimpsest.errors import CommitLost, PalimpsestError, Unavailable
 from palimpsest.retry import back_off
 
 Item = Mapping[str, Any]
@@ -31,6 +31,25 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.6  # seconds
 _LOCK = threading.Lock()
 BATCH_GET = 100  # keys in one BatchGetItem (DynamoDB)
 BATCH_WRITE = 25  # requests in one BatchWriteItem (DynamoDB)
+ENGINE_ERRORS = (ClientError, BotoCoreError)
+_LOST_REASONS = frozenset({"ConditionalCheckFailed", "TransactionConflict", "DuplicateItem"})
+_BUSY_REASONS = frozenset({"ThrottlingError", "ProvisionedThroughputExceeded"})
+
+
+class Refused(PalimpsestError):
+    """The engine calls the request itself invalid: an item is over its limit, or the adapter is wrong."""
+
+
+class FirstFailed(CommitLost):
+    """The condition of a transaction's first action failed; `item` is what that one found."""
+
+    def __init__(self, item: Mapping[str, Any]) -> None:
+        super().__init__("Another writer was first.")
+        self.item = item
+
+
+class Busy(Unavailable):
+    """Nothing was written, and botocore has not tried again: the same request may work in a moment."""
 
 
 class Table:
@@ -193,3 +212,35 @@ class _Backoff:
 
 def _pause(attempt: int) -> None:
     time.sleep(back_off(attempt, first=FIRST_PAUSE, longest=LONGEST_PAUSE))
+
+
+def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
+    """The error to raise from `error`.
+
+    `CommitLost` if a condition failed, or a transaction met another one; `Busy` if a single write met one, or a
+    transaction was throttled; `Refused` if the request is invalid; otherwise `Unavailable`: throttled, timed out, no
+    connection, internal, no permission yet.
+    """
+    code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
+    reasons = _cancellation_reasons(error)
+    found = _found_by_the_first(error)
+    if found is not None:
+        return FirstFailed(found)
+    if code == "ConditionalCheckFailedException" or reasons & _LOST_REASONS:
+        return CommitLost("Another writer was first.")
+    if code == "TransactionConflictException" or reasons & _BUSY_REASONS:
+        return Busy("The store is busy; try again.")
+    if code == "ValidationException" or reasons == {"ValidationError"}:
+        return Refused("The store refused the request.")
+    return Unavailable("The store did not answer; try again.")
+
+
+def _found_by_the_first(error: Exception) -> Mapping[str, Any] | None:
+    """The item that the first action's condition was checked on, if it failed and asked for the item."""
+    first = next(iter(getattr(error, "cancellation_reasons", ())), None)
+    return None if first is None else first.raw_item
+
+
+def _cancellation_reasons(error: Exception) -> set[str]:
+    """Why a transaction was cancelled: one code for each of its actions that was a reason (pynamodb keeps them)."""
+    return {reason.code for reason in getattr(error, "cancellation_reasons", ()) if reason is not None}

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from palimpsest.engines.embedded import searching, writing
-from palimpsest.engines.embedded.database import Database
-from palimpsest.engines.embedded.indexes import (
+from palimpsest.engines.embedded.database import (
+    Database,
     add_index,
     all_indexes,
     changed_shelf_of,
@@ -15,11 +15,10 @@ from palimpsest.engines.embedded.indexes import (
     read_newest,
     shelf_of,
 )
-from palimpsest.engines.embedded.vectors import VectorCache
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
+from palimpsest.models.embedding import check
 from palimpsest.models.ports import Space, Vector
-from palimpsest.models.vectors import check
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 from palimpsest.text.analyser import query_terms
@@ -36,7 +35,7 @@ class EmbeddedIndex:
     def __init__(self, path: Path, *, space: Space | None, busy_seconds: float = BUSY_SECONDS) -> None:
         self._space = space
         self._database = Database(path, busy_seconds=busy_seconds)
-        self._vectors = VectorCache(dimension=space.dimension if space else 0)
+        self._vectors = searching.VectorCache(dimension=space.dimension if space else 0)
 
     @property
     def space(self) -> Space | None:

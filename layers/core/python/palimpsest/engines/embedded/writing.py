@@ -9,9 +9,9 @@ from array import array
 from collections import Counter
 from dataclasses import dataclass
 
-from palimpsest.engines.embedded.indexes import Index, Shelf
+from palimpsest.engines.embedded.database import Index, Shelf
+from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
-from palimpsest.models.vectors import unit
 from palimpsest.search.ports import Document, Gone
 from palimpsest.text.analyser import document_terms
 

@@ -6,9 +6,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
-from palimpsest.engines.cursors import job_cursor
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.places import job_listed_as, job_partition, shard_of
+from palimpsest.engines.places import job_cursor, job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due

@@ -8,9 +8,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.engines.cursors import EXAMINED, record_cursor, user_cursor
 from palimpsest.engines.in_memory.state import State, T
-from palimpsest.engines.places import MOST_ITEMS, items_of, job_partition, record_listed_as
+from palimpsest.engines.places import (
+    EXAMINED,
+    MOST_ITEMS,
+    items_of,
+    job_partition,
+    record_cursor,
+    record_listed_as,
+    user_cursor,
+)
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged

@@ -10,9 +10,8 @@ from typing import Any, cast
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
-from palimpsest.engines.cursors import session_cursor
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
-from palimpsest.engines.places import COUNTERS, job_partition, listed_as
+from palimpsest.engines.places import COUNTERS, job_partition, listed_as, session_cursor
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import MessageChanged

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.engines.opensearch.client import NoIndex, translated
-from palimpsest.engines.opensearch.mapping import index_body
+from palimpsest.engines.opensearch.queries import index_body
 from palimpsest.errors import NotFound
 from palimpsest.models.ports import Space
 

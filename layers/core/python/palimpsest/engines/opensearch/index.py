@@ -12,8 +12,8 @@ from palimpsest.engines.opensearch.client import NoIndex, translated
 from palimpsest.engines.opensearch.family import Family, Named
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
+from palimpsest.models.embedding import check
 from palimpsest.models.ports import Space, Vector
-from palimpsest.models.vectors import check
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 from palimpsest.text.analyser import query_terms

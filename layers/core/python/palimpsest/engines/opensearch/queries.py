@@ -1,18 +1,61 @@
-"""Requests as plain data: text is only ever matched, filters come from typed values, and each names the owner."""
+"""Requests as plain data: the fields of an index, documents as terms, and searches, each of which names the owner.
+
+Text is only ever matched, and filters come from typed values.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
 
-from palimpsest.engines.opensearch.mapping import VECTOR
 from palimpsest.memory.filters import Filter
-from palimpsest.models.ports import Vector
+from palimpsest.models.ports import Space, Vector
 from palimpsest.search.ports import Document
 from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, document_terms, needed
 
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
 TIMEOUT = "2s"
+
+VECTOR = "vector"
+LONGEST_KEYWORD = 8_000  # characters; a longer one can't be filtered by. Lucene takes 32,766 bytes
+_KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
+# Texts come as terms (text/analyser.py), divided by spaces: the engine has nothing left to analyse.
+_TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
+_FIELDS = {
+    "owner": {"type": "keyword"},
+    "key": {"type": "keyword"},
+    "kind": {"type": "keyword"},
+    "words": _TERMS,
+    "parts": _TERMS,
+    "created_at": {"type": "long"},
+    "importance": {"type": "double"},
+    "subject": _KEYWORD,
+    "session": _KEYWORD,
+    "agent": _KEYWORD,
+    "metadata": _KEYWORD,
+}
+
+
+def index_body(space: Space | None, *, write_alias: str, shards: int) -> dict[str, Any]:
+    settings: dict[str, Any] = {
+        "number_of_shards": shards,
+        "auto_expand_replicas": "0-1",
+        "refresh_interval": "1s",  # explicit, so that an idle index refreshes too
+        "gc_deletes": "10m",  # how long a deleted document's version is remembered
+    }
+    fields: dict[str, Any] = dict(_FIELDS)
+    if space:
+        settings["knn"] = True
+        fields[VECTOR] = {
+            "type": "knn_vector",
+            "dimension": space.dimension,
+            "method": {"name": "hnsw", "space_type": "cosinesimil", "engine": "lucene"},
+        }
+    return {
+        "settings": {"index": settings},
+        "mappings": {"dynamic": "strict", "_source": {"enabled": False}, "properties": fields},
+        "aliases": {write_alias: {}},
+    }
 
 
 def fields(document: Document, *, owner: str) -> dict[str, Any]:

@@ -10,9 +10,9 @@ from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelOutputInvalid
+from palimpsest.models.embedding import unit
 from palimpsest.models.openai.client import OpenAIServer
 from palimpsest.models.ports import Secret, Space, Vector
-from palimpsest.models.vectors import unit
 
 if TYPE_CHECKING:
     from openai import OpenAI

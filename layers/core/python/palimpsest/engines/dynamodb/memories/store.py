@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from palimpsest.engines.cursors import EXAMINED, record_cursor, user_cursor
-from palimpsest.engines.dynamodb.errors import Refused
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put
 from palimpsest.engines.dynamodb.memories.single_writes import count_use, mark_indexed, wipe
 from palimpsest.engines.dynamodb.sessions.commits import is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
-from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Table
-from palimpsest.engines.places import MOST_ITEMS, items_of, record_listed_as
+from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Refused, Table
+from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from palimpsest.engines.cursors import job_cursor
 from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, finishing
 from palimpsest.engines.dynamodb.table import Item, OneTable, key
-from palimpsest.engines.places import job_partition
+from palimpsest.engines.places import job_cursor, job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due

@@ -2,7 +2,7 @@
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.models.caching_embedder import CachingEmbedder
+from palimpsest.models.embedding import CachingEmbedder
 
 from tests.doubles.meanings import Meanings
 

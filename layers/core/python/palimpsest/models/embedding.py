@@ -1,8 +1,9 @@
-"""An embedder that remembers: the same text is embedded once, as long as the process lives and there is room."""
+"""What embedders and indexes share: checks of vectors, and an embedder that embeds the same text only once."""
 
 from __future__ import annotations
 
 import hashlib
+import math
 import threading
 from collections.abc import Sequence
 
@@ -13,8 +14,27 @@ from palimpsest.models.ports import Embedder, Space, Vector
 MAX_VECTORS = 512
 
 
+def unit(vector: Vector) -> list[float]:
+    """The vector at length 1. Raises `ValueError` if it has no direction: all zero, or not finite."""
+    length = math.hypot(*vector)
+    if not math.isfinite(length) or length == 0:
+        raise ValueError("A vector must be finite and not zero.")
+    return [value / length for value in vector]
+
+
+def check(vector: Vector, space: Space | None) -> None:
+    """Raise `ValueError` if the vector is not one of the space; `None` is the space of an index without vectors."""
+    if space is None:
+        raise ValueError("This index holds no vectors.")
+    if len(vector) != space.dimension:
+        raise ValueError(f"A vector of {space.dimension} numbers is needed, not of {len(vector)}.")
+    unit(vector)
+
+
 class CachingEmbedder:
-    """Implements `Embedder` over another one. `kept` is how many vectors are cached: those that were used last.
+    """Implements `Embedder` over another one: as long as the process lives, the same text is embedded once.
+
+    `kept` is how many vectors are cached: those that were used last.
 
     The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
     """

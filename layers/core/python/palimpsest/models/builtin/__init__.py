@@ -1,1 +1,0 @@
-"""Models that run within the process, without a server and without a key."""
