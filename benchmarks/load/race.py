@@ -1,6 +1,7 @@
 """Fifty writers on one conversation at once: what is acknowledged, what is kept, and in whose order."""
 
 import json
+import statistics
 import subprocess
 import sys
 import threading
@@ -17,6 +18,9 @@ from infra import paths
 WRITERS = 50
 SECONDS = 180
 SESSION = "race"
+COLUMNS = (
+    "at once", "acknowledged", "kept", "lost", "doubled", "in order", "attempts a commit", "append p95, ms", "seconds"
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,12 +33,17 @@ class Course:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """`acknowledged` are the texts of each writer in its order, `stored` all texts in the conversation's."""
+    """`acknowledged` are the texts of each writer in its order, `stored` all texts in the conversation's.
+
+    `waited` are the seconds of each acknowledged append, `attempts` the commits that were tried; None: not counted.
+    """
 
     acknowledged: Mapping[str, Sequence[str]]
     stored: Sequence[str]
     refused: Mapping[str, int]
     seconds: float
+    waited: Sequence[float]
+    attempts: int | None
 
     @property
     def kept(self) -> int:
@@ -48,6 +57,15 @@ class Outcome:
     @property
     def promised(self) -> int:
         return sum(map(len, self.acknowledged.values()))
+
+    @property
+    def attempts_a_commit(self) -> float | None:
+        return None if self.attempts is None else self.attempts / self.promised
+
+    @property
+    def slowest(self) -> float | None:
+        """Milliseconds that 95 of 100 acknowledged appends stayed under."""
+        return statistics.quantiles(self.waited, n=20)[-1] * 1e3 if len(self.waited) > 1 else None
 
     @property
     def in_order(self) -> int:
@@ -72,26 +90,28 @@ def table(place: Place, *, course: Course) -> Table:
         f"{course.processes} processes of {WRITERS // course.processes} threads; no two writers share an object.",
         "Ours: the handler, which answers one call at a time in each process as in Lambda; a key with every append.",
         "Kept: of what was acknowledged. In order: writers whose messages stand in the order they were acknowledged.",
+        "Attempts a commit: transactions tried for each append acknowledged; what the others try is not counted.",
+        "Append p95: of those acknowledged, with retries and the wait for other threads.",
     ]
     for peer in PEERS:
         try:
             outcome = of_peer(peer, place, course=course)
         except RuntimeError as error:
-            rows.append([peer.title, *[None] * 6])
+            rows.append([peer.title, *[None] * (len(COLUMNS) - 1)])
             notes.append(f"{peer.title}: {error}.")
             continue
         rows.append(_row(peer.title, outcome))
         if outcome.refused:
             reason, times = max(outcome.refused.items(), key=lambda found: found[1])
             notes.append(f"{peer.title} refused {sum(outcome.refused.values())}: {reason} ({times} times).")
-    columns = ["at once", "acknowledged", "kept", "lost", "doubled", "in order", "seconds"]
-    return Table(f"One conversation, {WRITERS} writers with {course.appends} appends each", columns, rows, notes)
+    return Table(f"One conversation, {WRITERS} writers with {course.appends} appends each", COLUMNS, rows, notes)
 
 
 def _row(title: str, outcome: Outcome) -> list[Cell]:
     lost = outcome.promised - outcome.kept
     order = f"{outcome.in_order} of {WRITERS}"
-    return [title, outcome.promised, outcome.kept, lost, outcome.doubled, order, outcome.seconds]
+    pace = (outcome.attempts_a_commit, outcome.slowest, outcome.seconds)
+    return [title, outcome.promised, outcome.kept, lost, outcome.doubled, order, *pace]
 
 
 def _outcome(python: str, module: str, where: str, place: Place, course: Course) -> Outcome:
@@ -101,11 +121,17 @@ def _outcome(python: str, module: str, where: str, place: Place, course: Course)
     stored = asked(python, module, {"task": "everything", **told}, place=place, seconds=60)["texts"]
     refused: Counter[str] = Counter()
     acknowledged: dict[str, Sequence[str]] = {}
+    waited: list[float] = []
     for share in shares:
         refused.update(share["refused"])
         acknowledged |= share["acknowledged"]
+        waited += share["waited"]
     texts = [text for text in stored if text.startswith("writer ")]
-    return Outcome(acknowledged, texts, refused, max(share["seconds"] for share in shares))
+    counted = [share["attempts"] for share in shares]
+    return Outcome(
+        acknowledged, texts, refused, seconds=max(share["seconds"] for share in shares), waited=waited,
+        attempts=None if None in counted else sum(counted),
+    )  # fmt: skip
 
 
 def _run(python: str, module: str, told: Mapping[str, Any], place: Place, course: Course) -> list[dict[str, Any]]:

@@ -15,7 +15,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.measure import Cost, cost_of, typical, within
@@ -43,6 +43,14 @@ class Subject(Protocol):
 
     def stored_bytes(self, session: str) -> int:
         """What is stored, of this session or of all."""
+
+
+@runtime_checkable
+class CountsAttempts(Protocol):
+    """A subject that commits, and begins again where another writer came first."""
+
+    def attempts(self) -> int:
+        """The commits that all subjects of this process have tried so far."""
 
 
 def main(subject: Callable[[str], Subject]) -> None:
@@ -145,17 +153,21 @@ def _race(
 ) -> dict[str, Any]:
     """These writers, a thread each, append at the same time; they start when the standard input says so."""
     opened = {writer: subject(place) for writer in writers}
+    one = opened[writers[0]]
+    waited: list[float] = []  # the seconds of each acknowledged append
     kept: dict[int, list[str]] = {writer: [] for writer in writers}
     refused: Counter[str] = Counter()
 
     def write(writer: int) -> None:
         for number in range(appends):
             text = f"writer {writer} says {number}"
+            started = time.perf_counter()
             try:
                 opened[writer].append(session, [("user", text)])
             except Exception as error:  # noqa: BLE001 - a refusal is a result
                 refused[_said_of(error)] += 1
             else:
+                waited.append(time.perf_counter() - started)
                 kept[writer].append(text)
 
     threads = [threading.Thread(target=write, args=(writer,)) for writer in writers]
@@ -166,7 +178,13 @@ def _race(
         thread.start()
     for thread in threads:
         thread.join()
-    return {"acknowledged": kept, "refused": refused, "seconds": time.monotonic() - begun}
+    return {
+        "acknowledged": kept,
+        "refused": refused,
+        "seconds": time.monotonic() - begun,
+        "waited": waited,
+        "attempts": one.attempts() if isinstance(one, CountsAttempts) else None,
+    }
 
 
 def _said_of(error: Exception) -> str:

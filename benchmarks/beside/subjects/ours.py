@@ -3,8 +3,10 @@
 import json
 import time
 import uuid
+from collections import Counter
 from collections.abc import Sequence
 from functools import cache
+from typing import Any
 
 from benchmarks.beside.subjects.harness import Said, main
 from benchmarks.service import Function, body_of, event
@@ -14,7 +16,16 @@ TRIES = 5
 
 @cache
 def _function(environment: str) -> Function:
-    return Function(json.loads(environment))
+    function = Function(json.loads(environment))
+    function.client.meta.events.register("provide-client-params.dynamodb.TransactWriteItems", _count)
+    return function
+
+
+_CALLS = Counter[str]()
+
+
+def _count(model: Any, **_: Any) -> None:
+    _CALLS[model.name] += 1
 
 
 class Subject:
@@ -34,6 +45,10 @@ class Subject:
                 break
             time.sleep(1)
         body_of(answer)
+
+    def attempts(self) -> int:
+        """The transactions of this process, also those that were lost to another writer."""
+        return _CALLS["TransactWriteItems"]
 
     def newest(self, session: str, count: int) -> Sequence[str]:
         context = body_of(self._function(event("GET", f"/v1/sessions/{session}/context")))
