@@ -1,4 +1,4 @@
-"""Append messages to a session: once, in order, whatever is retried; and make room when the window overflows."""
+"""Append messages to a session: each is stored once, however often the call is retried. A full window is shrunk."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ RESEND_SECONDS = 60
 
 @dataclass(frozen=True, slots=True)
 class Appended:
-    """What an append did. `replayed`: it had been done before, and this is its first result. `extraction` is the job
-    that it armed.
+    """What an append did. With `replayed`, the same append was done before, and this is its first result. `extraction`
+    is the id of the extraction job that it created.
     """
 
     messages: tuple[Message, ...]
@@ -72,7 +72,11 @@ class _Request:
 
 @dataclass(frozen=True, slots=True)
 class _Found:
-    """The session as this append found it (`before`) or begins it, and what else its commit must carry."""
+    """The session that the messages go into, and what the commit must write besides them.
+
+    `before` is the head as read; None, deleted or expired if this append creates the session. `head` is the head that
+    the messages are added to. With `speaks_system` one of the messages sets the session's system message.
+    """
 
     before: Head | None
     head: Head
@@ -103,11 +107,13 @@ class Append:
         after: str | None = None,
         extract: Extract = "auto",
     ) -> Appended:
-        """Store 1..50 messages behind what is there. Nothing is written unless everything is.
+        """Store 1 to 50 messages at the end of the session, all of them or none.
 
-        With a `key` (or an id on every message) a repetition gives the first result. With `after` they are stored only
-        if the newest message is the one of that id ("" = there is none). `extract` says whether what is not extracted
-        yet is given to a job: by the session's own rule, in any case, or not.
+        A call that repeats an earlier one with the same `key` (or with the same id on every message) returns the result
+        of the earlier one. With `after` the messages are stored only if that is the id of the newest message ("" means
+        that the session has none). `extract` decides whether a job extracts memories from the messages that no job
+        covers yet: by the session's own rule ("auto"), in any case ("now"), or not ("never"). An unknown session is
+        created for `user`.
 
         Raises `NotFound` for an unknown session when no user is named, `Conflict` (`owner_mismatch`,
         `idempotency_key_reused`, `history_moved_on`), `TooLarge`, `Unprocessable`, `Unavailable`.
@@ -145,7 +151,7 @@ class Append:
             return self._decide(request, replace(opened, head=moved.head), now, speaks_system=False)
 
     def _decide(self, request: _Request, opened: Opened, now: datetime, *, speaks_system: bool) -> Appended:
-        """Decide on what was read, and commit. Raises `CommitLost`."""
+        """Decide from what was read, and commit. Raises `CommitLost` if another writer was faster."""
         if opened.head is None or opened.head.is_gone(seconds(now)):
             return self._begin(request, opened, now)
         if speaks_system:
@@ -158,7 +164,7 @@ class Append:
         return self._commit(request, _Found(before=opened.head, head=opened.head, settings=opened.settings), now)
 
     def _resent(self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime) -> Appended | None:
-        """The first result, if this append has been done before."""
+        """The result of the first call, if this append is a repetition; else None."""
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
             if key.request != request.hash:
                 raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
@@ -173,7 +179,7 @@ class Append:
         return Appended(messages=messages, head=head, replayed=True)
 
     def _begin(self, request: _Request, opened: Opened, now: datetime) -> Appended:
-        """The first messages of a session."""
+        """Create the session together with its first messages."""
         if request.user is None:
             raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
         _check_place(request, "")
@@ -221,7 +227,7 @@ class Append:
         )
 
     def _grown(self, request: _Request, found: _Found, now: datetime) -> tuple[tuple[Message, ...], _Found]:
-        """The messages in their place, and head and settings with them. Raises `Unprocessable`."""
+        """Number the messages, and return them with the head and settings that include them. Raises `Unprocessable`."""
         head = found.head
         open_calls = open_calls_after(request.drafts, head.open_calls)
         messages = numbered(
@@ -247,7 +253,7 @@ class Append:
         return messages, replace(found, head=head, settings=settings, speaks_system=system is not None)
 
     def _room(self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime) -> Armed:
-        """Make room if this append passes the trigger: one round trip more, so that it must stay rare."""
+        """Decide what leaves the window if it passes its trigger. That reads the whole window, but happens rarely."""
         if not overflows(found.head, now=seconds(now)):
             return Armed(found.head)
         settings = found.settings
@@ -260,8 +266,8 @@ class Append:
     def _extraction(
         self, request: _Request, head: Head, now: datetime, *, before: Head
     ) -> tuple[Head, tuple[Job, ...]]:
-        """Give what is not extracted yet to a job, if that is due: one round trip more, every few turns. While an
-        earlier extraction is under way, its end does what this append does not.
+        """Create the next extraction job if one is due; that reads the last one, once every few turns. While an earlier
+        extraction runs, none is created here: that one creates the next when it ends.
         """
         is_asked = request.extract == "now"
         if self.schedule is None or request.extract == "never" or not (is_asked or completes_buffer(before, head)):
@@ -270,7 +276,9 @@ class Append:
 
 
 def _is_one_further(read: Head | None, found: Head) -> bool:
-    """Whether one commit came between, in the same life of the session: few write, so the next may be tried at once."""
+    """Whether exactly one commit was made since the read, to the same session. The append then decides again from
+    `found` at once.
+    """
     if read is None:
         return False
     life = (read.user, read.epoch, read.base, read.version + 1)
@@ -283,7 +291,7 @@ def _check_place(request: _Request, newest: str) -> None:
 
 
 def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
-    """The key that ids on all messages of a batch stand for."""
+    """A key made of the ids of all messages; None if any message has none."""
     ids = [draft.client_id for draft in drafts]
     if not all(ids):
         return None

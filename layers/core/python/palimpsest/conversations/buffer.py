@@ -1,4 +1,4 @@
-"""The messages of a session that wait for their extraction, and the job that takes them up."""
+"""Which messages of a session no extraction job covers yet, and the job that covers them next."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from palimpsest.conversations.session import Head
 from palimpsest.jobs.job import Job, armed
 
 OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
-"""Errors of an extraction that the next messages would meet as well; any other may be the fault of these messages."""
+"""Errors that the next extraction would meet as well; any other error may be caused by the messages themselves."""
 
 
 def extraction(head: Head, *, tenant: str, session: str, first: int, last: int, now: int) -> Job:
@@ -26,7 +26,10 @@ def extraction(head: Head, *, tenant: str, session: str, first: int, last: int, 
 
 
 def armed_extraction(head: Head, *, tenant: str, session: str, now: int) -> tuple[Head, Job] | None:
-    """The head with everything that nobody extracts yet given to a job; None if there is nothing."""
+    """The job that extracts all messages that no job covers yet, and the head that records it; None if there are none.
+
+    `now` is epoch seconds.
+    """
     first = max(head.armed_seq, head.base) + 1
     if first > head.seq:
         return None
@@ -35,12 +38,12 @@ def armed_extraction(head: Head, *, tenant: str, session: str, now: int) -> tupl
 
 
 def buffered_turns(head: Head) -> int:
-    """Whole turns since the last extraction was armed: a turn that waits for its answer does not count."""
+    """How many complete turns no extraction job covers yet; a turn that still lacks its answer does not count."""
     is_open = head.last_user_seq == head.seq or bool(head.open_calls)
     return max(0, head.turn - head.extract_turn - is_open)
 
 
 def completes_buffer(before: Head, after: Head) -> bool:
-    """Whether what was appended completes as many whole turns as are extracted at once, or a multiple of them."""
+    """Whether the append from `before` to `after` reached the session's `extract_turns`, or a multiple of it."""
     enough = after.extract_turns
     return bool(enough) and buffered_turns(after) // enough > buffered_turns(before) // enough

@@ -11,9 +11,9 @@ from palimpsest.models.catalogue import window_of
 
 BlockType = Literal["static", "extractive", "vector"]
 PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
-"""Who takes room first, and the order in which blocks stand."""
+"""The order in which blocks get room, and in which they stand in a context."""
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
-"""What a conversation is flushed into; nothing that is said in one changes static facts."""
+"""The blocks that a flush stores messages into. Static facts are not among them: only the tenant changes those."""
 
 
 class _Block(BaseModel):
@@ -192,7 +192,7 @@ class NoWindow(_Strategy):
 
 
 def _share(tokens: int, ratio: float) -> int:
-    return max(1, ceil(round(ratio * tokens, 6)))  # 0.55 x 100 is 55, not a hair more
+    return max(1, ceil(round(ratio * tokens, 6)))  # rounded, as 0.55 * 100 gives a little more than 55
 
 
 Strategy = Summarize | Trim | Delete | Flush | NoWindow
@@ -206,8 +206,8 @@ def parsed(config: dict[str, Any]) -> Strategy:
 
 
 def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
-    """`patch` laid over `base`; fields of another strategy do not survive a change of strategy, and a budget that came
-    from a model's window is derived anew if model or reserve change.
+    """`base` with the fields of `patch` in place of its own. If the strategy changes, fields of the old strategy are
+    dropped. If model or reserve change, a budget that was derived from a model's window is derived again.
     """
     if patch.get("strategy", base.get("strategy", "summarize")) != base.get("strategy", "summarize"):
         base = {name: base[name] for name in _Strategy.model_fields if name in base}
@@ -225,12 +225,12 @@ def _is_derived(config: dict[str, Any]) -> bool:
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """The configuration as it is kept: what was said and what was derived from it, without the defaults."""
-    said = config.model_dump(mode="json", exclude_unset=True)
-    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **said}
+    """The configuration as it is stored: the given fields, strategy and budget, without defaults."""
+    given = config.model_dump(mode="json", exclude_unset=True)
+    return {"strategy": config.strategy, "max_tokens": config.max_tokens, **given}
 
 
 def asked_of_memories(config: Strategy) -> str | None:
-    """The first field that asks for long-term memory; None if the window is all that is wanted."""
+    """The first field that needs long-term memory; None if none does."""
     asked = {"strategy": isinstance(config, Flush), "blocks": bool(config.blocks), "auto_recall": config.auto_recall}
     return next((name for name, is_asked in asked.items() if is_asked), None)

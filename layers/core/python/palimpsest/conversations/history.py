@@ -1,4 +1,4 @@
-"""Reading what is there: a live session, its window, its times."""
+"""Read a session's messages, compactions and jobs; empty its window; withdraw its newest messages."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGES_PER_LIST = 5
 
 
 def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
-    """Head and settings of a session that is there; raise `NotFound` for one that is unknown, deleted or expired."""
+    """The session's head and settings. Raises `NotFound` if the session is unknown, deleted or expired."""
     head, settings = opened.head, opened.settings
     if head is None or settings is None or head.is_gone(seconds(now)) or settings.base != head.base:
         raise no_session()
@@ -35,7 +35,7 @@ def no_session() -> NotFound:
 
 
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
-    """Every message that the window holds, oldest first."""
+    """All messages of the window, oldest first."""
     found = sessions.messages(scope, first=head.window_start, last=head.seq)
     return tuple(message for message in found if not head.is_withdrawn(message.seq))
 
@@ -48,7 +48,10 @@ class History:
     def messages(
         self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
     ) -> tuple[tuple[Message, ...], int | None]:
-        """A page of the whole history, and the sequence number behind which the next page goes on (None = the end)."""
+        """A page of the whole history, and the sequence number after which the next page begins (None: the last page).
+
+        Raises `NotFound`, `Unavailable`.
+        """
         head = self._head(scope)
         first, last = (head.base + 1, head.seq)
         if after is not None:
@@ -80,7 +83,7 @@ class History:
     def compactions(
         self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
     ) -> tuple[tuple[Compaction, ...], int | None]:
-        """A page of what left the window, and the number behind which the next page goes on."""
+        """A page of compactions, and the number after which the next page begins (None: this is the last one)."""
         head = self._head(scope)
         first, last = (head.base + 1, head.seq)
         if after is not None:
@@ -92,7 +95,10 @@ class History:
     def unfold(
         self, scope: SessionScope, n: int, *, limit: int, after: int | None = None
     ) -> tuple[tuple[Message, ...], int | None]:
-        """The messages that compaction `n` took out of the window, word for word."""
+        """A page of the original messages that compaction `n` took out of the window, and where the next page begins.
+
+        Raises `NotFound` (`session_not_found`, `compaction_not_found`).
+        """
         head = self._head(scope)
         compaction = self.sessions.compaction(scope, n) if n > head.base and not head.is_withdrawn(n) else None
         if compaction is None:
@@ -105,7 +111,7 @@ class History:
         return head
 
     def empty(self, scope: SessionScope) -> Head:
-        """Take everything out of the window, the summary too; the history stays."""
+        """Remove all messages and the summary from the window; the history keeps them. Returns the new head."""
 
         def attempt() -> Head:
             now = self.clock.now()
@@ -128,10 +134,10 @@ class History:
         return until_committed(attempt, clock=self.clock)
 
     def withdraw(self, scope: SessionScope, *, first: int) -> tuple[Head, str]:
-        """Take back every message from `first` on, in window, summaries and history; the head, and the job that
+        """Withdraw every message from sequence number `first` on; return the new head, and the id of the job that
         deletes them.
 
-        A summary that stands for one of them goes too, and what it stood for before that is in the window again.
+        A summary that covers one of them is dropped too, and the older messages that it covered return to the window.
         Raises `NotFound` (`message_not_found`).
         """
         return until_committed(lambda: self._withdraw(scope, first), clock=self.clock)
@@ -160,7 +166,7 @@ class History:
         return after, job.id
 
     def _current(self, scope: SessionScope, head: Head, *, last: int) -> int:
-        """Where the chain begins that ends with `last`: the user's newest message, or the newest if there is none."""
+        """The newest user message up to `last`, by sequence number; the newest message if no user speaks; 0 if none."""
         newest = 0
         for message in self._shown(scope, head, first=head.base + 1, last=last, newest_first=True, page=20):
             newest = newest or message.seq
@@ -169,7 +175,7 @@ class History:
         return newest
 
     def _summary_before(self, scope: SessionScope, head: Head, *, seq: int) -> Compaction | None:
-        """The newest compaction that leaves the message `seq` in the window."""
+        """The newest compaction that ends before message `seq`; None if there is none."""
         found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
         return found[0] if found else None
 
@@ -190,10 +196,11 @@ class ListJobs:
         after: str | None = None,
         newest_first: bool = True,
     ) -> tuple[tuple[Job, ...], str | None]:
-        """A page of jobs by creation, and where the next begins. A page may be short while filters leave things out.
+        """A page of jobs by creation, and the cursor of the next page (None: this is the last one). A page may be short
+        although more follow: the filters are applied after reading.
 
-        A session's jobs are found among its user's, also after it was deleted. Raises `Unprocessable` if neither is
-        named.
+        With `session`, its user's jobs are searched; that also works after the session was deleted. Raises
+        `Unprocessable` if neither a user nor a session is named.
         """
         if session is not None:
             head = self.sessions.open(scope.session(session)).head

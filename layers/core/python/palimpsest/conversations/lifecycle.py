@@ -1,4 +1,4 @@
-"""How a session begins, is configured anew, ends, is emptied, withdrawn from and deleted: heads from heads."""
+"""Pure functions from one session head to the next: begin, configure, end, empty, withdraw from, delete."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_WITHDRAWALS_UNDER_WAY = 8
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """How a session is set up: its system message with its weight, its memory, how its tokens are counted."""
+    """A session's configuration: its system message with its tokens, its memory strategy, its token encoding."""
 
     memory: Strategy
     encoding: str
@@ -39,7 +39,7 @@ def check_owner(head: Head, *, user: str | None, agent: str | None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """A new session, and the job that deletes what an expired one left under its id, if there was one."""
+    """A new session. `jobs` deletes the data of an expired session with the same id, if there was one."""
 
     head: Head
     settings: Settings
@@ -57,8 +57,8 @@ def begun(
     now: datetime,
     epoch: int = 0,
 ) -> Beginning:
-    """A session that begins. Over a tombstone, or over one that expired (`before`), it goes on from that one's last
-    sequence number, never from 1.
+    """A new session. If a deleted or expired one has the same id (`before`), its sequence numbers are not used again:
+    the new session counts on from the last of them.
     """
     at = seconds(now)
     is_expired = before is not None and before.status != "deleted"
@@ -87,7 +87,7 @@ def begun(
 
 
 def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
-    """The session under another configuration. A pending overflow was planned under the old one: it is dropped."""
+    """The session under another configuration. A pending overflow is dropped, as the old configuration planned it."""
     memory = setup.memory
     head = replace(
         without_overflow(head),
@@ -111,7 +111,7 @@ def without_overflow(head: Head) -> Head:
 
 
 def touched(head: Head, *, now: datetime) -> Head:
-    """Any write is activity: the version grows and the expiry moves on."""
+    """The head after any write: its version is one higher, and the time until it expires begins again."""
     expires_at = None if head.retention is None else seconds(now) + head.retention
     return replace(head, version=head.version + 1, updated_at=milliseconds(now), expires_at=expires_at)
 
@@ -121,13 +121,17 @@ def ended(head: Head) -> Head:
 
 
 def deleted(head: Head, *, now: datetime) -> Head:
-    """The tombstone. It takes one sequence number, so that what comes after has a base no earlier life had."""
+    """The tombstone. It uses up one sequence number, so that a later session of the same id has a `base` of its
+    own.
+    """
     head = replace(without_overflow(head), updated_at=milliseconds(now))
     return replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1)
 
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
-    """The job that removes a life of the session; `head` is its tombstone. It may also forget what came of it alone."""
+    """The job that removes a deleted session's data; `head` is its tombstone. With `forgets` it also removes memories
+    that have no other source.
+    """
     return armed(
         tenant=scope.tenant,
         user=head.user,
@@ -142,8 +146,8 @@ def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False
 
 
 def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:
-    """The head after an append. System and developer messages stay in the history but weigh as the system message
-    only.
+    """The head after an append. System and developer messages are stored, but do not count as part of the window:
+    `system_tokens` is the weight of the newest one (None: none was appended).
     """
     shown = [message for message in messages if message.role not in SYSTEM_ROLES]
     users = [message.seq for message in messages if message.role == "user"]
@@ -165,7 +169,9 @@ def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes,
 
 
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
-    """The window without its oldest part. Whoever moves the window start ends the pending overflow."""
+    """The head after its oldest messages left the window: through sequence number `through`, so many `messages` of so
+    many `tokens`. A pending overflow is dropped.
+    """
     return replace(
         without_overflow(head),
         window_start=through + 1,
@@ -175,21 +181,21 @@ def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
 
 
 def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) -> Head:
-    """The window whose oldest part is now in the summary."""
+    """The head after its oldest messages were folded into the compaction's summary."""
     head = evicted(head, through=compaction.last, tokens=tokens, messages=messages)
     return replace(head, summary=compaction.last, summary_tokens=compaction.summary_tokens, version=head.version + 1)
 
 
 def emptied(head: Head) -> Head:
-    """Nothing is left in the window, not even the summary; the history stays."""
+    """The head of an empty window without a summary; the history keeps its messages."""
     head = evicted(head, through=head.seq, tokens=head.window_tokens, messages=head.window_messages)
     return replace(head, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0)
 
 
 def withdrawn(head: Head, *, first: int, rest: Sequence[Message], summary: Compaction | None) -> Head:
-    """The session without what it said from `first` on: `rest` is its window then, behind `summary`.
+    """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its window.
 
-    The sequence numbers are not used again. Raises `Conflict` while too many withdrawals are under way.
+    Sequence numbers of withdrawn messages are not used again. Raises `Conflict` while 8 withdrawals are under way.
     """
     if len(head.withdrawn) >= MAX_WITHDRAWALS_UNDER_WAY:
         raise Conflict("Earlier withdrawals are still under way: try again.", code="withdrawals_under_way")

@@ -38,7 +38,7 @@ MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """A session as it is shown."""
+    """A session as callers see it."""
 
     id: str
     head: Head
@@ -47,8 +47,8 @@ class Session:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """How a session shall be: its system message, its memory configuration (fields over the tenant's defaults),
-    metadata.
+    """What a caller asks of a session: a system message, memory configuration (fields that replace the tenant's
+    defaults), and metadata.
     """
 
     system: Chat | None = None
@@ -65,7 +65,8 @@ class ManageSessions:
     schedule: ExtractionSchedule | None = None  # None: there is no long-term memory
 
     def create(self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
-        """A new session, and True; the one that is there, and False, if it is the same and has no messages yet.
+        """Create a session; return it and True. If the same session exists and has no messages yet, return that one and
+        False.
 
         Raises `Conflict` (`session_exists`, `owner_mismatch`).
         """
@@ -110,10 +111,10 @@ class ManageSessions:
     def replace(
         self, scope: SessionScope, *, user: str | None = None, agent: str | None = None, wanted: Wanted
     ) -> tuple[Session, bool]:
-        """The session with this configuration, and whether it is new. What is not given goes back to the tenant's
-        defaults. If there is no such session, one begins for `user`.
+        """Replace the session's configuration; return the session, and whether it is new. Fields that are not given go
+        back to the tenant's defaults. An unknown session is created for `user`.
 
-        Raises `NotFound` if there is none and no user is named, `Conflict` (`owner_mismatch`).
+        Raises `NotFound` if the session is unknown and no user is named, `Conflict` (`owner_mismatch`).
         """
         complete = replace(wanted, metadata=wanted.metadata or {})
 
@@ -139,7 +140,10 @@ class ManageSessions:
         wanted: Wanted,
         clear_system: bool = False,
     ) -> Session:
-        """Change what is said, keep the rest; `memory` merges field by field, metadata key by key (null removes)."""
+        """Change the given fields only. `memory` is merged field by field, metadata key by key; a null removes a key.
+
+        Raises `NotFound`, `Conflict` (`owner_mismatch`), `Unprocessable`, `TooLarge`, `Unavailable`.
+        """
 
         def setup(settings: Settings) -> Configuration:
             system = None if clear_system else wanted.system or settings.system
@@ -181,13 +185,16 @@ class ManageSessions:
         )
 
     def check(self, memory: Strategy) -> None:
-        """Raise `Unprocessable` (`no_long_term_memory`) for a configuration that asks for what is not there."""
+        """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory that the service
+        lacks.
+        """
         asked = asked_of_memories(memory) if self.schedule is None else None
         if asked is not None:
             error = FieldError(f"memory.{asked}", "needs long-term memory")
             raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory", errors=(error,))
 
     def read(self, scope: SessionScope) -> Session:
+        """The session. Raises `NotFound` (`session_not_found`), `Unavailable`."""
         return Session(scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now()))
 
     def listed(
@@ -201,7 +208,10 @@ class ManageSessions:
         after: str | None,
         newest_first: bool,
     ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of live sessions, and where the next begins. A page may be short while filters leave things out."""
+        """A page of live sessions, and the cursor of the next page (None: this is the last one).
+
+        A page may be short although more follow: the filters are applied after reading.
+        """
         found: list[Session] = []
         for _ in range(PAGES_PER_LIST):
             page = self.sessions.listed(
@@ -218,7 +228,7 @@ class ManageSessions:
         return tuple(found), after
 
     def opened(self, scope: Scope, ids: Sequence[str]) -> list[Session]:
-        """Those of the sessions that are live, in the order of their ids."""
+        """Read the sessions with these ids, in this order; those that are deleted or expired are left out."""
         now = self.clock.now()
 
         def opened(session_id: str) -> Session | None:
@@ -231,7 +241,10 @@ class ManageSessions:
         return [session for session in parallel.each(opened, ids) if session is not None]
 
     def end(self, scope: SessionScope) -> Session:
-        """Mark the session ended; the next append opens it again. What is extracted by itself is extracted now."""
+        """Mark the session as ended; the next append makes it active again.
+
+        If the session extracts automatically, a job extracts what is left. Raises `NotFound`, `Unavailable`.
+        """
 
         def attempt() -> Session:
             now = self.clock.now()
@@ -250,8 +263,10 @@ class ManageSessions:
         return self.schedule.armed(head, scope, now=seconds(now), always=True)
 
     def delete(self, scope: SessionScope, *, keep_memories: bool = False) -> str:
-        """The session is gone from this answer on; a job, whose id this returns, removes what it held, and the memories
-        that have no other source.
+        """Delete the session and return the id of the job that removes its data; no later call finds the session.
+
+        The job also removes memories that have no other source, unless `keep_memories` is set. Raises `NotFound`,
+        `Unavailable`.
         """
 
         def attempt() -> str:
@@ -266,7 +281,10 @@ class ManageSessions:
 def tombstone_session(
     sessions: Sessions, scope: SessionScope, head: Head, *, now: datetime, forgets: bool = False
 ) -> str:
-    """Mark a session deleted and arm the job that removes it; the job's id. Raises `CommitLost`."""
+    """Mark the session as deleted, create the job that removes its data, and return the job's id.
+
+    With `forgets` the job also removes memories that have no other source. Raises `CommitLost`.
+    """
     tombstone = deleted(head, now=now)
     job = deletion(tombstone, scope=scope, now=seconds(now), forgets=forgets)
     sessions.commit(scope, Commit(before=head, after=tombstone, jobs=(job,)))
@@ -274,7 +292,7 @@ def tombstone_session(
 
 
 def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
-    """Refuse what one item can't hold: a system message, and beside it memory configuration and metadata."""
+    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one stored item."""
     for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", memory, MAX_SETTINGS_BYTES)):
         size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
         if size > most:

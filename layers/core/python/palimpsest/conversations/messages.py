@@ -47,7 +47,7 @@ _RECALLED = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message as a caller sent it: checked, but without a place in the conversation yet."""
+    """A message as a caller sent it: checked, but not yet numbered."""
 
     chat: Chat
     extra: Mapping[str, Any] = field(default_factory=dict)
@@ -128,7 +128,7 @@ def digest(chat: Chat, *, session: str, before: str) -> str:
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
-    """What makes two batches the same request: everything the caller said of each message."""
+    """A hash of everything that the caller gave for each message; equal batches have equal hashes."""
     said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
 
@@ -138,11 +138,10 @@ def call_digest(call_id: str) -> bytes:
 
 
 def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
-    """Follow the calls that wait for their result through a batch; raise `Unprocessable` at a result without its call.
+    """The calls that still wait for their result after the batch. Raises `Unprocessable` for a result without its call.
 
-    `open_calls` holds four bytes of each waiting call's digest: enough to tell 128 calls apart, small enough for the
-    head.
-    A user's or assistant's message ends the wait: a result that comes later is refused.
+    `open_calls` holds four bytes of each waiting call's digest: enough to distinguish 128 calls, small enough for the
+    head. After a user's or assistant's message no earlier call waits any longer: a later result of one is refused.
     """
     for number, draft in enumerate(drafts):
         if draft.chat["role"] == "tool" and call_digest(draft.chat["tool_call_id"]) not in _split(open_calls):
@@ -179,7 +178,7 @@ def message_sizes(drafts: Sequence[Draft]) -> list[int]:
 
 
 def check_size(drafts: Sequence[Draft]) -> None:
-    """Refuse, before anything is written, what an item or a transaction can't hold."""
+    """Raise `TooLarge` if a message does not fit one stored item, or the batch one transaction."""
     size = sum(message_sizes(drafts))
     if size > MAX_BATCH_BYTES:
         raise TooLarge(f"The messages have {size} bytes of at most {MAX_BATCH_BYTES}.", code="batch_too_large")
@@ -221,7 +220,7 @@ def numbered(
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
-    """The message with its tokens in `encoding`: counted anew only if they were counted in another."""
+    """The message with its tokens in `encoding`; they are counted again only if they were counted in another."""
     if message.encoding == encoding:
         return message
     return replace(message, tokens=weigh(message.chat, count), encoding=encoding)

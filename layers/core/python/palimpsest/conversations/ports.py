@@ -16,7 +16,7 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 @dataclass(frozen=True, slots=True)
 class Opened:
-    """What one read of a session gave. `epoch` is that of the user who was named: how often they were erased."""
+    """The result of one read of a session. `epoch` is how often the user named in the call was erased."""
 
     head: Head | None
     settings: Settings | None = None
@@ -26,14 +26,14 @@ class Opened:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A page of session ids; `after` is where the next page goes on, None at the end."""
+    """A page of session ids; `after` is the cursor of the next page (None: this is the last one)."""
 
     sessions: tuple[str, ...]
     after: str | None
 
 
 class HeadMoved(CommitLost):
-    """The head is no longer what the commit was decided on: `head` is the newest. To decide on that needs no read."""
+    """The head has changed since it was read. `head` is the newest one, so that the caller need not read it again."""
 
     def __init__(self, head: Head) -> None:
         super().__init__("Another writer was first.")
@@ -41,38 +41,42 @@ class HeadMoved(CommitLost):
 
 
 class Sessions(Protocol):
-    """Every read is strongly consistent, except `listed`. Every call raises `Unavailable` if the store can't answer
-    after bounded retries; a store error is never an empty answer. Tombstones are returned as they are: the caller
-    decides.
+    """The store of sessions.
+
+    Every read is strongly consistent, except `listed`. Every call raises `Unavailable` if the store can't answer after
+    bounded retries; a store error is never reported as an empty answer. Deleted sessions are returned as tombstones.
     """
 
     def open(
         self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
     ) -> Opened:
-        """The head, and what else is asked for, in one round trip (not one snapshot). A `user` asks for their epoch."""
+        """Read the head, and with it the settings, the idempotency `key` and the epoch of `user` if asked for.
+
+        It is one round trip, but not one snapshot.
+        """
 
     def epoch(self, scope: UserScope) -> int:
         """How often the user was erased; 0 where there is no long-term memory."""
 
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         """Write all of it, once, or nothing. Raises `CommitLost` if a guard fails or another transaction is under way;
-        `HeadMoved` if it is the head's guard and the store can tell what the head is now.
+        `HeadMoved` if the head has changed and the store knows the newest one.
 
-        `Unavailable` leaves open whether it was written; the same append with its key then tells.
+        After `Unavailable` the commit may or may not have been written; a repeated append with the same key finds out.
         """
 
     def messages(
         self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
     ) -> Iterator[Message]:
-        """Messages with first <= seq <= last in order of seq, read page by page (at most `page` at a time) as the
-        caller goes on: a caller that stops early reads no further. Gaps are where messages were withdrawn.
+        """Messages with first <= seq <= last, in order of seq. They are read page by page (at most `page` at a time)
+        while the caller iterates. Numbers of withdrawn messages are missing.
         """
 
     def messages_at(self, scope: SessionScope, seqs: Sequence[int]) -> tuple[Message, ...]:
         """The messages with these sequence numbers (at most 100) that exist, in order of seq."""
 
     def compaction(self, scope: SessionScope, last: int) -> Compaction | None:
-        """The compaction that reaches through `last`."""
+        """The compaction whose last message is `last`; None if there is none."""
 
     def compactions(
         self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, limit: int | None = None
@@ -82,33 +86,38 @@ class Sessions(Protocol):
     def listed(
         self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
     ) -> Listed:
-        """Session ids of a tenant (of one user: by creation; of all: by user, then creation). Eventually consistent.
+        """Session ids of a tenant: those of one user by creation, those of all by user, then creation. Eventually
+        consistent.
 
         Raises `BadRequest` (`invalid_cursor`) for an `after` that it did not hand out or that belongs to another
         tenant or user.
         """
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
-        """Delete messages and compactions with first <= seq <= last, page by page; safe to repeat; returns how many
-        went.
+        """Delete messages and compactions with first <= seq <= last, page by page; return how many were deleted. Safe
+        to repeat.
 
-        With `whole` also keys and settings of a life of the session that ended at or before `last`; the head stays.
+        With `whole`, idempotency keys and settings are deleted too, if the session that they belong to ended at or
+        before `last`. The head stays.
         """
 
     def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
-        """Set when the sweep next looks at the settings of that life of the session; does nothing if they are gone."""
+        """Set when the sweep next looks at the session whose base is `base` (epoch seconds, None: never).
+
+        Does nothing if its settings are gone.
+        """
 
 
 PartState = Literal["stored", "pending", "failed"]
 
 
 Store = Callable[[Job], PartState]
-"""Tells of the messages `first` through `last` of a job's session. Raises `Unavailable`."""
+"""Says whether a block has stored messages `first` through `last` of the job's session. Raises `Unavailable`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """`method` is `model` or `extractive`; `prompt_hash` names the prompt that made it."""
+    """A summary. `method` is `model` or `extractive`; `prompt_hash` identifies the prompt that was used."""
 
     text: str
     method: str
@@ -119,7 +128,7 @@ class Summary:
 
 class Summarizer(Protocol):
     def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
-        """Tokens of conversation (old summary and messages together) that one step can read when it may write
+        """How many tokens of conversation (old summary and messages together) one step can read if it may write
         `max_tokens`.
         """
 
@@ -132,8 +141,8 @@ class Summarizer(Protocol):
         prompt: str | None,
         model: str | None,
     ) -> Summary:
-        """One summary, of at most `max_tokens` tokens, that stands for `previous` and for the messages.
+        """Write one summary of `previous` and the messages together, of at most `max_tokens` tokens.
 
-        A message too large for the step is cut in the middle. At most one model call and one repair; errors as for
-        `ChatModel`.
+        A message too large for the step is cut in the middle. At most two model calls: the second repairs the first.
+        Raises what `ChatModel` raises.
         """

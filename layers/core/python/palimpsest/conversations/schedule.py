@@ -1,4 +1,4 @@
-"""When the messages of a session are given to the next extraction."""
+"""When the next extraction of a session is due."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from palimpsest.scope import SessionScope
 
 @dataclass(frozen=True, slots=True)
 class ExtractionSchedule:
-    """Decides when the messages of a session are given to the next extraction."""
+    """Decides when the next extraction job of a session is created."""
 
     jobs: Jobs
 
     def armed(self, head: Head, scope: SessionScope, *, now: int, always: bool = False) -> tuple[Head, tuple[Job, ...]]:
-        """The head and the job of the next extraction, for one transaction; the head as it is and no job if none is due
-        by the session's own rule (or there is nothing to extract).
+        """The next extraction job, and the head that records it, for the caller to commit together. If none is due by
+        the session's own rule, or nothing is left to extract: the unchanged head and no job.
 
-        `always` arms it whether or not it is due. `now` is epoch seconds. Raises `Unavailable`.
+        With `always` the job is created whether or not it is due. `now` is epoch seconds. Raises `Unavailable`.
         """
         if not (always or self._is_due(head, scope, now)):
             return head, ()
@@ -29,8 +29,8 @@ class ExtractionSchedule:
         return (head, ()) if armed is None else (armed[0], (armed[1],))
 
     def _is_due(self, head: Head, scope: SessionScope, now: int) -> bool:
-        """Whether enough turns wait, and no extraction before them is under way or waits for a model that is down. So
-        such a model is asked by one job at a time, however many messages come meanwhile.
+        """Whether enough turns wait, and no earlier extraction is running or waiting for a model that is down. So one
+        job at a time calls such a model, however many messages arrive meanwhile.
         """
         if not 0 < head.extract_turns <= buffered_turns(head):
             return False

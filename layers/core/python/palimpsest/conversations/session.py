@@ -15,10 +15,11 @@ CompactionState = Literal["none", "pending", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What every append reads and writes: under 1 KB. Times are epoch seconds (but `updated_at`), weights are tokens.
+    """The small item (under 1 KB) that every append reads and writes. Times are epoch seconds, except `updated_at`.
+    Weights are tokens.
 
-    A session made again after its deletion goes on from the tombstone: `base` is its last sequence number before
-    that, and everything at or below `base` belongs to the earlier one.
+    If a session with this id was deleted before, the new one continues its sequence numbers: `base` is the last number
+    of the old one, and everything at or below `base` belongs to the old one.
     """
 
     user: str
@@ -43,7 +44,7 @@ class Head:
     max_tokens: int = 0
     trigger: int = 0  # 0 = the window never overflows
     raised: int = 0  # added to the trigger while nothing can be evicted
-    job: str | None = None  # the overflow that is pending
+    job: str | None = None  # id of the pending overflow job
     compaction: CompactionState = "none"
     attempts: int = 0  # failed overflows in a row
     not_before: int = 0  # when the next overflow may be armed
@@ -58,14 +59,14 @@ class Head:
     withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
 
     epoch: int = 0  # of the user, when the session began
-    armed_seq: int = 0  # through which message extraction has been asked for
-    extract_job: str | None = None  # the job that was armed last for that
-    extract_turn: int = 0  # the turn at which it was armed
-    extract_turns: int = 0  # after so many whole turns the next is armed; 0 = only when asked for
+    armed_seq: int = 0  # the last message that an extraction job covers
+    extract_job: str | None = None  # id of the newest extraction job
+    extract_turn: int = 0  # the turn at which it was created
+    extract_turns: int = 0  # a job is created after so many complete turns; 0 = only on request
 
     @property
     def tokens(self) -> int:
-        """The weight of a context that holds the whole window."""
+        """Tokens of a context that holds the whole window."""
         return REPLY_PRIMING + self.system_tokens + self.summary_tokens + self.window_tokens
 
     @property
@@ -82,15 +83,15 @@ class Head:
         return any(first <= seq <= last for first, last in self.withdrawn)
 
     def is_gone(self, now: int) -> bool:
-        """Deleted or expired: answers as if it had never been."""
+        """Whether the session is deleted or expired: callers then see no session. `now` is epoch seconds."""
         return self.status == "deleted" or (self.expires_at is not None and self.expires_at <= now)
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """What a session was told: who it belongs to, its system message, its memory configuration (`strategy.stored`).
+    """Who a session belongs to, its system message, and its memory configuration as `configuration.stored` returns it.
 
-    `due_at` is when the sweep next looks at it (epoch seconds), None = never.
+    `due_at` is when the sweep next looks at the session (epoch seconds), None = never.
     """
 
     user: str
@@ -106,12 +107,12 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class Compaction:
-    """What left the window, immutable. It reaches from `first` through `last`, and `last` names it.
+    """A record, never changed, of messages that left the window: `first` through `last`. `last` is also its number.
 
-    `summary` stands for these messages and for everything that compaction `previous` stood for; it is None where the
-    strategy drops without a summary: then the summary of `previous` still stands before the window. `summary_tokens`
-    weighs the summary that stands. `method` is `model`, `extractive`, `trim`, `delete`, `flush`, `fifo` or `empty`.
-    `newest` is the newest message when this was decided: after it the window stood so.
+    `summary` covers these messages and everything that compaction `previous` covered. It is None if the messages were
+    dropped without a summary: the window then still begins with the summary of `previous`. `summary_tokens` is the
+    weight of the summary that the window begins with. `method` is `model`, `extractive`, `trim`, `delete`, `flush`,
+    `fifo` or `empty`. `newest` is the sequence number of the newest message when the compaction was decided.
     """
 
     first: int
@@ -129,14 +130,14 @@ class Compaction:
 
     @property
     def summary_number(self) -> int:
-        """The compaction whose summary stands before the window after this one; 0 = none."""
+        """The number of the compaction whose summary the window begins with after this one; 0 = none."""
         return self.last if self.summary is not None else self.previous
 
 
 @dataclass(frozen=True, slots=True)
 class IdempotencyKey:
-    """The memory of one append: `request` is the hash of its body. Past `expires_at` (epoch seconds) it counts as
-    absent.
+    """A record of one append: `request` is the hash of its body, `first` through `last` are its messages. After
+    `expires_at` (epoch seconds) it is ignored.
     """
 
     key: str
@@ -148,16 +149,16 @@ class IdempotencyKey:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One transaction: all of it or nothing.
+    """One transaction on a session: all of it is written, or nothing.
 
-    `before` is the head as it was read (None: there was none), `after` as it shall be. Guard `version` holds if nobody
-    else wrote the head since; guard `window` holds if `before.job` is still pending and the window still starts where
-    it did: counters then change by their difference, so that appends may come between.
-    `compaction` takes the place of one of its number: that one stands no more, a withdrawal opened what it had folded.
-    If `begins`, the session does: where there is long-term memory, `after.epoch` must then be its user's still.
-    `key` also guards: the commit is lost if the key is there, has not expired and belongs to this life of the session.
-    Each of `jobs` is put (and the commit lost if its id exists); `finished` moves on the job of that id, which must not
-    have ended, nor lack a part that is `needed`.
+    `before` is the head as it was read (None: there was none), `after` is the new head. With guard `version` the commit
+    is lost if anybody wrote the head in between. With guard `window` it is lost only if `before.job` is no longer
+    pending or the window begins elsewhere; counters then change by their difference, so that appends in between stay.
+    `begins` marks a new session: with long-term memory, `after.epoch` must then be the user's present epoch.
+    The commit is also lost if `key` is stored already, has not expired and belongs to this session.
+    `compaction` replaces a stored one of the same number, which a withdrawal has made void.
+    Each of `jobs` is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is lost
+    if that job has ended, or lacks a part that is `needed`.
     """
 
     before: Head | None

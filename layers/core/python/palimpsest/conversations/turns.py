@@ -28,10 +28,10 @@ def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
 
 
 def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each user message with all that follows it, up to the next one. What stands before the first is a turn too.
+    """Each user message with all that follows it, up to the next one. Messages before the first are a turn too.
 
-    Where no user speaks, each group is a turn: else such a conversation could only be kept or dropped as a whole.
-    The last turn is the current chain.
+    If no user speaks, each group is a turn; otherwise such a conversation would be one turn that nothing can shorten.
+    The last turn is called the current chain.
     """
     asked = [number for number, message in enumerate(messages) if message.role == "user"]
     return _split(messages, asked) if asked else groups(messages)
@@ -49,13 +49,14 @@ T = TypeVar("T")
 
 
 def no_result(call_id: str) -> Chat:
-    """The tool message for a call that the conversation went on without."""
+    """The tool message that stands in for the missing result of a call."""
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 
 def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
-    """What carries these messages (`chat` takes one out of it), ready to send: results without their call are dropped,
-    each call left unanswered, at the very end too, is answered by what `missing` makes.
+    """The messages in a form that the chat API accepts: results without their call are left out, and a call without a
+    result, also the very last one, gets the result that `missing` makes for its id. `chat` gives the chat message of an
+    element.
     """
     result: list[T] = []
     waiting: list[str] = []
