@@ -21,6 +21,7 @@ from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTe
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import JobNotice
+from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel, JsonModel
 from palimpsest.scope import Scope, SessionScope
@@ -68,7 +69,7 @@ class Service:
         self.sessions, self.jobs, self.memories = self.stores_of(faults)
         self.tenants, self.facts = InMemoryTenants(), InMemoryStaticFacts()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
-        self.expiries, self.owners = InMemoryExpiries(self.memories), InMemoryOwners(self.sessions, self.memories)
+        self.expiries, self.owners = self.background_of(faults)
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
         self.extractor: Any = Extracts()
         self.embedder, self.has_embedder = embedder or Meanings(), True
@@ -115,6 +116,10 @@ class Service:
         """The stores themselves, one transaction's reach."""
         sessions = InMemorySessions(faults=faults)
         return sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
+
+    def background_of(self, faults: Faults | None) -> tuple[Expiries, Owners]:
+        """What background work reads of the stores."""
+        return InMemoryExpiries(self.memories), InMemoryOwners(self.sessions, self.memories)
 
     def front_stores(self) -> dict[str, Any]:
         """The stores that the functions behind the front door see."""

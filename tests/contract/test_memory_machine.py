@@ -11,6 +11,7 @@ import boto3
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
+from palimpsest.engines.dynamodb.background import DynamoDbExpiries, DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
@@ -25,7 +26,9 @@ from tests.unit.extraction.extraction_world import TENANT
 from tests.unit.memory.test_machine import SOON, RememberedConversation
 from tests.unit.whole_world import Whole
 
-WRITES = frozenset({"commit", "remove", "reschedule", "put", "start", "mark", "finish", "settle", "indexed", "used"})
+WRITES = frozenset(
+    {"commit", "remove", "reschedule", "put", "start", "mark", "finish", "settle", "indexed", "used", "move"}
+)
 
 
 class Mortal:
@@ -95,7 +98,7 @@ class Streamed(Whole):
     def stores_of(self, faults: Faults | None) -> Any:
         assert faults is not None
         endpoint = self._endpoint
-        sessions, memories = sessions_table(endpoint), memories_table(endpoint)
+        sessions, memories = self._tables = sessions_table(endpoint), memories_table(endpoint)
         self._streams = [Stream(table, endpoint) for table in (sessions, memories)]
         stores = (
             DynamoDbSessions(sessions, endpoint=endpoint),
@@ -103,6 +106,12 @@ class Streamed(Whole):
             DynamoDbMemories(memories, sessions, endpoint=endpoint),
         )
         return tuple(Mortal(store, faults) for store in stores)
+
+    def background_of(self, faults: Faults | None) -> Any:
+        assert faults is not None
+        sessions, memories = self._tables
+        expiries = DynamoDbExpiries(memories, endpoint=self._endpoint)
+        return Mortal(expiries, faults), DynamoDbOwners(sessions, memories, endpoint=self._endpoint)
 
     def look(self) -> None:
         for record in (record for stream in self._streams for record in stream):
