@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.records import Record, Source
 from palimpsest.scope import Scope, UserScope
 
@@ -57,10 +57,10 @@ def test_a_hundred_records_are_read_at_once(memory: Memory) -> None:
 
 
 def test_a_user_who_is_not_known_is_at_zero_and_each_commit_counts(memory: Memory) -> None:
-    assert memory.memories.user(memory.scope) == User(epoch=0, version=0)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=0)
     memory.commit(record(1))
     memory.commit(record(2))
-    assert memory.memories.user(memory.scope) == User(epoch=0, version=2)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2)
 
 
 def test_nobody_reads_what_is_anothers(memory: Memory) -> None:

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.errors import CommitLost
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Progress, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Progress, UserState
 from palimpsest.scope import Scope, UserScope
 
 from tests.contract.conftest import MemoryStore
@@ -45,7 +45,7 @@ def test_what_was_erased_is_invisible_at_once(memories: MemoryStore, memory: Mem
     assert not is_empty(memory)
     memory.erase()
     assert is_empty(memory)
-    assert memory.memories.user(memory.scope) == User(epoch=1, version=version_before + 1)
+    assert memory.memories.user(memory.scope) == UserState(epoch=1, version=version_before + 1)
     assert memories.jobs.get(Scope(memory.scope.tenant), "job_erase_0") == job(memory.scope, id="job_erase_0")
 
 
@@ -53,7 +53,7 @@ def test_erasing_nobody_counts_as_well(memories: MemoryStore, sarah: UserScope) 
     memory = Memory(memories.memories, sarah)
     memory.erase()
     memory.erase()
-    assert memory.memories.user(sarah) == User(epoch=2, version=2)
+    assert memory.memories.user(sarah) == UserState(epoch=2, version=2)
 
 
 def test_of_two_erasures_at_one_epoch_one_is_lost(memories: MemoryStore, memory: Memory) -> None:

@@ -12,7 +12,7 @@ from palimpsest.api.guards import json_object
 from palimpsest.api.problems import naming, refusal
 from palimpsest.api.resources.context import ContextRequest
 from palimpsest.api.resources.ingest import IngestRequest
-from palimpsest.api.resources.memories.bodies import NewMemories, statement
+from palimpsest.api.resources.memories.shapes import NewMemories, statement
 from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.bootstrap.in_process import in_process

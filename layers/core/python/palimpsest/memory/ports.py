@@ -13,7 +13,7 @@ from palimpsest.scope import SessionScope, UserScope
 
 
 @dataclass(frozen=True, slots=True)
-class User:
+class UserState:
     """`epoch` counts erasures, for ever. `version` grows with every commit: what was derived at another is stale."""
 
     epoch: int = 0
@@ -120,7 +120,7 @@ class Memories(Protocol):
     what was erased before a call began is not in its answer. Every call raises `Unavailable` if the store can't answer.
     """
 
-    def user(self, scope: UserScope) -> User:
+    def user(self, scope: UserScope) -> UserState:
         """The user's epoch and version; zeros for one who is not known."""
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:

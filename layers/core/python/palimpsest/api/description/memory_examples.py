@@ -92,7 +92,7 @@ ANSWERS: dict[str, Json] = {
     },
     "ToolResult": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
     "StaticFact": FACT,
-    "StaticFacts": {"static_facts": [FACT]},
+    "StaticFactList": {"static_facts": [FACT]},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
     "User": {"user_id": "sarah", "memories": COUNTS},
     "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},

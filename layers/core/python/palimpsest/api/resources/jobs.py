@@ -56,7 +56,7 @@ class Ledger(TypedDict):
     dropped: Annotated[Mapping[str, int], Field(description="Findings that did not hold, by reason")]
 
 
-class Usage(TypedDict):
+class JobUsage(TypedDict):
     model_calls: int
     tokens_in: int
     tokens_out: int
@@ -107,7 +107,7 @@ class WorkedJob(ListedJob):
     result: Mapping[str, int]
     ledger: Ledger
     records: Annotated[Sequence[str], Field(description="Ids of the memories that it created or confirmed")]
-    usage: Usage
+    usage: JobUsage
 
 
 class Job(WorkedJob):
@@ -273,7 +273,7 @@ def _job(found: StoredJob, report: Report | None) -> Job:
         "result": found.result,
         "ledger": cast(Ledger, asdict(report.ledger if report else CountedLedger(0, 0, 0, 0, {}, {}))),
         "records": report.records if report else (),
-        "usage": cast(Usage, asdict(report.spent) if report else usage),
+        "usage": cast(JobUsage, asdict(report.spent) if report else usage),
     }
     if report:
         answer["state"] = report.state

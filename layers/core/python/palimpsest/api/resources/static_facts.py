@@ -33,11 +33,11 @@ class StaticFact(TypedDict):
     updated_at: Moment
 
 
-class StaticFacts(TypedDict):
+class StaticFactList(TypedDict):
     static_facts: list[StaticFact]
 
 
-@operation("GET /v1/static-facts", answers={200: "StaticFacts"})
+@operation("GET /v1/static-facts", answers={200: "StaticFactList"})
 def list_static_facts() -> Response[str]:
     """List static facts.
 

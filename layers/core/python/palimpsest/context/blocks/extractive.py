@@ -18,7 +18,7 @@ from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, 
 from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.configuration import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.memory.ports import Memories, User
+from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel
 from palimpsest.scope import UserScope
@@ -102,7 +102,7 @@ class ExtractiveMemory:
 class _Cached:
     """The records at a version of the user. `is_settled`: no list lagged behind any more when they were read."""
 
-    user: User
+    user: UserState
     ranking: RecordRanking
     read_at: datetime
     is_settled: bool

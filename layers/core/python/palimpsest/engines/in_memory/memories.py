@@ -22,7 +22,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.records import Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
@@ -59,7 +59,7 @@ class Era:
 class Known:
     """One user: who they are now, and what is left of each epoch."""
 
-    user: User = field(default_factory=User)
+    user: UserState = field(default_factory=UserState)
     is_listed: bool = False
     walk: Walk | None = None
     eras: defaultdict[int, Era] = field(default_factory=lambda: defaultdict(Era))
@@ -81,7 +81,7 @@ class InMemoryMemories:
         """Every user by tenant and id, for what is read beside `Memories`; under the lock of `state`."""
         return self._known
 
-    def user(self, scope: UserScope) -> User:
+    def user(self, scope: UserScope) -> UserState:
         with self.state.lock:
             return self._of(scope).user
 
@@ -91,7 +91,7 @@ class InMemoryMemories:
             if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
                 raise CommitLost("Another writer was first.")
             self.state.put_job(job)
-            known.user = User(epoch + 1, known.user.version + 1)
+            known.user = UserState(epoch + 1, known.user.version + 1)
             known.is_listed = False
             known.walk = None
             self.state.epochs[scope.tenant, scope.user] = epoch + 1

@@ -30,13 +30,15 @@ from palimpsest.api.resources.fields import (
     paged,
 )
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.api.resources.memories.answers import MemoryPage, SavedMemories, shown
-from palimpsest.api.resources.memories.bodies import (
+from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     MemoryChange,
+    MemoryPage,
     NewMemories,
+    SavedMemories,
     change,
     read_terms,
+    shown,
     statement,
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock

@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Tombstone, User
+from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.records import Order, Record, Source
 from palimpsest.scope import UserScope
 
@@ -67,8 +67,8 @@ def version_of(item: Item) -> int:
     return int(item["version"]["N"])
 
 
-def user_of(item: Item | None) -> User:
-    return User(epoch=epoch_of(item), version=version_of(item)) if item else User()
+def user_of(item: Item | None) -> UserState:
+    return UserState(epoch=epoch_of(item), version=version_of(item)) if item else UserState()
 
 
 def walk_of(item: Item | None) -> Walk | None:

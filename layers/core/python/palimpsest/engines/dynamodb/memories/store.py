@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
-from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put
-from palimpsest.engines.dynamodb.memories.single_writes import count_use, mark_indexed, wipe
-from palimpsest.engines.dynamodb.sessions.commits import is_too_large
+from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put
+from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
-from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Refused, Table
+from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Refused, Table, key
 from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, User
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
+WIPED_AT_ONCE = 50
 
 
 class DynamoDbMemories:
@@ -44,7 +45,7 @@ class DynamoDbMemories:
     def warm(self) -> None:
         self._table.warm()
 
-    def user(self, scope: UserScope) -> User:
+    def user(self, scope: UserScope) -> UserState:
         return items.user_of(self._table.get(scope.partition, items.USER))
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
@@ -140,12 +141,12 @@ class DynamoDbMemories:
         return tuple(items.line_of(session, item) for page in pages for item in page if item["epoch"] == epoch)
 
     def indexed(self, scope: UserScope, record: Record) -> None:
-        mark_indexed(self._table, scope, record)
+        _mark_indexed(self._table, scope, record)
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         epoch = self.user(scope).epoch
         for record_id in dict.fromkeys(ids):
-            count_use(self._table, scope, record_id, epoch=epoch, now=now)
+            _count_use(self._table, scope, record_id, epoch=epoch, now=now)
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         found = self._found(scope, map(items.uses_sort, ids))
@@ -159,7 +160,7 @@ class DynamoDbMemories:
         return users, cursor.at(users[-1]) if has_more else None
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
-        return wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
+        return _wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
 
     def _created(
         self, scope: UserScope, after: str | None, *, at_once: int, newest_first: bool
@@ -188,3 +189,78 @@ class DynamoDbMemories:
         epoch = items.epoch_of(found.get(items.USER))
         there = {sort: item for sort in wanted if (item := found.get(sort)) is not None}
         return {sort: item for sort, item in there.items() if items.epoch_of(item) == epoch}
+
+
+def _mark_indexed(table: Table, scope: UserScope, record: Record) -> None:
+    update = Update()
+    update.put("index_state", text("done"))
+    update.require("version", number(record.version))
+    with suppress(CommitLost):  # it has changed or gone: another notice tells of that
+        _update(table, scope, items.record_sort(record.id), update)
+
+
+def _count_use(table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int) -> None:
+    sort = items.uses_sort(record_id)
+    use = Update()
+    use.put("last", number(now))
+    use.add("uses", 1)
+    use.require("epoch", number(epoch))
+    try:
+        _update(table, scope, sort, use)
+    except CommitLost:
+        if not _is_first_use(table, scope, sort, epoch=epoch, now=now):
+            with suppress(CommitLost):  # erased once more since: there is nothing left to count
+                _update(table, scope, sort, use)
+
+
+def _is_first_use(table: Table, scope: UserScope, sort: str, *, epoch: int, now: int) -> bool:
+    """Begin to count, also where an earlier epoch had counted; False if another writer was first."""
+    item = key(scope.partition, sort) | items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
+    try:
+        table.call(
+            "PutItem", TableName=table.name, Item=item,
+            ConditionExpression="attribute_not_exists(pk) OR #epoch < :epoch",
+            ExpressionAttributeNames={"#epoch": "epoch"}, ExpressionAttributeValues={":epoch": number(epoch)},
+        )  # fmt: skip
+    except CommitLost:
+        return False
+    return True
+
+
+def _update(table: Table, scope: UserScope, sort: str, update: Update) -> None:
+    table.call("UpdateItem", **update.arguments(table.name, scope.partition, sort))
+
+
+def _wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
+    """Everything but the user's item has its epoch; a key may have been written anew in the meantime."""
+    pages = table.pages(
+        "pk = :pk", {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
+        FilterExpression="#epoch < :below AND #type <> :user",
+        ExpressionAttributeNames={"#epoch": "epoch", "#type": "type", "#sk": "sk"}, ProjectionExpression="#sk",
+    )  # fmt: skip
+    removed = 0
+    for page in pages:
+        sorts = [item["sk"]["S"] for item in page]
+        for start in range(0, len(sorts), WIPED_AT_ONCE):
+            removed += _wipe_some(table, scope, sorts[start : start + WIPED_AT_ONCE], below_epoch)
+            if limit is not None and removed >= limit:
+                return removed
+    return removed
+
+
+def _wipe_some(table: Table, scope: UserScope, sorts: Sequence[str], below_epoch: int) -> int:
+    """All at once, or one by one where another writer stands in the way."""
+    actions = deletions(table.name, scope, sorts, below_epoch=below_epoch)
+    try:
+        table.transact(actions)
+    except CommitLost:
+        return sum(_wiped(table, action["Delete"]) for action in actions)
+    return len(sorts)
+
+
+def _wiped(table: Table, deletion: dict[str, object]) -> bool:
+    try:
+        table.call("DeleteItem", **deletion)
+    except CommitLost:
+        return False
+    return True
