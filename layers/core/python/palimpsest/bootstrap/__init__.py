@@ -1,4 +1,4 @@
-"""The composition root: turns settings into wired use cases. Each function loads the part that it asks for."""
+"""The composition root: builds the use cases from settings. Each function loads only the part that it needs."""
 
 from __future__ import annotations
 
@@ -69,13 +69,13 @@ _PART_OF = {name: part for part, names in _PARTS.items() for name in names}
 
 
 def warm(build: Callable[[], object]) -> None:
-    """Build at init what the first request would wait for, in Lambda only: there init has a whole CPU."""
+    """In Lambda, call `build` while the function starts, so that the first request need not wait. Else do nothing."""
     if settings.runs_in_lambda():
         build()
 
 
 def __getattr__(name: str) -> Any:
-    """What a part holds, loaded when it is first asked for."""
+    """Load the part that defines the name when the name is first used."""
     if name not in _PART_OF:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

@@ -1,4 +1,4 @@
-"""The engines behind the ports, from a function's settings; each is made once. What is heavy is imported here, late."""
+"""Build the engines behind the ports from a function's settings, each once. Heavy libraries are imported here, late."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ def fact_store(tenants_table: str) -> StaticFacts:
 
 @cache
 def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
-    """`memories` is the table that sessions are begun beside."""
+    """The store of sessions, and of jobs in the same table. With `memories` (the memories table), a new session is
+    bound to its user's present epoch.
+    """
     from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 
@@ -76,7 +78,7 @@ def owners(sessions_table: str, memories_table: str) -> Owners:
 
 @cache
 def model_key(parameter: str) -> Secret:
-    """The key of the models' server; while there is none, what can do without a model does."""
+    """The key of the model server. While none is stored, features that need no model still work."""
     from palimpsest.engines.ssm import Parameter
 
     return Parameter(parameter)
@@ -92,7 +94,7 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
 @cache
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """The model of the settings: the one on this machine by its name, any other from the server."""
+    """The embedding model that the settings name: the built-in one on this machine, or one of the model server."""
     if embeds_here(environment):
         from palimpsest.models.minilm import MiniLM
 
@@ -106,7 +108,7 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
 
 
 def embeds_here(environment: settings.EmbeddingSettings) -> bool:
-    """Whether the model is the one on this machine, which needs no key."""
+    """Whether the settings name the built-in model, which needs no key."""
     from palimpsest.models.minilm import SPACE
 
     return environment.embedding_model == SPACE.model
@@ -114,7 +116,7 @@ def embeds_here(environment: settings.EmbeddingSettings) -> bool:
 
 @cache
 def search_index(environment: settings.SearchSettings) -> SearchIndex:
-    """The index of the settings; one that answers nothing where the stage has none."""
+    """The search index that the settings name; without one, an index that finds nothing."""
     if not environment.search_url:
         from palimpsest.engines.no_search import AbsentIndex
 
@@ -134,7 +136,7 @@ def search_index(environment: settings.SearchSettings) -> SearchIndex:
 
 
 def _folder_of(package: str) -> Path:
-    """Where the layer puts a package that is only data; a place that isn't there, where it does not."""
+    """The folder of a package that holds only data; a path that does not exist if it is not installed."""
     found = find_spec(package)
     places = list(found.submodule_search_locations or ()) if found else []
     return Path(places[0]) if places else Path(package)

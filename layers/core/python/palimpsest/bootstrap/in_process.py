@@ -1,4 +1,4 @@
-"""The whole service within one process, on the in-memory adapters: work is done right after the call that caused it."""
+"""The whole service in one process, on the in-memory adapters, without queues: each call does its work at once."""
 
 from __future__ import annotations
 
@@ -42,7 +42,9 @@ EMBEDDED_AT_ONCE = 50
 
 @dataclass(frozen=True, slots=True)
 class InProcess:
-    """Every use case over stores of its own. `work` does what is due behind them: call it after what may cause work."""
+    """All use cases over stores of their own. `work` does all pending jobs: call it after each call that may create
+    some.
+    """
 
     sessions: SessionsApp
     memories: MemoriesApp
@@ -59,8 +61,8 @@ def in_process(
 ) -> InProcess:
     """A service with one tenant, whose sessions begin with `memory`.
 
-    Without a `chat` summaries and memories are the conversation's own words, without an `embedder` nothing is searched
-    by meaning. The search index is a file in a temporary folder that goes with the service.
+    Without `chat`, summaries and memories consist of sentences from the conversation. Without `embedder`, search
+    compares words only. The search index is a file in a temporary folder that is deleted together with the service.
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(embedder)
@@ -110,7 +112,7 @@ def _discard(index: EmbeddedIndex, folder: Path) -> None:
 
 
 class Work:
-    """What stands behind queues and schedule elsewhere. Safe to call from many threads: one works, the others wait."""
+    """Does what queues, workers and schedule do on AWS. Safe to call from many threads: one works, the others wait."""
 
     def __init__(
         self,
@@ -130,8 +132,8 @@ class Work:
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
-        """Do every job, also those that follow, then bring the index up to date. What a model or a store fails at is
-        tried again by the next call; a job that failed four times has failed.
+        """Do every pending job and those that it creates, then update the search index. If a step fails, the next call
+        tries it again; after four attempts the job is marked as failed.
         """
         with self._lock:
             if seconds(self._clock.now()) >= self._swept_at + SWEEP_SECONDS:

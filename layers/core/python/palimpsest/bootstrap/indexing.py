@@ -1,4 +1,4 @@
-"""What keeps the search index up to date with the tables: the functions `embed` and `reindex`."""
+"""Build the workers that keep the search index up to date: those of the functions `embed` and `reindex`."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, S
 
 @dataclass(frozen=True, slots=True)
 class EmbedWorker:
-    """`embed` returns what must be tried again; `hide` says when."""
+    """`embed` indexes changes and returns those to try again; `hide` sets when a message is delivered again."""
 
     embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
     hide: Callable[..., None]
@@ -78,14 +78,14 @@ def reindex_starter() -> StartReindex:
 
 @cache
 def _prepared(environment: settings.SearchSettings) -> SearchIndex:
-    """The index, made if there is none. Raises `Unavailable`, and is then asked again by the next batch."""
+    """The index, created if it does not exist. Raises `Unavailable`; the next batch then tries again."""
     index = search_index(environment)
     index.prepare()
     return index
 
 
 def _embedder(environment: settings.SearchSettings) -> Embedder | None:
-    """None while the model stands behind a key that nobody has stored: then what is indexed has words alone."""
+    """The embedding model; None while the key that it needs is not stored. The index then holds words only."""
     if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
         return embedder(environment)
     return None

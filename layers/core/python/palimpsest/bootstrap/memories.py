@@ -1,4 +1,4 @@
-"""The use cases of long-term memory, and the function `memories` that has them."""
+"""Build the use cases of long-term memory for the function `memories`."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ from palimpsest.tenants.static_facts import ManageStaticFacts
 
 @dataclass(frozen=True, slots=True)
 class MemoryStores(Stores):
-    """The same for a function of long-term memory."""
+    """The stores that a function of long-term memory reads and writes."""
 
     memories: Memories
     facts: StaticFacts
@@ -73,7 +73,7 @@ class LanguageModel(ChatModel, JsonModel, Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """The models that there are, asked anew for every call: a key may be stored, or taken away, at any time."""
+    """The models in use. They are looked up for every call, as a key may be stored or removed at any time."""
 
     embedder: Callable[[], Embedder | None] = _none
     answerer: Callable[[], JsonModel | None] = _none
@@ -203,14 +203,14 @@ def memories_app() -> MemoriesApp:
 
 @cache
 def _vectors(environment: settings.EmbeddingSettings) -> Embedder:
-    """What was asked before is not embedded again."""
+    """The embedding model with a cache of its recent vectors."""
     from palimpsest.models.embedding import CachingEmbedder
 
     return CachingEmbedder(embedder(environment))
 
 
 def _has_key(environment: settings.ModelSettings) -> bool:
-    """Whether there is a key for the models' server; one that can't be had now counts as none."""
+    """Whether the key of the model server is stored; False also if it can't be read now."""
     try:
         return bool((model_key(environment.openai_key_parameter).value() or "").strip())
     except Unavailable:

@@ -1,4 +1,4 @@
-"""The use cases of conversations, and the function `sessions` that has them."""
+"""Build the use cases of conversations for the function `sessions`."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ from palimpsest.tenants.ports import StaticFacts, Tenants
 
 @dataclass(frozen=True, slots=True)
 class Stores:
-    """What a function behind the front door reads and writes. This is the one place where its store of sessions gets
-    the guard against sessions of erased users: nothing in such a function is wired without it.
+    """The stores that a function behind the API reads and writes. Its store of sessions is always wrapped here in the
+    guard that hides sessions of erased users.
     """
 
     sessions: Sessions
@@ -84,7 +84,7 @@ def wire_sessions(
     memories: Memories | None = None,
     facts: StaticFacts | None = None,
 ) -> SessionsApp:
-    """The use cases of conversations over any adapters, with those of long-term memory that need tables alone."""
+    """Build the use cases of conversations over any adapters, and those of long-term memory that need only tables."""
     sessions, jobs, tenants = stores.sessions, stores.jobs, stores.tenants
     schedule = None if memories is None else ExtractionSchedule(jobs)
     blocks = BlockReader(
@@ -109,7 +109,7 @@ def wire_sessions(
 
 
 def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[Family, Restart]:
-    """How a failed job of each family is begun again because a caller asks."""
+    """For each family of jobs, what starts a failed one again when a caller asks for that."""
     arm = Arm(sessions, clock)
 
     def overflow(job: Job) -> str | None:

@@ -1,4 +1,4 @@
-"""What works behind the streams and the queues."""
+"""Build the workers behind the streams, the queues and the schedule."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ class Worker:
 def wire_sweep(
     *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
 ) -> tuple[Router, Sweep]:
-    """What works off the sweep queue, and the scheduled round."""
+    """Build the worker of the sweep queue, and the scheduled sweep."""
     remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock))
     removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
@@ -78,7 +78,7 @@ def wire_sweep(
         }
     )
     steps = Steps(sessions, jobs, memories, clock)
-    parking = GiveUpExtraction(steps, PatternExtractor())  # which only says how much a chunk holds
+    parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock)
     return work, Sweep(sessions, jobs, clock, {"pages": restart, "extraction": extraction}, expire)
@@ -92,8 +92,8 @@ def wire_summarize(
 
 @dataclass(frozen=True, slots=True)
 class ExtractionWork:
-    """The step, what happens when it fails for the last time, how it is tried again, and what the sweep does; `queue`
-    is what works behind the queue: the steps, and the flush of windows that waits for them.
+    """The parts of extraction: its step, what fails a job for good, what retries it on request, what the sweep
+    restarts. `queue` is the worker of the queue `extract`, which also does the flushes that wait for an extraction.
     """
 
     step: ExtractChunk
@@ -117,7 +117,7 @@ def wire_extraction(
     clock: Clock,
     near: Near = _says_the_same,
 ) -> ExtractionWork:
-    """The extraction over any adapters. `near` says which statements of a topic say the same."""
+    """Build extraction over any adapters. `near` decides which statements of a topic say the same."""
     steps = Steps(sessions, jobs, memories, clock)
     retry = RetryExtraction(steps)
     give_up = GiveUpExtraction(steps, extractor)

@@ -1,4 +1,4 @@
-"""The edge of the queue and stream functions: one record at a time, partial batch failure, back-off by visibility."""
+"""Handle the batches of queue and stream functions: one record at a time, partial batch failure, back-off."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LONGEST_BACKOFF = 900
 
 class Hide(Protocol):
     def __call__(self, receipt_handle: str, *, seconds: int) -> None:
-        """Keep a message invisible for so long."""
+        """Make the queue deliver the message again after that many seconds."""
 
 
 def read_notice(body: str) -> JobNotice:
-    """The job that a queue message names. Raises `ValueError` for anything else: it goes to the dead-letter queue."""
+    """The job that a queue message names. Raises `ValueError` or `LookupError` if it names none."""
     said = json.loads(body)
     if not isinstance(said, dict) or said.get("kind") not in KINDS:
         message = "not a job notice"
@@ -39,7 +39,9 @@ def read_notice(body: str) -> JobNotice:
 
 
 def read_change(body: str) -> Changed:
-    """What a queue message says has changed. Raises `ValueError`, `LookupError`, `TypeError` or `BadRequest` else."""
+    """The change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError` or `BadRequest` if it
+    names none.
+    """
     said = json.loads(body)
     if "record_id" in said:
         owner = Scope(said["tenant"]).user(said["user"])
@@ -49,23 +51,24 @@ def read_change(body: str) -> Changed:
 
 
 def backoff(error: Exception, *, receives: int) -> int:
-    """Seconds until the next try: what the provider asked for, or a growing pause."""
+    """Whole seconds until the next attempt: what the model's provider asked for, else a pause that grows."""
     if isinstance(error, ModelUnavailable) and error.retry_after is not None:
         return int(min(LONGEST_BACKOFF, max(1, error.retry_after)))
     return pause(receives)
 
 
 def pause(receives: int) -> int:
-    """Whole seconds until a message that was received so often is seen again: 5 s, doubled with every receive."""
+    """Whole seconds to wait after a message was received `receives` times: about 5, doubled with every receive."""
     return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
 
 def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_up: GivesUp, hide: Hide) -> None:
-    """Run one step. A failure hides the message until its next try; at its last receive it marks the job failed.
+    """Run one step of the job that the message names. If it fails, the message is delivered again after a pause; after
+    the last attempt the job is marked as failed.
 
-    The failure is raised in both cases, so that the queue counts it and keeps the message. Where no further try can
-    help (the message or the job can't be read), the message is not hidden: it reaches the dead-letter queue, and its
-    alarm, at once.
+    The error is raised in both cases, so that the queue counts the attempt and does not delete the message. If no
+    further attempt can help (the message or the job can't be read), there is no pause: the message reaches the
+    dead-letter queue, and its alarm, at once.
     """
     receives = int(record.attributes.approximate_receive_count)
     try:
@@ -92,8 +95,9 @@ def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_u
 def change_batch(
     event: dict[str, Any], *, embed: Callable[[Sequence[Changed]], Collection[Changed]], hide: Hide
 ) -> dict[str, Any]:
-    """Let all that the messages of an SQS event name be indexed at once; the answer names those to be tried again, each
-    after a pause. A message that names nothing is not hidden: it goes to the dead letters at once.
+    """Index all changes that the messages of an SQS event name, in one call. The answer lists the messages that failed:
+    each is delivered again after a pause. A message that names no change has no pause: it reaches the dead-letter queue
+    at once.
     """
     records = [SQSRecord(each) for each in event["Records"]]
     named = {record.message_id: _named(record) for record in records}
@@ -121,7 +125,7 @@ def _named(record: SQSRecord) -> Changed | None:
 
 
 def _failure(error: Exception) -> dict[str, str]:
-    """What failed, without any text that it may have been about."""
+    """Fields that describe an error in the log: its code and types, never its text."""
     code = error.code if isinstance(error, PalimpsestError) else "internal_error"
     return {"code": code, "error": type(error).__name__, "cause": type(error.__cause__).__name__}
 
@@ -129,7 +133,7 @@ def _failure(error: Exception) -> dict[str, str]:
 def queue_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[SQSRecord], None]
 ) -> dict[str, Any]:
-    """Handle every record of an SQS event; the answer names those that failed."""
+    """Handle every record of an SQS event; the answer lists those that failed."""
 
     def record_handler(record: SQSRecord) -> None:
         handle(record)
@@ -140,14 +144,14 @@ def queue_batch(
 def stream_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[dict[str, Any]], None]
 ) -> dict[str, Any]:
-    """Handle every record of a DynamoDB stream event; the answer names the first that failed: the stream goes on from
-    there.
+    """Handle every record of a DynamoDB stream event; the answer lists those that failed. Lambda delivers the first of
+    them and all later records again.
     """
 
     def record_handler(record: DynamoDBRecord) -> None:
         try:
             handle(record.raw_event)
-        except Exception as error:  # the outermost edge: the stream comes again, and nobody else would say why
+        except Exception as error:  # the outermost edge: the record is delivered again, and nobody else logs why
             logger.warning("stream record failed", extra={"event_id": record.event_id, **_failure(error)})
             raise
         logger.info("stream record done", extra={"event_id": record.event_id})

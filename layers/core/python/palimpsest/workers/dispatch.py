@@ -1,4 +1,4 @@
-"""Send on what a stream record tells of: a new job to its worker, a changed message or memory to the indexer."""
+"""Forward stream records to queues: a new job to its worker, a changed message or memory to the indexer."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A worker for several kinds of jobs: each notice goes to what handles its kind."""
+"""A worker for several kinds of jobs: it calls the handler of each job's kind."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ Step = Callable[[JobNotice], None]
 
 class GivesUp(Protocol):
     def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Mark the job failed with that code."""
+        """Mark the job as failed, with `error` as its error code."""
 
 
 @dataclass(frozen=True, slots=True)
 class Handling:
-    """What one kind of job needs: its step, and what happens when the step has failed for the last time."""
+    """The handler of one kind of job: `step` does it, `give_up` is called after its last attempt has failed."""
 
     step: Step
     give_up: GivesUp
@@ -27,7 +27,7 @@ class Handling:
 
 @dataclass(frozen=True, slots=True)
 class Router:
-    """Both calls raise `KeyError` for a kind that is not handled here: the message reaches the dead-letter queue."""
+    """Both calls raise `KeyError` for a kind without a handler; its message then reaches the dead-letter queue."""
 
     handlings: Mapping[JobKind, Handling]
 

@@ -1,4 +1,4 @@
-"""The scheduled round: what has expired is deleted, what is stuck or has failed is armed again."""
+"""The scheduled sweep: delete expired sessions and memories, and start stuck or failed jobs again."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from palimpsest.scope import Scope, SessionScope
 PER_SHARD = 25
 
 Restart = Callable[[Job], object]
-"""Begins a job that is due again, if anything is left of it to do. Raises `CommitLost`, `DamagedJob`."""
+"""Starts a job again that has come due, if anything is left to do. Raises `CommitLost`, `DamagedJob`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`restarts` begins jobs of long-term memory again."""
+    """`restarts` holds what starts jobs of long-term memory again, by family."""
 
     sessions: Sessions
     jobs: Jobs
@@ -35,10 +35,10 @@ class Sweep:
     expire: Expire | None = None
 
     def __call__(self) -> int:
-        """Look at everything that has come due, at most 25 of each shard; returns how many were looked at, with the
-        memories after the sessions.
+        """Visit sessions and jobs that have come due, at most 25 of each shard, then memories; return how many were
+        visited.
 
-        One that another writer is busy with stays due and is looked at in the next round.
+        If another writer changes one at the same time, the next sweep visits it again. Raises `Unavailable`.
         """
         looked_at = 0
         for due in self.jobs.due(now=seconds(self.clock.now()), limit=PER_SHARD):
@@ -74,13 +74,13 @@ class Sweep:
                 self.restarts[family](job)
 
     def _set_aside(self, job: Job, error: str) -> None:
-        """A job that can't be read has failed for good: nobody looks at it again by themselves."""
+        """Fail a job that can't be read, for good: no sweep visits it again."""
         if not job.has_ended:
             self.jobs.finish(replace(job, state="failed", error=error, due_at=None))
         self.jobs.settle(job, due_at=None)
 
     def _retain(self, scope: SessionScope) -> None:
-        """Delete a session that has expired; look again later at one that was active meanwhile."""
+        """Delete the session if it has expired; if it was active meanwhile, schedule the next visit."""
         now = self.clock.now()
         opened = self.sessions.open(scope, settings=True)
         head, settings = opened.head, opened.settings
@@ -92,7 +92,7 @@ class Sweep:
             self.sessions.reschedule(scope, base=head.base, due_at=head.expires_at)
 
     def _restart_overflow(self, job: Job) -> None:
-        """A stuck job fails, and is armed again when its wait is over; a failed one is armed again now."""
+        """Fail a stuck job, so that a later sweep starts it again after a pause; start a failed job again now."""
         if not job.has_ended:
             GiveUpOverflow(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
             return

@@ -1,4 +1,4 @@
-"""Arm an overflow outside an append: after a commit, by the sweep, or because a caller asked for room."""
+"""Shrink a full window outside an append: start its overflow, do it because a caller asks, or give a job up."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Arm:
     clock: Clock
 
     def __call__(self, scope: SessionScope, *, at_once: bool = False) -> str | None:
-        """Do what the window's overflow asks for, if it passes its trigger; the id of the pending job, if there is one.
+        """If the window passes its trigger, evict messages or create the job that does; return the pending job's id.
 
-        `at_once` does not wait for the back-off after a failure.
+        With `at_once`, the pause after a failed overflow is skipped. Raises `NotFound`, `Unavailable`.
         """
         return until_committed(lambda: self._attempt(scope, at_once=at_once), clock=self.clock)
 
@@ -43,8 +43,8 @@ class Arm:
         return self._commit(scope, head, decided)
 
     def fold(self, scope: SessionScope, *, max_tokens: int | None) -> str | None:
-        """Arm a summary of all but the recent turns, whatever the trigger says; the pending job's id, None = nothing
-        to fold.
+        """Create a job that summarises all but the recent turns, even if the window is not full; return the pending
+        job's id, or None if nothing can be summarised.
         """
         return until_committed(lambda: self._fold(scope, max_tokens), clock=self.clock)
 
@@ -59,7 +59,7 @@ class Arm:
         return None if not decided.jobs else self._commit(scope, head, decided)
 
     def drop(self, scope: SessionScope, *, max_tokens: int | None) -> None:
-        """Drop the oldest turns at once until the window fits `max_tokens` (default: the session's budget)."""
+        """Drop the oldest turns now, until a context fits `max_tokens` (default: the session's budget)."""
         until_committed(lambda: self._drop(scope, max_tokens), clock=self.clock)
 
     def _drop(self, scope: SessionScope, max_tokens: int | None) -> None:
@@ -90,10 +90,10 @@ class Prune:
         max_tokens: int | None = None,
         wait: float = 0,
     ) -> Job | None:
-        """`fifo` drops the oldest turns until the window fits, at once; `summarize` arms a summary of all but the
-        recent turns.
+        """With `fifo`, drop the oldest turns now until a context fits `max_tokens`. With `summarize`, create a job that
+        summarises all but the recent turns.
 
-        Returns the job of the summary as it is after at most `wait` seconds; None if there is none to wait for.
+        Returns that job as it is after at most `wait` seconds; None if there is none. Raises `NotFound`, `Unavailable`.
         """
         arm = Arm(self.sessions, self.clock)
         if strategy == "fifo":
@@ -102,7 +102,7 @@ class Prune:
         return self._awaited(scope, arm.fold(scope, max_tokens=max_tokens), wait)
 
     def compact(self, scope: SessionScope, *, wait: float) -> Job | None:
-        """Arm the overflow if the window passes its trigger and none is pending, and wait for its commit."""
+        """Start the overflow if the window passes its trigger; return its job after at most `wait` seconds, or None."""
         return self._awaited(scope, Arm(self.sessions, self.clock)(scope), wait)
 
     def _awaited(self, scope: SessionScope, job_id: str | None, wait: float) -> Job | None:
@@ -113,13 +113,16 @@ class Prune:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpOverflow:
-    """After its last receive a job has failed: whoever waits is told, and the sweep is to arm it again later."""
+    """Mark an overflow job as failed after its last attempt; the sweep starts the overflow again later."""
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
 
     def __call__(self, notice: JobNotice, *, error: str) -> None:
+        """Fail the job with this error code, and let its session wait before the next overflow. Raises
+        `Unavailable`.
+        """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.has_ended:
             return
@@ -146,6 +149,6 @@ class GiveUpOverflow:
 
 
 def summarizing(config: Strategy, *, max_tokens: int | None = None) -> Summarize:
-    """The configuration that a summary follows: the session's own, or the defaults under its budget."""
+    """The configuration for a summary: the session's own, or the defaults with its budget (or with `max_tokens`)."""
     own = config if isinstance(config, Summarize) else Summarize(max_tokens=config.max_tokens, model=config.model)
     return own if max_tokens is None else own.model_copy(update={"max_tokens": max_tokens})

@@ -24,8 +24,10 @@ PARKED = "parked"
 
 @dataclass(frozen=True, slots=True)
 class FlushWindow:
-    """Every delivery marks what is stored and tries the commit: the job's own, and those of the work that it waits for
-    (`after`).
+    """Does a flush job: waits until every block has stored the old turns, then moves the window past them.
+
+    Each call marks the blocks that have stored them. It is called for the job itself, and by `after` whenever a job
+    that it may wait for is done.
     """
 
     sessions: Sessions
@@ -34,12 +36,12 @@ class FlushWindow:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do what can be done of the job that the notice names. Safe to repeat. Raises `Unavailable`."""
+        """Do as much of the job as is possible now. Safe to repeat. Raises `Unavailable`."""
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
             return
         scope = Scope(job.tenant).session(job.session)
-        if job.state == "failed":  # redriven: the overflow is armed anew, without waiting any longer
+        if job.state == "failed":  # redriven from the dead-letter queue: start the overflow again without a pause
             self._arm(scope, at_once=True)
         elif self._is_awaited(scope, job):
             self.jobs.start(job)
@@ -48,7 +50,7 @@ class FlushWindow:
             self._discard(job)
 
     def after(self, notice: JobNotice) -> None:
-        """A delivery of other work on a session is done: the flush that may wait for it is tried. Raises
+        """Try the pending flush of the session whose other job, named by the notice, has just done a step. Raises
         `Unavailable`.
         """
         other = self.jobs.get(Scope(notice.tenant), notice.job_id)
@@ -61,8 +63,8 @@ class FlushWindow:
             self._advance(scope, job)
 
     def _advance(self, scope: SessionScope, job: Job) -> None:
-        """Mark each part that is stored, and commit if that was the last. One part that fails keeps no other from being
-        marked.
+        """Mark each part that is stored, and commit once all are. The other parts are marked even if a store does not
+        answer for one.
         """
         unavailable: Unavailable | None = None
         for part in sorted(job.lacking):
@@ -87,7 +89,10 @@ class FlushWindow:
             self._arm(scope)
 
     def _commit(self, scope: SessionScope, job: Job) -> bool:
-        """Move the window behind what is stored, if the session still waits for this job: conditional on every part."""
+        """Move the window past what is stored, if the session still waits for this job; whether it did.
+
+        Raises `CommitLost`, also if a part is not stored.
+        """
         head = self.sessions.open(scope).head
         if head is None or head.job != job.id:
             self._discard(job)
@@ -125,7 +130,7 @@ class FlushWindow:
 
 
 def then_flush(step: Callable[..., None], flush: FlushWindow) -> Callable[..., None]:
-    """A step (or its giving up), and then the flush that may wait for it: whoever repeats one repeats both."""
+    """A call that does the step (or gives it up), and then tries the flush that may wait for it. Safe to repeat."""
 
     def both(notice: JobNotice, **more: str) -> None:
         step(notice, **more)

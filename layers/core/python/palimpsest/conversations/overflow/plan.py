@@ -1,4 +1,4 @@
-"""What leaves the window when it overflows: whole turns, the oldest first, and never the current chain."""
+"""Decide what leaves a full window: whole turns, the oldest first, and never the current chain."""
 
 from __future__ import annotations
 
@@ -25,9 +25,8 @@ RAISE_SHARE = 10  # the trigger rises by this part of the budget where nothing c
 
 @dataclass(frozen=True, slots=True)
 class Eviction:
-    """Sequence numbers `first` through `last` leave the window: so many of its messages, of so many tokens.
-
-    System messages among them don't count: the window never held them.
+    """Sequence numbers `first` through `last` leave the window. `messages` counts its messages among them, and `tokens`
+    is their weight; system messages are not counted, as the window never holds them.
     """
 
     first: int
@@ -37,7 +36,7 @@ class Eviction:
 
 
 def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
-    """What the strategy evicts from the window (oldest first), whether or not it is full. None: nothing can go."""
+    """What the strategy evicts from the window (oldest first), whether or not it is full; None if nothing can go."""
     held = turns(_shown(window))
     match config:
         case Summarize():
@@ -54,18 +53,19 @@ def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction
 
 
 def fifo(head: Head, window: Sequence[Message], *, budget: int) -> Eviction | None:
-    """The oldest turns that must go so that a context with the whole window fits the budget. None: it fits, or only
-    the current chain is left.
+    """The oldest turns that must go so that a context with the rest of the window fits the budget (tokens). None if it
+    fits already, or if only the current chain is left.
     """
     return _eviction(head, _dropped(head, turns(_shown(window)), at_least=0, budget=budget))
 
 
 def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) -> int:
-    """Through which message one summarising step reads, where all (at least one) don't fit its `capacity` beside the
-    old summary.
+    """The sequence number of the last message that one summarising step reads; `capacity` tokens fit it, of which the
+    old summary takes `previous_tokens`. There is at least one message.
 
-    It ends with a turn if one fits, else with a call-and-result group inside the first turn: the window then begins
-    inside that turn, until the next step. A single group that is too large is read whole: the summariser cuts it.
+    The step ends with a whole turn if one fits, else with a call-and-result group inside the first turn; the window
+    then begins inside that turn until the next step. A single group that is too large is read whole: the summariser
+    cuts it.
     """
     said = _shown(messages)
     room = capacity - previous_tokens
@@ -77,21 +77,21 @@ def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) ->
 
 
 def raised(head: Head, config: Strategy) -> int:
-    """How far above the configured trigger the window may now grow, where nothing can be evicted: a tenth of the
-    budget more than it holds, so that not every append looks again.
+    """How many tokens above the configured trigger the window may now grow, as nothing can be evicted: a tenth of the
+    budget more than it holds, so that not every append plans again.
     """
     over = max(head.raised, head.tokens - head.trigger)
     return over + max(1, config.max_tokens // RAISE_SHARE)
 
 
 def _shown(window: Sequence[Message]) -> list[Message]:
-    """Without system messages: neither window nor summariser see them."""
+    """The messages without system messages, which neither the window nor the summariser uses."""
     return [message for message in window if message.role not in SYSTEM_ROLES]
 
 
 def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int) -> Sequence[Turn]:
-    """All but the recent turns, or as many of those as fit three quarters of the trigger; nothing if that would be
-    fewer than `at_least` messages.
+    """The turns that go: all but the recent ones. Recent turns that do not fit three quarters of the trigger go too.
+    None go if they were fewer than `at_least` messages.
     """
     recent = held[-config.keep_recent_turns :]
     room = int(config.trigger * STAYING_SHARE) - head.system_tokens
@@ -100,7 +100,7 @@ def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn],
 
 
 def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
-    """All but the newest turns that fit `max_memory_tokens`, and the budget too."""
+    """The turns that go: all but the newest that fit both `max_memory_tokens` and the budget."""
     around = head.tokens - head.window_tokens
     return held[: len(held) - _staying(held, min(config.max_memory_tokens, config.max_tokens - around))]
 
@@ -150,7 +150,7 @@ def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
 
 @dataclass(frozen=True, slots=True)
 class Overflow:
-    """What an overflow came to: `done` at once, or `pending` until the job has run."""
+    """The result of an overflow: `done` at once, or `pending` until its job has run."""
 
     strategy: str
     state: Literal["done", "pending"]
@@ -159,7 +159,7 @@ class Overflow:
 
 @dataclass(frozen=True, slots=True)
 class Armed:
-    """The head after the decision, and what goes into the same transaction."""
+    """A decided overflow: the new head, and what the same transaction must write."""
 
     head: Head
     overflow: Overflow | None = None
@@ -168,7 +168,7 @@ class Armed:
 
 
 def overflows(head: Head, *, now: int) -> bool:
-    """The window passes its trigger, nothing is pending, and no failure asks to wait."""
+    """Whether the window passes its trigger, no overflow is pending, and no pause after a failure is left."""
     over = 0 < head.trigger + head.raised <= head.tokens and head.trigger > 0
     return over and head.job is None and head.not_before <= now
 
@@ -176,7 +176,10 @@ def overflows(head: Head, *, now: int) -> bool:
 def arm(
     head: Head, config: Strategy, window: Sequence[Message], *, scope: SessionScope, now: int, created_at: str
 ) -> Armed:
-    """Decide what the overflow of this window does. Where nothing can be evicted, the trigger rises."""
+    """Decide what the overflow of this window does. If nothing can be evicted, the trigger rises.
+
+    `now` is epoch seconds, `created_at` the same time in RFC 3339.
+    """
     eviction = plan(config, head=head, window=window)
     if eviction is None:
         return Armed(replace(head, raised=raised(head, config)))
@@ -203,7 +206,7 @@ def arm(
 
 
 def _extracting(head: Head, config: Flush, *, scope: SessionScope, now: int) -> tuple[Head, tuple[Job, ...]]:
-    """The head and the job that extracts what nobody extracts yet, where a flush waits for that."""
+    """The job that extracts messages that no job covers yet, if the flush waits for their extraction."""
     if "extractive" not in config.parts:
         return head, ()
     extracting = armed_extraction(head, tenant=scope.tenant, session=scope.session, now=now)
@@ -211,7 +214,7 @@ def _extracting(head: Head, config: Flush, *, scope: SessionScope, now: int) -> 
 
 
 def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Armed:
-    """Move the window start behind what is evicted, and keep a record of it; the summary that stood still stands."""
+    """Move the start of the window past the evicted messages, and record it as a compaction; the summary stays."""
     after = evicted(head, through=eviction.last, tokens=eviction.tokens, messages=eviction.messages)
     compaction = Compaction(
         first=eviction.first,

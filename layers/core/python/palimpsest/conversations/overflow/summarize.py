@@ -1,4 +1,4 @@
-"""One step of the summarize worker: read a job's messages, one model call, one commit; what is left is the next job."""
+"""One step of the summarize worker: read a job's messages, call the model, commit; the next job does what is left."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from palimpsest.scope import Scope, SessionScope
 
 @dataclass(frozen=True, slots=True)
 class _Fold:
-    """What one step made: the summary of `read`, which ends with message `through`."""
+    """The result of one step: the summary of the messages `read`, the last of which is number `through`."""
 
     through: int
     read: tuple[Message, ...]
@@ -48,8 +48,8 @@ class SummarizeOverflow:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job that the notice names. Safe to repeat: a job that has ended or that nobody waits for costs no
-        model call.
+        """Do the job that the notice names. Safe to repeat: no model is called for a job that has ended or that its
+        session no longer waits for.
 
         Raises `ModelFailed` (try again later), `Unavailable`.
         """
@@ -57,7 +57,7 @@ class SummarizeOverflow:
         if job is None or job.state == "done":
             return
         scope = Scope(job.tenant).session(job.session)
-        if job.state == "failed":  # redriven: the overflow is armed anew, without waiting any longer
+        if job.state == "failed":  # redriven from the dead-letter queue: start the overflow again without a pause
             self._arm(scope, at_once=True)
             return
         opened = self.sessions.open(scope, settings=True)
@@ -87,7 +87,7 @@ class SummarizeOverflow:
             self._arm(scope)
 
     def _limit(self, head: Head, config: Summarize) -> int:
-        """What a summary may weigh so that it stands whole in a context, with the messages that carry it."""
+        """The most tokens of a summary that still fits a context uncut, together with the message around it."""
         frame = self._weight(summary_messages("", config.summary_as), head.encoding)
         return max(1, min(config.summary_tokens, config.max_tokens // SUMMARY_SHARE - frame))
 
@@ -96,7 +96,7 @@ class SummarizeOverflow:
             Arm(self.sessions, self.clock)(scope, at_once=at_once)
 
     def _commit(self, scope: SessionScope, job: Job, fold: _Fold) -> bool:
-        """Commit if the session still waits for this job; else the work is void, and somebody else was first."""
+        """Commit if the session still waits for this job; whether it did. Raises `CommitLost`."""
         head = self.sessions.open(scope).head
         if head is None or head.job != job.id:
             self._discard(job)

@@ -1,8 +1,8 @@
-"""How the current chain is cut when it alone is too large: what gives way first, and what is never given up.
+"""Cut the current chain when it alone exceeds the budget.
 
-The order: tool outputs, the largest first; then call arguments; then the oldest call-and-result groups go; then the
-assistant's texts; last the newest user message. The newest group is what the model goes on from: it stays until the
-user message has been cut to a quarter of the room. All is decided in numbers first, then the texts are cut.
+The order: tool outputs are cut, the largest first; then call arguments; then the oldest call-and-result groups are left
+out; then the assistant's texts are cut; last the newest user message. The model continues from the newest group, so
+that stays until the user message has been cut to a quarter of the room. Sizes are decided first, then texts are cut.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class Chain:
         return sum(draft.weight for draft in self._held)
 
     def _drop(self, room: int, *, is_victim: Callable[[Group], bool], weight: Callable[[Group], int]) -> None:
-        """Let the oldest victims go until the rest fits at the least it can weigh; never the newest group."""
+        """Leave out the oldest victims until the rest can be cut to fit the room; the newest group always stays."""
         total = (self._user.weight if self._user else 0) + sum(map(weight, self._groups))
         held: list[Group] = []
         for group in self._groups[:-1]:
@@ -89,7 +89,7 @@ class Chain:
             text.allowed = text.least
 
     def _give_way(self, room: int) -> None:
-        """Nothing but the newest group is left beside the user message: that one is cut, then the group goes."""
+        """Only the user message and the newest group are left: cut the message, then leave out the group."""
         newest = [draft for group in self._groups for draft in group]
         if self._user is None:
             self._groups = [[_stub(newest[0], room, self._count)]]
@@ -149,7 +149,7 @@ def _squeeze(draft: Draft, room: int) -> None:
 
 
 def _nameless(user: Draft, room: int, count: Count) -> Draft:
-    """The user's message without its name, if that takes up the room itself."""
+    """The user's message, without its name if that alone takes half the room."""
     if user.fixed * NAME_SHARE <= room:
         return user
     chat = {name: value for name, value in user.entry.chat.items() if name != "name"}
@@ -157,7 +157,7 @@ def _nameless(user: Draft, room: int, count: Count) -> Draft:
 
 
 def _stub(draft: Draft, room: int, count: Count) -> Draft:
-    """What stands for the newest message where no user speaks and even its bare calls are too many: a text of it."""
+    """A text in place of the newest message, for a chain without a user message whose bare calls are too large."""
     entry = draft.entry
     text = plain(entry.chat["content"]) or marker(entry.tokens, entry.seq).strip()
     stub = _again(draft, {"role": draft.role, "content": text}, count)
