@@ -1,10 +1,12 @@
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra.parts.http_api import DESCRIPTION
+from infra.pythons import DECLARED
 from tests.infra.conftest import Synthesized, Template
 
 RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
@@ -364,7 +366,18 @@ def test_the_outputs_name_what_operators_need(prod: Template) -> None:
     assert wanted | queues <= set(prod.body["Outputs"])
 
 
-def test_nothing_built_or_cached_is_part_of_an_asset(prod: Template) -> None:
-    shipped = [path for path in prod.path.parent.glob("asset.*/**/*") if "palimpsest" in path.parts]
-    assert shipped
-    assert not [path for path in shipped if re.search(r"__pycache__|\.pyc$|\.mypy_cache", str(path))]
+def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(prod: Template) -> None:
+    assets = prod.path.parent
+    ours = [path for path in assets.glob("asset.*/**/*") if "palimpsest" in path.parts or _is_of_a_function(path)]
+    shipped = {path.relative_to(assets) for path in ours if path.is_file()}
+    assert {"handler.py", "trace.py"} <= {path.name for path in shipped}
+    of_its_python = re.compile(rf"(\w+)\.cpython-{DECLARED.replace('.', '')}\.pyc")
+    for path in (path for path in shipped if re.search(r"__pycache__|\.pyc$|/\.", str(path))):
+        source = of_its_python.fullmatch(path.name)
+        assert source, path
+        assert path.parents[1] / f"{source[1]}.py" in shipped, path
+        assert "palimpsest" in path.parts, path
+
+
+def _is_of_a_function(path: Path) -> bool:
+    return (path.parent / "handler.py").exists()
