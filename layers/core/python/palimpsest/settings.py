@@ -11,9 +11,9 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationIn
 Text = Annotated[str, Field(min_length=1)]
 
 
-class Settings(BaseModel):
-    """What every function is told. Fields are named as the variables, in lower case; a bad value stops the cold
-    start.
+class FunctionSettings(BaseModel):
+    """What every function reads from its environment. Fields are named as the variables, in lower case; a
+    bad value stops the cold start.
     """
 
     model_config = ConfigDict(frozen=True, extra="ignore")
@@ -35,7 +35,7 @@ class Settings(BaseModel):
             raise RuntimeError(message) from error
 
 
-class ModelSettings(Settings):
+class ModelSettings(FunctionSettings):
     """Of who calls a server that speaks the OpenAI API; no address means OpenAI's own."""
 
     openai_key_parameter: Text
@@ -66,11 +66,11 @@ class SearchSettings(EmbeddingSettings):
         return value
 
 
-class AuthorizeSettings(Settings):
+class AuthorizeSettings(FunctionSettings):
     tenants_table: Text
 
 
-class SessionsSettings(Settings):
+class SessionsSettings(FunctionSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
@@ -82,7 +82,7 @@ class MemoriesSettings(SearchSettings, ChatSettings):
     memories_table: Text
 
 
-class DispatchSettings(Settings):
+class DispatchSettings(FunctionSettings):
     """No queues for changes and for reindexing where there is no search index."""
 
     summarize_queue_url: Text
@@ -117,17 +117,17 @@ class ReindexSettings(SearchSettings):
     reindex_queue_url: Text
 
 
-class SweepSettings(Settings):
+class SweepSettings(FunctionSettings):
     sessions_table: Text
     memories_table: Text
     sweep_queue_url: Text
 
 
-class SiteSettings(Settings):
+class SiteSettings(FunctionSettings):
     pass
 
 
-BY_FUNCTION: dict[str, type[Settings]] = {
+BY_FUNCTION: dict[str, type[FunctionSettings]] = {
     "authorize": AuthorizeSettings,
     "sessions": SessionsSettings,
     "memories": MemoriesSettings,
