@@ -1,4 +1,4 @@
-"""The gateway's authorizer: who calls, by API key. What it can't vouch for is refused."""
+"""The gateway's authorizer: it finds the tenant of an API key, and refuses a key that is not valid."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.observability import logger
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    """A store that can't answer raises: the gateway then answers 500 itself, and keeps nothing in its cache."""
+    """Decide on one request. If the store can't answer, it raises: the gateway answers 500 and caches nothing."""
     logger.set_correlation_id(event["requestContext"]["requestId"])
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     key = bootstrap.authorizer()(headers.get("authorization"))

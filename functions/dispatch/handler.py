@@ -1,4 +1,4 @@
-"""Stream of the sessions table in, queue messages out."""
+"""Reads the streams of the tables, and sends a queue message for each new job and each change."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The embed queue in: the search index brought up to date, a batch of changes at once."""
+"""The worker of the embed queue: it updates the search index, a batch of changes at once."""
 
 from __future__ import annotations
 

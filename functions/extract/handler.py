@@ -1,4 +1,4 @@
-"""The extract queue in: one chunk of a conversation remembered a message."""
+"""The worker of the extract queue: each message extracts memories from one chunk of a conversation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.workers.batches import queue_batch, queue_record
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    bootstrap.extract_worker()  # what can't be wired fails the whole batch, and says why
+    bootstrap.extract_worker()  # if it can't be built, the whole batch fails with that error
     return queue_batch(event, context, handle=extract)
 
 

@@ -1,4 +1,4 @@
-"""The reindex queue in: one step of the rebuilding of the search index a message. An operator's call begins it."""
+"""The worker of the reindex queue: each message does one step of a rebuild of the index. An operator starts it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from palimpsest.workers.batches import queue_batch, queue_record
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     if "Records" not in event:
         return begin()
-    bootstrap.reindex_worker()  # what can't be wired fails the whole batch, and says why
+    bootstrap.reindex_worker()  # if it can't be built, the whole batch fails with that error
     return queue_batch(event, context, handle=reindex)
 
 
@@ -25,7 +25,7 @@ def reindex(record: SQSRecord) -> None:
 
 
 def begin() -> dict[str, Any]:
-    """The job that goes on now, and whether it is a new one: there is one at a time."""
+    """Start a rebuild, or find the one that is running; return its job, and whether it is new."""
     job, is_new = bootstrap.reindex_starter()()
     logger.info("reindexing", extra={"job_id": job.id, "is_new": is_new})
     return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}

@@ -1,4 +1,4 @@
-"""What anybody may see: health, the API's description, and its documentation as a page."""
+"""The public pages: health, the API's description, and its documentation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The summarize queue in: one overflow folded a message."""
+"""The worker of the summarize queue: each message summarises one overflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.workers.batches import queue_batch, queue_record
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    bootstrap.summarize_worker()  # what can't be wired fails the whole batch, and says why
+    bootstrap.summarize_worker()  # if it can't be built, the whole batch fails with that error
     return queue_batch(event, context, handle=summarize)
 
 

@@ -1,4 +1,4 @@
-"""The scheduled round, and the sweep queue: removals of deleted sessions and withdrawn messages."""
+"""The scheduled sweep, and the worker of the sweep queue, which removes deleted sessions and withdrawn messages."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from palimpsest.workers.batches import queue_batch, queue_record
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     if "Records" in event:
-        bootstrap.remove_worker()  # what can't be wired fails the whole batch, and says why
+        bootstrap.remove_worker()  # if it can't be built, the whole batch fails with that error
         return queue_batch(event, context, handle=remove)
     looked_at = bootstrap.sweeper()()
     logger.info("swept", extra={"looked_at": looked_at})

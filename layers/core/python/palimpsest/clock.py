@@ -1,4 +1,4 @@
-"""Time: the clock that tests can turn, and how moments are written."""
+"""Time: a clock that tests can set, and the formats in which times are stored."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class SystemClock:
 
 
 class FakeClock:
-    """`Clock` whose `sleep` returns at once, later."""
+    """A `Clock` for tests: `sleep` returns at once and moves its time forward."""
 
     def __init__(self, start: datetime = datetime(2026, 1, 1, tzinfo=UTC)) -> None:
         self._now = start

@@ -1,4 +1,4 @@
-"""The one tree of errors: what can go wrong, said in the product's words; `api/problems.py` maps it to HTTP.
+"""The tree of all errors; `api/problems.py` maps them to HTTP.
 
 PalimpsestError
 ├── BadRequest            it can't be parsed or named

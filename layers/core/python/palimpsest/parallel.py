@@ -1,4 +1,4 @@
-"""The one way to do things side by side: on threads, each in the caller's context, each with its own deadline."""
+"""Run work in parallel on threads, each with the caller's context variables and with a deadline of its own."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How every write to a session meets other writers: in turn within a process, else decided again until it holds."""
+"""Concurrent writers: within one process they take turns; a commit that is lost to another process is decided again."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who a thing belongs to: the one place where ids are checked and partition keys are made."""
+"""Tenants, users and sessions as owners of data. Ids are checked, and partition keys are made, only here."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from palimpsest.errors import BadRequest, FieldError
 ID_PATTERN = r"[A-Za-z0-9._:@+|=-]{1,128}"
 _ID = re.compile(ID_PATTERN)
 OPERATOR = "palimpsest.operator"
-"""The tenant of the operator's own jobs: no credential stands for it."""
+"""The tenant of the operator's own jobs; no credential gives access to it."""
 
 
 def checked_id(value: str, *, field: str) -> str:

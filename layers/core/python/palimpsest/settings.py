@@ -1,4 +1,4 @@
-"""Every environment variable that the functions read, one model a function; nobody else reads the environment."""
+"""All environment variables that the functions read, one model for each function. No other module reads them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class FunctionSettings(BaseModel):
 
 
 class ModelSettings(FunctionSettings):
-    """Of who calls a server that speaks the OpenAI API; no address means OpenAI's own."""
+    """For functions that call a model server with the OpenAI API; without an address, OpenAI's own is called."""
 
     openai_key_parameter: Text
     openai_base_url: str = ""
@@ -83,7 +83,7 @@ class MemoriesSettings(SearchSettings, ChatSettings):
 
 
 class DispatchSettings(FunctionSettings):
-    """No queues for changes and for reindexing where there is no search index."""
+    """Without a search index there are no queues for changes and for reindexing."""
 
     summarize_queue_url: Text
     extract_queue_url: Text

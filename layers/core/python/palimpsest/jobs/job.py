@@ -16,12 +16,12 @@ JobState = Literal["pending", "running", "done", "failed"]
 
 RETENTION_SECONDS = 30 * 24 * 3600
 OVERDUE_SECONDS = 4 * 540 + 120
-"""A job that has not ended by then is stuck: its message may be received four times, and is hidden for 540 s each time;
-two minutes more are for what lies between.
+"""A job that has not ended after this long is stuck: its queue message is received up to four times and hidden for 540
+s each time, and two minutes are added for delays.
 """
 MAX_RECEIVES = 4
 ERASED, STUCK = "erased", "stuck"
-"""Errors of jobs: their user was erased meanwhile; nobody has worked on them for too long."""
+"""Error codes of jobs: the user was erased meanwhile; no worker has done the job for too long."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""The one list of the kinds of jobs: what each holds, whose queue it goes through, and how it begins again."""
+"""The list of all kinds of jobs: the payload of each, its queue, and how it is started again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ JobKind = Literal[TenantJobKind, "reindex"]
 Id = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Place = Annotated[str, StringConstraints(pattern=r"^\S{1,4096}$")]
-"""Where a list goes on: a cursor, or an owner's name in a list of owners."""
+"""Where a list continues: a cursor, or an owner's name in a list of owners."""
 ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.:/@+ -]{1,200}$")]
 
 
@@ -129,9 +129,9 @@ class DamagedPayload(Payload):
 
 
 Queue = Literal["summarize", "extract", "sweep", "reindex"]
-"""Queues are called by the functions that work them off."""
+"""Each queue has the name of the function that reads it."""
 Family = Literal["overflow", "removal", "extraction", "pages"]
-"""Kinds of one family begin again alike: `pages` walks through lists, step by step."""
+"""Kinds of one family are started again in the same way. Jobs of `pages` walk through lists, step by step."""
 
 
 @dataclass(frozen=True, slots=True)

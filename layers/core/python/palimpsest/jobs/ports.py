@@ -13,7 +13,7 @@ from palimpsest.scope import Scope, UserScope
 
 @dataclass(frozen=True, slots=True)
 class JobNotice:
-    """What travels: names, never text."""
+    """A queue message that names a job. It holds no text of the user."""
 
     tenant: str
     job_id: str
@@ -31,7 +31,7 @@ class RecordChanged:
 
 @dataclass(frozen=True, slots=True)
 class MessageChanged:
-    """A message was appended or removed. Whose it is says its session's head, also after the session was deleted."""
+    """A message was appended or removed. The session's head names its user, even after the session was deleted."""
 
     tenant: str
     session: str
@@ -49,20 +49,22 @@ class Unreadable:
 
 
 StreamRecord = JobNotice | Changed | Unreadable
-"""What one record of a table's stream tells of."""
+"""What one record of a table's stream can report."""
 
 
 class Queues(Protocol):
     def send(self, notices: Sequence[JobNotice]) -> None:
-        """Hand each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
+        """Send each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
-        """Hand each to the queue of what brings the search index up to date, at least once and in any order: they name
-        what changed, and the reader looks up what it is now. Raises `Unavailable` if any could not be sent.
+        """Send each change to the queue of the indexer, at least once and in any order. A change only names what
+        changed; the indexer reads its present state. Raises `Unavailable` if any could not be sent.
         """
 
     def park(self, record: str) -> None:
-        """Set a stream record aside that can't be read: its event id and keys only. Raises `Unavailable`."""
+        """Send a stream record that can't be read (event id and keys only) to the parked queue. Raises
+        `Unavailable`.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,20 +77,20 @@ class Due:
 
 
 class Jobs(Protocol):
-    """Jobs are put with what caused them, by the stores' commits; here they are read and moved on. Errors as for
-    `Sessions`.
+    """The store of jobs. Most jobs are stored by the commit that caused them; here they are read and updated. Errors as
+    for `Sessions`.
     """
 
     def put(self, job: Job) -> None:
-        """Put a job that nothing else is written with. Raises `CommitLost` if its id exists."""
+        """Store a job on its own. Raises `CommitLost` if its id exists."""
 
     def get(self, scope: Scope, job_id: str) -> Job | None:
-        """The job, read strongly."""
+        """The job, by a strongly consistent read; None if there is none."""
 
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
-        """A user's jobs by creation, without the steps they take, and where the next page goes on. Eventually
+        """A user's jobs by creation, without their steps, and the cursor of the next page. Eventually
         consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 

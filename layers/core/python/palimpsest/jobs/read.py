@@ -1,4 +1,4 @@
-"""Look at a job, and wait a little for its end."""
+"""Read a job, and wait for its end if the caller asks for that."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class ReadJob:
     clock: Clock
 
     def __call__(self, scope: Scope, job_id: str, *, wait: float = 0) -> Job:
-        """The job as it is when it has ended or when `wait` seconds are over. Raises `NotFound` (`job_not_found`)."""
+        """The job once it has ended, or as it is after `wait` seconds. Raises `NotFound` (`job_not_found`)."""
         deadline = self.clock.now() + timedelta(seconds=wait)
         pause = FIRST_LOOK
         while True:

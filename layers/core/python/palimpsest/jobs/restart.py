@@ -1,4 +1,4 @@
-"""Jobs that failed or got stuck begin again: by themselves after a while, by a redrive, or because a caller asks."""
+"""Start failed or stuck jobs again: by the sweep, by a redrive of their queue message, or because a caller asks."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from palimpsest.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class RestartSteps:
-    """Begins a step of the family `pages` again. The new job is a step of the same chain, except where the job that was
-    asked for has failed itself: then the new one stands for itself.
+    """Starts a step of the family `pages` again. The new job is a step of the same chain; but if the chain's first job
+    has failed itself, the new job begins a chain of its own.
     """
 
     jobs: Jobs
@@ -28,7 +28,7 @@ class RestartSteps:
         """The new job's id. Safe to repeat. Raises `DamagedJob`, `Unavailable`."""
         parent = None if job.parent is None and job.has_ended else job.root
         new = another_attempt(job, parent=parent, now=seconds(self.clock.now()))
-        with suppress(CommitLost):  # it has begun again already
+        with suppress(CommitLost):  # it was started again already
             self.jobs.put(new)
         if job.has_ended:
             self.jobs.settle(job, due_at=None)
@@ -37,7 +37,7 @@ class RestartSteps:
         return new.id
 
     def _end(self, job: Job) -> None:
-        """The job that was asked for runs on; a step has failed."""
+        """Mark a stuck step as failed. The first job of a chain stays running, as the new job does its work."""
         ended = replace(job, due_at=None, state="running")
         if job.parent is not None:
             ended = replace(ended, state="failed", error=STUCK)
@@ -47,7 +47,7 @@ class RestartSteps:
 
 @dataclass(frozen=True, slots=True)
 class GiveUpStep:
-    """After its last receive a step has failed; the sweep begins it again later."""
+    """Marks a step as failed after its last attempt; the sweep starts it again later."""
 
     jobs: Jobs
     clock: Clock
@@ -62,7 +62,7 @@ class GiveUpStep:
 
 
 Restart = Callable[[Job], str | None]
-"""Begins a job again and returns the new job's id; None, `NotFound` or `DamagedJob` if there is nothing left to do."""
+"""Starts a job again and returns the new job's id; None, `NotFound` or `DamagedJob` if nothing is left to do."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +72,7 @@ class RetryJob:
     clock: Clock
 
     def __call__(self, scope: Scope, job_id: str) -> str:
-        """The id of the job that tries again.
+        """Start a failed job again, and return the new job's id.
 
         Raises `NotFound` (`job_not_found`), `Conflict` (`job_not_failed`, `nothing_to_retry`), `Unavailable`.
         """

@@ -1,4 +1,4 @@
-"""What the steps of a job without a range share: each is taken up, hands over what is left, or ends the whole."""
+"""Steps of long jobs that walk through lists: each step starts the next one, or ends the whole job."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from palimpsest.jobs.restart import RestartSteps
 from palimpsest.scope import Scope
 
 STEP = timedelta(seconds=50)
-"""After this long a step hands over to the next: the function has 90 s."""
+"""After this long a step starts the next one; the function may run for 90 s."""
 Page = Callable[[Job, str | None], tuple[int, str | None] | None]
-"""Forgets what the page behind a cursor holds: how many those were, and where the next page begins (None: nowhere).
-None for both where the user was erased meanwhile.
+"""Forgets one page of a list, from a cursor on: how many entries were forgotten, and the cursor of the next page (None:
+this was the last one). It returns None instead if the user was erased meanwhile.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class UserSteps:
-    """Safe to repeat, each of them. Every call raises `Unavailable`."""
+    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`."""
 
     jobs: Jobs
     restart: RestartSteps
@@ -33,11 +33,11 @@ class UserSteps:
 
     @property
     def deadline(self) -> datetime:
-        """When a step that begins now hands over."""
+        """When a step that begins now must stop and start the next one."""
         return self.clock.now() + STEP
 
     def taken_up(self, notice: JobNotice) -> Job | None:
-        """The job whose step is to be done now; None if it is over, was handed over, or begins again as another."""
+        """The job whose step is to be done now; None if it is done, its next step exists, or it was started again."""
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
             return None
@@ -51,7 +51,7 @@ class UserSteps:
         return job
 
     def forget(self, notice: JobNotice, page: Page) -> None:
-        """One step through a list: page after page until the deadline, with `forgotten` as the result."""
+        """Do one step: forget page after page until the deadline. The job's result counts them as `forgotten`."""
         job = self.taken_up(notice)
         if job is None:
             return
@@ -73,7 +73,7 @@ class UserSteps:
         return self.jobs.get(Scope(job.tenant), next_step(job, payload=job.payload, now=0).id) is not None
 
     def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
-        """The next step goes on there. `result` is what the job that was asked for has come to so far."""
+        """Start the next step, which continues at `place`. `result` is the first job's result so far."""
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
         if result is not None:
@@ -87,12 +87,14 @@ class UserSteps:
                 self.jobs.finish(replace(root, state="running", due_at=None, error=None, result=result))
 
     def _rest(self, job: Job) -> None:
-        """The next step has the rest. The job that was asked for runs on until the last one ends it."""
+        """End this step, as the next one does the rest. The chain's first job stays running until the last step ends
+        it.
+        """
         with suppress(CommitLost):
             self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
 
     def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:
-        """First the job that was asked for, then the step: a step that is left over finds that out and ends."""
+        """End the chain's first job, then this step: if that fails in between, the repeated step ends itself."""
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
             if one is not None:

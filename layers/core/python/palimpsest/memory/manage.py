@@ -35,7 +35,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _InTopic:
-    """A stored record with everything that was said of its topic; `chain` holds the versions, oldest first."""
+    """A stored record with all statements of its topic; `chain` holds the versions, oldest first."""
 
     record: Record
     chain: tuple[Version, ...]
@@ -123,7 +123,7 @@ class ManageMemories:
                 return
 
     def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
-        """Change a current record. New content supersedes: the record that results has another id.
+        """Change a current record, and return the result. New content creates a new version, with another id.
 
         Raises `NotFound`, `Conflict` (`not_current`).
         """
@@ -159,9 +159,10 @@ class ManageMemories:
     def _supersede(
         self, scope: UserScope, epoch: int, found: _InTopic, content: str, said: Mapping[str, Any]
     ) -> Record:
-        """Store a new current version of the record's topic. A record without a topic gets one of its own.
+        """Store a new current version of the record's topic, and return it. A record without a topic gets one of its
+        own.
 
-        The new version holds from now, or from just after the newest one if another server's clock was ahead.
+        The new version is valid from now, or from just after the newest one if another server's clock was ahead.
         """
         topic = topic_of_edits(found.record)
         pointer = found.pointer or self.memories.pointers(scope, [topic]).get(topic)
@@ -190,8 +191,8 @@ class ManageMemories:
         return confirmed(record, now=now, lifetime=lifetime_of(self.tenants, scope))
 
     def delete(self, scope: UserScope, record_id: str) -> None:
-        """Remove a record for good. If it is current, its topic has no current record afterwards: no older one comes
-        back.
+        """Remove a record for good. If it is current, its topic then has no current record: no older version becomes
+        current again.
 
         Raises `NotFound`.
         """

@@ -14,7 +14,9 @@ from palimpsest.scope import SessionScope, UserScope
 
 @dataclass(frozen=True, slots=True)
 class UserState:
-    """`epoch` counts erasures, for ever. `version` grows with every commit: what was derived at another is stale."""
+    """A user's state. `epoch` counts erasures and is never reset. `version` grows with every commit, so that a cached
+    result of another version is known to be stale.
+    """
 
     epoch: int = 0
     version: int = 0
@@ -22,7 +24,7 @@ class UserState:
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Which record of a topic is current (None: that one was deleted), and the order of what was said of it last."""
+    """Which record of a topic is current (None: that one was deleted), and the order of the topic's last statement."""
 
     topic_key: str
     record: str | None
@@ -32,7 +34,7 @@ class Pointer:
 
 @dataclass(frozen=True, slots=True)
 class ChunkLine:
-    """A line of the extraction ledger: what became of the messages `first` through `last` of a session, one chunk.
+    """A line of the extraction ledger: the result for one chunk, the messages `first` through `last` of a session.
 
     received = extracted + skipped + parked. `skipped` counts messages by reason, `dropped` counts, by reason, items
     that the model returned and that the transcript does not support.
@@ -65,9 +67,7 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Tombstone:
-    """What stays of a removed record: where it came from (without quote), and the last version of its search
-    document.
-    """
+    """The trace of a removed record: its sources (without quotes), and the last version of its search document."""
 
     sources: tuple[Source, ...]
     version: int
@@ -75,18 +75,18 @@ class Tombstone:
 
 @dataclass(frozen=True, slots=True)
 class MemoryCommit:
-    """One transaction, no larger than `Memories.room` allows; it raises the user's version.
+    """One transaction on a user's memory, no larger than `Memories.room` allows. It raises the user's version by one.
 
     It is lost if the user's epoch is not `epoch`, if a new record's id exists, if a changed or removed record, a
-    pointer or the progress is not at the version it was read at, if the job exists, or if the finished one has ended.
-    Changed records, pointers and progress hold their new values and the version at which they were read; the store
-    raises that version by one.
+    pointer or the progress was changed since it was read, if `job` exists, or if `finished` has ended. Changed records,
+    pointers and progress hold their new values and the version at which they were read; the store raises that version
+    by one.
 
-    `said` are records that were said again, each under the time and source of that (`records.said_again`), and
-    records that come into a topic now. `removed` are records as read, one of a topic once for each time it was said;
-    each leaves a tombstone until there is a record under the id again. `removed_places` are places of a
-    record that are removed from its topic while the record stays: for a record with too many places for one
-    transaction. `line` replaces one that began at the same message.
+    `said` holds records that were said again, with the new time and source (`records.said_again`), and records that
+    join a topic now. `removed` holds records as read; a record with a topic is listed once for each time it was said.
+    Each leaves a tombstone, until a record with its id is stored again. `removed_places` holds places that are removed
+    from a topic while their record stays: one record may have more places than one transaction can remove. `line`
+    replaces a stored line that begins at the same message.
     """
 
     epoch: int
@@ -103,43 +103,46 @@ class MemoryCommit:
 
     @property
     def expires_at(self) -> int | None:
-        """The earliest expiry that it writes."""
+        """The earliest expiry among new and changed records, in epoch seconds; None if none expires."""
         return first_expiry((*self.new, *self.changed))
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Records of a list, and where the next page goes on (None = the end)."""
+    """Records of a list, and the cursor of the next page (None: this is the last one)."""
 
     records: tuple[Record, ...]
     after: str | None
 
 
 class Memories(Protocol):
-    """Reads are strongly consistent except `listed` and `users`, and show only what is of the user's present epoch:
-    what was erased before a call began is not in its answer. Every call raises `Unavailable` if the store can't answer.
+    """The store of long-term memory.
+
+    Reads are strongly consistent, except `listed` and `users`. They return only data of the user's present epoch: data
+    that was erased before the call began is never in its answer. Every call raises `Unavailable` if the store can't
+    answer.
     """
 
     def user(self, scope: UserScope) -> UserState:
-        """The user's epoch and version; zeros for one who is not known."""
+        """The user's epoch and version; both are 0 for an unknown user."""
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
-        """Raise the epoch from `epoch` by one and put the job, in one transaction: nothing that was there is read or
-        changed from now on. Raises `CommitLost` if the epoch is another, or the job exists.
+        """Raise the user's epoch from `epoch` by one and store the job, in one transaction. From then on no call reads
+        or changes the older data. Raises `CommitLost` if the epoch is another one, or if the job exists.
         """
 
     def room(self, commit: MemoryCommit) -> int:
-        """How many more items could be written in one transaction with this commit. Negative: the commit is too large.
+        """How many more items fit one transaction with this commit; negative if the commit itself is too large.
 
-        A record, each time that it was said, the tombstone of a removed one, a pointer, a line, progress, a job: each
-        is an item.
+        Each of these is one item: a record, each time that it was said, the tombstone of a removed record, a pointer, a
+        line, progress, a job.
         """
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:
         """Write all of it or nothing. Raises `CommitLost`, `TooLarge`, and `ValueError` if `room` is negative."""
 
     def records(self, scope: UserScope, ids: Sequence[str]) -> tuple[Record, ...]:
-        """Those that exist, in the order asked for (at most 100 different ones)."""
+        """The records with these ids (at most 100) that exist, in the order of the ids."""
 
     def removed(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, Tombstone]:
         """The tombstones of those ids (at most 100) whose record was removed and does not exist again."""
@@ -148,7 +151,7 @@ class Memories(Protocol):
         """The pointers of these topics (at most 100) that exist."""
 
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
-        """What was said of a topic, oldest first: each record once for every time it was said, with that time and
+        """The statements of a topic, oldest first: each record once for every time it was said, with that time and
         source.
         """
 
@@ -183,14 +186,15 @@ class Memories(Protocol):
         """How often each record (at most 100) was used, and when last (epoch seconds)."""
 
     def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
-        """Those users of a tenant for whom something was committed since they were last erased, by id, and where the
-        next page goes on. Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
+        """The users of a tenant with any commit since they were last erased, by id, and the cursor of the next page.
+        Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
-        """Delete everything of epochs below, page by page, but not the epoch itself; returns how many items went.
+        """Delete all data of epochs below `below_epoch`, page by page; return how many items were deleted. The user's
+        epoch itself stays.
 
-        With a `limit` it stops soon after so many went: nothing is left once it returns 0.
+        With a `limit` it stops soon after that many items; once it returns 0, nothing is left.
         """
 
 
@@ -207,21 +211,23 @@ class Expiries(Protocol):
         """The user's walk; None if nothing of the user can expire, and right after an erasure."""
 
     def move(self, scope: UserScope, *, before: Walk, to: Walk | None) -> None:
-        """Raises `CommitLost` unless the walk is still as it was `before`, and in the user's epoch."""
+        """Replace the user's walk. Raises `CommitLost` unless it is still as it was `before`, and of the present
+        epoch.
+        """
 
     def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
         """Records by id, current or not, expired or not. A page may be short although there are more."""
 
 
 class Owners(Protocol):
-    """All sessions and all users, for work on everything. Each list has an order of its own, which never changes, and
+    """Lists all sessions and all users of all tenants. Each list has an order of its own, which never changes, and
     is read page by page while the caller iterates. Every entry comes with a cursor after which a later call continues,
     even if that entry was removed. An entry that exists throughout is listed exactly once; a change of the last moments
     may be missing. Every call raises `Unavailable`.
     """
 
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
-        """Sessions that can be listed."""
+        """All sessions that `Sessions.listed` can list."""
 
     def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
-        """Users of whom something was committed to long-term memory since they were last erased."""
+        """All users with any commit to long-term memory since they were last erased."""

@@ -1,4 +1,4 @@
-"""Remember statements: read what they meet, decide, and commit; decide again if another writer was faster."""
+"""Remember statements: read the records they concern, decide, commit; start over if another writer was faster."""
 
 from __future__ import annotations
 
@@ -35,9 +35,10 @@ MAX_STATEMENTS = 30
 
 @dataclass(frozen=True, slots=True)
 class Prepared:
-    """What remembering would do: an outcome for each statement, and the commit that does it.
+    """A decision that is not yet written: the outcome of each statement, and the commit that stores them.
 
-    A statement takes at most four actions of it: record, place in its topic, pointer, and the record that it displaces.
+    Each statement adds at most four items to the commit: its record, its place in the topic, the topic's pointer, and
+    the record that it displaces.
     """
 
     made: tuple[Remembered, ...]
@@ -49,7 +50,7 @@ class Prepared:
 
 
 def lifetime_of(tenants: Tenants, scope: UserScope) -> int | None:
-    """Seconds for which a fact, event or instruction lives after it was last written or confirmed; None: for ever."""
+    """Seconds until a fact, event or instruction expires after it was last written or confirmed; None: never."""
     days = tenants.settings(scope.owner).memory_days
     return None if days is None else days * DAY
 
@@ -62,9 +63,9 @@ class Remember:
     near: Near = is_same
 
     def __call__(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Remembered, ...]:
-        """Remember 1..30 statements; an outcome for each, in order. Raises `Unavailable`.
+        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`.
 
-        Those that are too many for one transaction are remembered in several, one after the other.
+        Statements that do not fit one transaction are stored in several, one after the other.
         """
         made: list[Remembered] = []
         while len(made) < len(statements):
@@ -81,7 +82,10 @@ class Remember:
         return prepared.made
 
     def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:
-        """Read what the statements meet and decide; nothing is written. The commit is lost if anything has changed."""
+        """Read the records that the statements concern and decide; nothing is written. Raises `Unavailable`.
+
+        The returned commit is lost if any of these records changes in between.
+        """
         epoch = self.memories.user(scope).epoch
         lifetime = lifetime_of(self.tenants, scope)
         now = milliseconds(self.clock.now())
@@ -113,7 +117,9 @@ class Remember:
         drafts: Sequence[Record],
         pointers: Mapping[str, Pointer],
     ) -> tuple[MemoryState, Sequence[Record], Mapping[str, Pointer]]:
-        """What the drafts meet, with the drafts and pointers, as some drafts join a topic that an edit has made."""
+        """The stored records and topics that the drafts concern, with the final drafts and pointers: a draft without a
+        topic may join one that an edit has created.
+        """
         found = self._records(scope, drafts, pointers)
         joined = [
             topic_since(draft, found.get(draft.id), is_said_now=statement.valid_from is None)
@@ -139,7 +145,7 @@ class Remember:
     def _topic(
         self, scope: UserScope, pointer: Pointer, drafts: Sequence[Record], found: Mapping[str, Record]
     ) -> Topic:
-        """The topic as the pointer has it; its whole chain is read only if a statement belongs behind its end."""
+        """The topic of the pointer. All its versions are read only if a statement is older than the newest one."""
         current = found.get(pointer.record or "")
         topic = Topic(current, pointer.order, ((pointer.order, current),) if current else ())
         mine = [draft for draft in drafts if draft.topic_key == pointer.topic_key]
@@ -164,10 +170,10 @@ def _drafts(
     now: int,
     lifetime: int | None,
 ) -> list[Record]:
-    """The records that the statements would be.
+    """The records that the statements would become.
 
-    A statement without a time holds from its arrival, and that is later than everything in its topic, even if that was
-    said in the same millisecond, or on a server whose clock is a little ahead.
+    A statement without a time holds from its arrival. That counts as later than everything in its topic, even if the
+    newest version arrived in the same millisecond, or at a server whose clock is a little ahead.
     """
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []
@@ -190,8 +196,8 @@ def _changed(
     now: int,
     lifetime: int | None,
 ) -> tuple[Record, ...]:
-    """Stored records that change: one that is said again lives longer, and one that becomes current or stops being so
-    is indexed again.
+    """The stored records that change: one that is said again expires later, and one that becomes current or stops being
+    current is indexed again.
     """
     changed: dict[str, Record] = {}
     for one, draft in zip(made, drafts, strict=True):
@@ -217,8 +223,8 @@ def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
 
 
 def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]) -> list[Pointer]:
-    """The pointers of all topics that changed, at the versions at which they were read: of two writers at once, one is
-    refused and decides again, also where the current record stays the same.
+    """The pointers of all changed topics, with the versions at which they were read. So of two writers at the same time
+    one loses its commit and decides again, even if the current record stays the same.
     """
     moved = []
     for key, topic in after.items():

@@ -1,4 +1,4 @@
-"""Decide for each statement whether it is new, said already, or supersedes the current record of its topic."""
+"""Decide whether each statement is new, known already, or supersedes the current record of its topic."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ TOPICAL = frozenset({"fact", "instruction"})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something to remember, checked, before it has a place. `valid_from` is in epoch milliseconds, None = now."""
+    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now."""
 
     type: RecordType
     content: str
@@ -50,8 +50,8 @@ class Statement:
 class Topic:
     """What is known of a topic when a statement arrives.
 
-    `said` is what was said of it, oldest first; if every statement is newer than all of it, its end is enough. `order`
-    is that of the last statement, also if its record was deleted since: then `current` is None.
+    `said` holds its statements, oldest first; only the newest is needed if every new statement is newer still. `order`
+    is that of the last statement, even if its record was deleted since; then `current` is None.
     """
 
     current: Record | None = None
@@ -59,15 +59,17 @@ class Topic:
     said: tuple[tuple[Order, Record], ...] = ()
 
     def is_behind(self, order: Order) -> bool:
-        """Whether a statement with this order is older than the topic's last one. After a deletion, the other
-        statements of the deleted one's message count as older too.
+        """Whether a statement with this order is older than the topic's last one. If the last one was deleted, other
+        statements of the same message count as older too.
         """
         if self.order is None:
             return False
         return order < self.order if self.current else order[:3] <= self.order[:3]
 
     def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
-        """What was said in the same message, just before it and just after it; nothing from before a deletion."""
+        """The statements of the same message, the one just before and the one just after; none from before a
+        deletion.
+        """
         if self.current is None and not self.is_behind(order):
             return []
         same = [entry for entry in self.said if entry[0][:3] == order[:3]]
@@ -76,7 +78,7 @@ class Topic:
         return [*same, *before[-1:], *after[:1]]
 
     def having(self, order: Order, record: Record) -> Topic:
-        """The topic after the record was said at this place."""
+        """The topic with this record added at this place."""
         said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
         if self.is_behind(order):
             return replace(self, said=said)
@@ -85,7 +87,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """One statement and its outcome: the record it is now, and the record that it displaced."""
+    """The outcome of one statement: the record that now holds it, and the record that it displaced."""
 
     record: Record
     outcome: Outcome
@@ -94,9 +96,9 @@ class Remembered:
 
 @dataclass(slots=True)
 class MemoryState:
-    """The part of a memory that statements meet: records by id, topics by key. It grows as statements are decided.
+    """The part of a user's memory that statements concern: records by id, topics by key. Each decision adds to it.
 
-    `new` are the records that they made, `said` those that they said again (under the statement's time and source).
+    `new` holds the records to create, `said` the known records that were said again, with the new time and source.
     """
 
     records: dict[str, Record]
@@ -114,7 +116,10 @@ def is_same(one: Record, other: Record) -> bool:
 
 
 def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0) -> Record:
-    """The record that a statement makes. What it says of its time is never later than `now` (epoch milliseconds)."""
+    """The record for a statement. Its `valid_from` is never later than `now` (epoch milliseconds).
+
+    `lifetime` is in seconds (None: it never expires); `rank` is its place among the statements of one message.
+    """
     topic = topic_key(statement.topic) if statement.topic and statement.type in TOPICAL else None
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
     return Record(
@@ -143,7 +148,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record, if the same words are said again later without a topic."""
+    """The topic that an edit gave to the stored record, if a later statement repeats its words without a topic."""
     if there is None or record.topic_key is not None:
         return None
     return there.topic_key if is_said_now or record.valid_from > there.valid_from else None
@@ -158,11 +163,11 @@ def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: in
 
 
 def taken_in(records: Sequence[Record], known: MemoryState, *, near: Near = is_same) -> tuple[Remembered, ...]:
-    """Decide each record in turn; later ones see what earlier ones made.
+    """Decide each record in turn, and add the decisions to `known`; later records see the earlier decisions.
 
-    A statement with a topic is unchanged only if what was said just before or just after it says the same (`near`): a
-    return to an earlier value is a new version. A statement that is older than the current record takes its place
-    before it in the chain. So the chain is the same in whatever order statements arrive.
+    A statement with a topic is unchanged only if the statement just before or just after it says the same (`near`);
+    a return to an earlier value is a new version. A statement older than the current record is placed before it. So the
+    versions are the same in whatever order statements arrive.
     """
     made = []
     for record in records:
@@ -181,7 +186,7 @@ def is_of_one_message(one: Record, other: Record) -> bool:
 
 
 def _stored(record: Record, known: MemoryState) -> Record:
-    """The record as it is stored: a new one, or the one with this id, said again (two may share one millisecond)."""
+    """Add the record to `known`, or note that the one with its id was said again; return the stored one."""
     there = known.records.get(record.id)
     if there is not None:
         known.said.append(said_again(there, record))
@@ -215,9 +220,10 @@ def topic_of_edits(record: Record) -> str:
 def edited(
     record: Record, *, tenant: str, user: str, content: str, now: int, method: Method = "given"
 ) -> tuple[Record, Record]:
-    """A record and the version that takes its place from `now` on (epoch milliseconds): both of one topic.
+    """The record, and the version with new content that replaces it from `now` on (epoch milliseconds).
 
-    A record without a topic gets one of its own. New content does not inherit keywords, likely queries and quote.
+    Both belong to one topic; a record without a topic gets one of its own. Keywords, likely queries and quote are not
+    copied to changed content.
     """
     topic = topic_of_edits(record)
     newer = replace(record, content=content, created_at=now, version=now, method=method, index_state="pending")
@@ -228,8 +234,8 @@ def edited(
 
 
 def said_also(record: Record, by: Record) -> Record:
-    """The record after another statement said it again: another session becomes one more source. A record with a topic
-    needs no such note: its places name their sessions.
+    """The record with the session of another statement as one more source, if that says the same. Records with a topic
+    stay unchanged: their places in the topic name their sessions.
     """
     session = by.source.session
     if session is None or session in (record.source.session, *record.also):
@@ -240,10 +246,10 @@ def said_also(record: Record, by: Record) -> Record:
 
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
-    """The record after it was said again: it lives on from now (epoch milliseconds).
+    """The record with its lifetime (seconds) counted from `now` (epoch milliseconds), as it was said again.
 
-    A gain of less than a day, or of a hundredth of the lifetime, is not worth a write: then it is returned unchanged. A
-    task belongs to its session: repeating it does not lengthen its life.
+    It is returned unchanged if it would gain less than a day, or less than a hundredth of its lifetime: that is not
+    worth a write. A task is always unchanged: repeating it does not extend it.
     """
     if record.type == "task":
         return record

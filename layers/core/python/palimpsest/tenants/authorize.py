@@ -1,4 +1,4 @@
-"""Say whose an API key is, and never what its holder may do."""
+"""Find the API key that a request was made with; what its holder may do is decided elsewhere."""
 
 from __future__ import annotations
 

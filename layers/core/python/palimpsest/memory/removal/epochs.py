@@ -1,4 +1,4 @@
-"""Sessions of erased users are gone: one that began in an earlier epoch of its user opens as one that has expired."""
+"""Hide sessions of erased users: a session that began in an earlier epoch of its user is read as expired."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 LONG_AGO = 0  # epoch seconds
-REMEMBERED = 10_000  # sessions of which a process remembers whose they are
+REMEMBERED = 10_000  # sessions whose user a process remembers
 
 
 class EpochGuard:
     """`Sessions` over another store of them. Only `open` does more than the store does.
 
-    Whoever opens a session of an erased user finds what they would find after its expiry: it is not there, and the next
-    append begins it again, which starts the removal of what was before.
+    A session of an erased user looks as if it had expired: callers do not find it, and the next append creates it anew
+    and starts the removal of the old data.
 
-    The user's epoch is read together with the session. That needs the user's name before the session is read: the
-    caller gives it, or it is remembered from the last time. If it turns out to be another one, the epoch is read once
-    more. Safe to use from many threads.
+    The user's epoch is read together with the session, so the user must be known before: the caller names the user, or
+    this guard remembers the one of the last read. If the session belongs to another user, that user's epoch is read
+    too. Safe to use from many threads.
     """
 
     def __init__(self, sessions: Sessions) -> None:
@@ -36,7 +36,7 @@ class EpochGuard:
     def open(
         self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
     ) -> Opened:
-        """As in `Sessions`. What was erased before the call is not in its answer."""
+        """As in `Sessions`, but a session of an epoch before the user's present one is returned as expired."""
         named = user or self._user_of(scope)
         opened = self._sessions.open(scope, settings=settings, key=key, user=named)
         head = opened.head

@@ -1,4 +1,4 @@
-"""What an erasure has reached in each store, as its job tells it."""
+"""Erase a user: start a new epoch, remove all older data by a job, and report how far that job is."""
 
 from __future__ import annotations
 
@@ -17,15 +17,16 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 BACKUP_DAYS = 35
-"""How far back a table can be restored (DynamoDB's point-in-time recovery): what was erased is in no backup after."""
+"""How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no backup."""
 
 _NEXT: dict[EraseStage, EraseStage] = {"sessions": "memories", "memories": "late_sessions", "late_sessions": "over"}
 
 
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
-    """What is gone and what is still to go, store by store. `until` is in epoch seconds.
+    """For each store, whether its data is removed, and how much was. `until` is in epoch seconds.
 
-    The index follows the tables by their streams, and answers nothing that they do not have. Jobs hold ids and counts.
+    The search index follows the tables by their streams, and no answer contains data that the tables lack. Jobs hold
+    only ids and counts.
     """
     has_sessions, has_all = "memories" in job.result or job.state == "done", job.state == "done"
     return {
@@ -51,7 +52,11 @@ class Erase:
     clock: Clock
 
     def __call__(self, scope: UserScope) -> str:
-        """Begin the user's next epoch; the id of the job that removes what was before it. Raises `Unavailable`."""
+        """Start the user's next epoch, which hides all older data at once; return the id of the job that removes that
+        data.
+
+        Raises `Unavailable`.
+        """
         return until_committed(lambda: self._attempt(scope), clock=self.clock)
 
     def _attempt(self, scope: UserScope) -> str:
@@ -63,7 +68,7 @@ class Erase:
 
 @dataclass(frozen=True, slots=True)
 class ErasePages:
-    """The job's epoch is the one that the user began with it: whatever is of an earlier one goes, whoever wrote it."""
+    """Does the job of an erasure: it removes all data of the user from epochs before the job's own."""
 
     sessions: Sessions
     memories: Memories
@@ -71,7 +76,7 @@ class ErasePages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: then it may count less, and leaves no less. Raises `Unavailable`."""
+        """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
         job = self.steps.taken_up(notice)
         if job is None:
             return
@@ -99,7 +104,7 @@ class ErasePages:
         return erased if page.after is not None else _moved_on(erased)
 
     def _remove(self, scope: SessionScope, job: Job) -> bool:
-        """Delete a session of an earlier epoch, and what is left of one; whether anything was there."""
+        """Delete a session of an earlier epoch with all its data; whether there was anything to delete."""
         was_there = until_committed(lambda: self._tombstone(scope, job), clock=self.clock)
         head = self.sessions.open(scope).head
         if head is None:
@@ -117,11 +122,11 @@ class ErasePages:
 
 
 def _moved_on(erased: ErasePayload) -> ErasePayload:
-    """The next store, from its beginning."""
+    """The payload for the next stage, from its beginning."""
     return replace(erased, stage=_NEXT[erased.stage], after=None)
 
 
 def _result(erased: ErasePayload) -> dict[str, int]:
-    """How much is gone of each store that was reached."""
+    """How many items were removed from each store that was reached."""
     reached = {"sessions": erased.sessions}
     return reached if erased.stage == "sessions" else {**reached, "memories": erased.memories}

@@ -31,10 +31,10 @@ class Expire:
     clock: Clock
 
     def __call__(self) -> int:
-        """One round over the users who have something due; returns how many records were looked at.
+        """Visit users with expired records; return how many records were visited.
 
-        A user whose records another writer changes at the same time stays due, and so do users beyond the round's
-        limit.
+        A user whose records another writer changes at the same time is visited again in the next round, and so are
+        users beyond the limit of 1,000 records a round. Raises `Unavailable`.
         """
         left = A_ROUND
         for scope in self.expiries.due(now=self._now, limit=PER_SHARD):

@@ -29,7 +29,9 @@ class Forget:
     clock: Clock
 
     def __call__(self, scope: UserScope, where: Filter) -> str:
-        """Begin to forget what matches now; the job's id. What is saved from now on stays. Raises `Unavailable`."""
+        """Start to remove the memories that match now; return the job's id. Later memories stay. Raises
+        `Unavailable`.
+        """
         now = self.clock.now()
         at = milliseconds(now)
         latest = at if where.created_before is None else min(at, where.created_before)
@@ -37,7 +39,7 @@ class Forget:
         epoch = self.memories.user(scope).epoch
         payload = stored.payload()
         job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {payload}", payload=payload, now=seconds(now))
-        with suppress(CommitLost):  # the same, asked for twice at once
+        with suppress(CommitLost):  # the same call was made twice at the same time
             self.jobs.put(job)
         return job.id
 
@@ -62,7 +64,7 @@ class ForgetPages:
         return self._forget(scope, job, matching), page.after
 
     def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
-        """Remove those of the memories that are still current; how many were."""
+        """Remove those of the memories that are still current; return how many."""
         if not ids:
             return 0
         found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
@@ -72,7 +74,9 @@ class ForgetPages:
         return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
 
     def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
-        """Remove them in one transaction; None if they are too many for one. One topic alone may take several."""
+        """Remove them in one transaction and return how many; None if they do not fit one. A single topic may take
+        several.
+        """
         if self.memories.user(scope).epoch != job.epoch:
             return 0
         records = self.memories.records(scope, ids)
@@ -94,5 +98,5 @@ class ForgetPages:
         return is_alive and (record.topic_key is None or (pointer is not None and pointer.record == record.id))
 
     def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
-        """Everything that was said of the record's topic; a record without one was said once."""
+        """All statements of the record's topic; the record alone if it has no topic."""
         return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)

@@ -1,4 +1,4 @@
-"""Delete every session that matches a filter: a job does it, page by page, each as if it had been asked for alone."""
+"""Delete every session that matches a filter: one job lists them page by page, and each gets its own deletion."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PAGE = 25
 
 @dataclass(frozen=True, slots=True)
 class WhichSessions:
-    """What a forgetting of sessions is limited to; None limits nothing."""
+    """Which sessions to delete; None sets no limit."""
 
     user: str | None = None
     agent: str | None = None
@@ -39,7 +39,7 @@ class ForgetSessions:
     clock: Clock
 
     def matching(self, scope: Scope, which: WhichSessions) -> tuple[str, ...]:
-        """The ids of every session that a forgetting would delete now."""
+        """The ids of all sessions that would be deleted now."""
         return tuple(self._matching(scope, which))
 
     def _matching(self, scope: Scope, which: WhichSessions) -> Iterator[str]:
@@ -51,25 +51,25 @@ class ForgetSessions:
                 return
 
     def __call__(self, scope: Scope, which: WhichSessions, *, keep_memories: bool = False) -> str:
-        """Begin to delete the sessions that match now and have begun before; the job's id. Raises `Unavailable`."""
+        """Start to delete the matching sessions that exist now; return the job's id. Raises `Unavailable`."""
         now = self.clock.now()
         wanted = ForgetSessionsPayload(**asdict(which), keep_memories=keep_memories, before=milliseconds(now))
         job = on_tenant(scope, kind="forget_sessions", user=which.user, payload=wanted, now=seconds(now))
-        with suppress(CommitLost):  # the same, asked for twice at once
+        with suppress(CommitLost):  # the same call was made twice at the same time
             self.jobs.put(job)
         return job.id
 
 
 @dataclass(frozen=True, slots=True)
 class ForgetSessionPages:
-    """Each session goes by a job of its own; this one counts what it began to delete."""
+    """Does the job that deletes matching sessions: it starts a deletion job for each, and counts them."""
 
     sessions: Sessions
     steps: UserSteps
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: then it may count less. Raises `Unavailable`."""
+        """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
         self.steps.forget(notice, self._page)
 
     def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
@@ -81,7 +81,7 @@ class ForgetSessionPages:
         return until_committed(lambda: self._attempt(scope, wanted), clock=self.clock)
 
     def _attempt(self, scope: SessionScope, wanted: ForgetSessionsPayload) -> bool:
-        """Delete the session if it matches and had begun when that was asked for."""
+        """Start to delete the session if it matches and existed when the job was created; whether it did."""
         now = self.clock.now()
         try:
             head, settings = live(self.sessions.open(scope, settings=True), now=now)

@@ -1,4 +1,4 @@
-"""Forget what a deleted session was the only source of; what others said as well stays, and rests on them alone."""
+"""Remove the data of a deleted session, or of withdrawn messages, and the memories that came from it alone."""
 
 from __future__ import annotations
 
@@ -28,7 +28,8 @@ class ForgetMemoriesOfSession:
     clock: Clock
 
     def __call__(self, job: Job) -> int:
-        """Do that part of the session's deletion; how many memories went. Safe to repeat: then it may count less.
+        """Remove the memories whose only source is the deleted session; return how many. A memory with other sources
+        stays, without this one. Safe to repeat: the count may then be lower.
 
         Raises `Unavailable`.
         """
@@ -40,7 +41,7 @@ class ForgetMemoriesOfSession:
         )
 
     def _overtake(self, scope: UserScope, job: Job) -> None:
-        """An extraction of the session that is under way is lost from now on: it would remember more."""
+        """Make a running extraction of the session lose its next commit, as it would store more memories."""
         if self._is_erased(scope, job):
             return
         progress = self.memories.progress(scope, job.session)
@@ -90,7 +91,7 @@ class ForgetMemoriesOfSession:
         return False
 
     def _forget_version(self, scope: UserScope, job: Job, record: Record) -> bool:
-        """The same for a record that is a version of a topic: it was said at places."""
+        """As `_forget_plain`, for a version of a topic: it may have been said several times, in several sessions."""
         topic = record.topic_key or ""
         pointer = self.memories.pointers(scope, [topic]).get(topic)
         places = [said for said in self.memories.versions(scope, topic) if said.id == record.id]
@@ -111,7 +112,9 @@ class ForgetMemoriesOfSession:
 
 
 def _is_said_in(job: Job, said: Record) -> bool:
-    """Whether it was said in that life of the session. What names no message is of the life that was there then."""
+    """Whether the record was said in the deleted session, and not in a later one with the same id. A record without
+    message numbers is assigned by its time.
+    """
     if said.source.session != job.session:
         return False
     return max(said.source.seqs) <= job.last if said.source.seqs else said.created_at // 1000 <= job.created_at
@@ -125,14 +128,15 @@ class RemoveFromSession:
     forget: ForgetMemoriesOfSession | None = None  # None: nothing was remembered
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job. A session made again under the id is not met: its sequence numbers lie beyond the job's range.
+        """Do a removal job. A later session with the same id is not touched: its sequence numbers lie beyond the job's
+        range.
 
-        Safe to repeat: then it may count less. Raises `Unavailable`.
+        Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
             return
-        if job.state == "failed":  # redriven: the same work as a new job
+        if job.state == "failed":  # redriven from the dead-letter queue: a new job does the same work
             begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
             return
         self.jobs.start(job)
@@ -147,7 +151,7 @@ class RemoveFromSession:
             self._finish(done)
 
     def _forget_range(self, scope: SessionScope, done: Job) -> None:
-        """The head need not name the range any more: nothing of it is left to hide."""
+        """Take the range out of the head: its messages are removed, so nothing has to hide them any more."""
         head = self.sessions.open(scope).head
         gone = (done.first, done.last)
         if head is None or gone not in head.withdrawn:
@@ -160,7 +164,7 @@ class RemoveFromSession:
         try:
             self.jobs.finish(done)
         except CommitLost:
-            return  # the other delivery of the same message was faster
+            return  # another delivery of the same queue message was faster
 
 
 def _without(head: Head, gone: tuple[int, int]) -> Head:
@@ -169,7 +173,7 @@ def _without(head: Head, gone: tuple[int, int]) -> Head:
 
 
 def begin_again(sessions: Sessions, jobs: Jobs, job: Job, *, now: int) -> str:
-    """The same removal as a new job, whose id this returns: the old one's message was lost, or it failed.
+    """Start the removal again as a new job, and return its id: the old job failed, or its queue message was lost.
 
     Raises `CommitLost`.
     """

@@ -1,4 +1,4 @@
-"""Remove records with everything that was said of their topics, in as many transactions as that takes."""
+"""Plan the transactions that remove records together with all statements of their topics."""
 
 from __future__ import annotations
 
@@ -28,11 +28,11 @@ class Removal:
 
 
 def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
-    """What removes all of it, in order: small removals share a transaction, a large one takes several of its own.
+    """The transactions that remove all of it, in order: small removals share one, a large one takes several of its own.
 
-    A topic whose current record is removed has none from then on. Where it takes several transactions, its current
-    record is in the last of them, so that a removal that was interrupted is simply done again. Each transaction is lost
-    if something was said of one of its topics since the pointer was read, or if `epoch` is not the user's any more.
+    A topic whose current record is removed has none from then on. If that takes several transactions, the last one
+    removes the current record, so that an interrupted removal can simply be repeated. Each transaction is lost if one
+    of its topics got a new statement since the pointer was read, or if `epoch` is no longer the user's.
     """
     shared = MemoryCommit(epoch=epoch)
     for removal in removals:
@@ -73,7 +73,7 @@ def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit
 
 
 def _places_by_record(removal: Removal) -> list[list[Record]]:
-    """What was said, together for each record, by when each was said last; the current record last of all."""
+    """The statements grouped by record, ordered by the last time each was said; the current record comes last."""
     places: dict[str, list[Record]] = {}
     for said in removal.said:
         places[said.id] = [*places.pop(said.id, []), said]
@@ -82,7 +82,7 @@ def _places_by_record(removal: Removal) -> list[list[Record]]:
 
 
 def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
-    """The places that must go before the rest of each record fits one transaction."""
+    """The places to remove first, so that the rest of each record fits one transaction."""
     at_once = room(MemoryCommit(epoch=0)) - POINTER
     for places in records:
         more = places[:-MOST_PLACES]
@@ -90,7 +90,7 @@ def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequen
 
 
 def _batches(records: Iterable[Sequence[Record]], room: Room) -> Iterator[list[Record]]:
-    """The records, with the places that are left of each, in as few transactions as hold them."""
+    """The records with their remaining places, in as few transactions as possible."""
     batch: list[Record] = []
     for places in records:
         rest = places[-MOST_PLACES:]
