@@ -97,16 +97,16 @@ synth: $(DONE)/infra ## Synthesize the CloudFormation template, offline
 	@$(PYTHON) -m infra.app
 
 api-key: $(DONE)/infra ## Create, list or revoke API keys (ARGS="create --tenant acme")
-	@$(PYTHON) -m infra.api_keys $(ARGS)
+	@$(PYTHON) -m infra.operate.api_keys $(ARGS)
 
 key: $(DONE)/infra ## Store the OpenAI key that the workers read
-	@$(PYTHON) -m infra.openai_key $(ARGS)
+	@$(PYTHON) -m infra.operate.openai_key $(ARGS)
 
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
-	@$(PYTHON) -m infra.redrive $(ARGS)
+	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
 reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
-	@$(PYTHON) -m infra.reindex $(ARGS)
+	@$(PYTHON) -m infra.operate.reindex $(ARGS)
 
 ## Keep it
 lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for newer versions)

@@ -26,7 +26,9 @@ from benchmarks.retrieval import quality as retrieval
 from benchmarks.retrieval.labelled.dataset import OURS as OUR_SET
 from benchmarks.retrieval.labelled.dataset import Dataset, UnusableDataset, load
 from benchmarks.service import Place, place
-from infra import ministack, opensearch, paths
+from infra import paths
+from infra.local import ministack
+from infra.local.opensearch import jars
 
 OURS = ("pynamodb", "botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
 
@@ -105,9 +107,7 @@ def _measured(name: str, benchmark: Callable[[], list[Table]]) -> Iterator[Table
 
 
 def _versions() -> str:
-    engines = (
-        f"dynoxide {_engine_version()} (a file database), OpenSearch {opensearch.VERSION}, MiniStack {_ministack()}"
-    )
+    engines = f"dynoxide {_engine_version()} (a file database), OpenSearch {jars.VERSION}, MiniStack {_ministack()}"
     return ", ".join([f"Engines: {engines}", *(f"{name} {version(name)}" for name in OURS)])
 
 

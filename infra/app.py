@@ -20,8 +20,8 @@ def use_bundled_node() -> None:
         os.environ.setdefault("JSII_NODE", str(Path(found.origin).parent / "bin" / "node"))
 
 
-def application(outdir: Path, **told: str) -> "App":
-    """The app as the CDK's context and what is told beside it ask for it, with cdk-nag on."""
+def application(outdir: Path, **context: str) -> "App":
+    """The CDK app, for the stage in the context or for all stages, with cdk-nag on. `context` adds to the CDK's own."""
     use_bundled_node()
     from aws_cdk import App, Validations
     from cdk_nag import AwsSolutionsChecks
@@ -29,11 +29,11 @@ def application(outdir: Path, **told: str) -> "App":
     from infra.config import STAGES, choices, stage_named
     from infra.stack import Palimpsest
 
-    app = App(outdir=str(outdir), context={**METADATA, **told})
-    context = app.node.try_get_context
-    chosen = [context("stage")] if context("stage") else list(STAGES)
+    app = App(outdir=str(outdir), context={**METADATA, **context})
+    find = app.node.try_get_context
+    chosen = [find("stage")] if find("stage") else list(STAGES)
     for stage in chosen:
-        Palimpsest(app, stage=stage_named(stage, context), choices=choices(context))
+        Palimpsest(app, stage=stage_named(stage, find), choices=choices(find))
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
 
@@ -42,4 +42,4 @@ if __name__ == "__main__":
     if "CDK_OUTDIR" in os.environ:  # the CDK's command line runs this, or `make start`
         application(Path(os.environ["CDK_OUTDIR"])).synth()
     else:
-        print(f"Templates stand in {application(paths.BUILD / 'cdk.out').synth().directory}")
+        print(f"The templates are in {application(paths.BUILD / 'cdk.out').synth().directory}")

@@ -1,4 +1,4 @@
-"""The stages as data: all that may differ between them stands here, and what a deployer chooses."""
+"""Describes the stages as data: everything that differs between them, and what a deployer can choose."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -9,7 +9,7 @@ from infra.layer_build import ON_AWS, Wheels, on_this_machine
 
 @dataclass(frozen=True, slots=True)
 class Sizes:
-    """`worker_concurrency`: how many messages of a queue are worked on at once; the rest limits the HTTP API."""
+    """`worker_concurrency`: how many messages of a queue are processed at once; the other two limit the HTTP API."""
 
     worker_concurrency: int
     requests_per_second: int
@@ -17,12 +17,12 @@ class Sizes:
 
 
 SearchTier = Literal["none", "embedded", "opensearch"]
-"""`none` idles at zero; `embedded` is a file that the functions of one machine share; `opensearch` a managed domain."""
+"""`none` has no index; `embedded` is a file that functions on one machine share; `opensearch` is a managed domain."""
 
 
 @dataclass(frozen=True, slots=True)
 class DomainSize:
-    """Of a managed search domain, where the stage has one. Nodes stand in as many zones, up to three."""
+    """Of a managed search domain, where the stage has one. Its nodes are spread over up to three zones."""
 
     instance: str
     nodes: int
@@ -44,7 +44,7 @@ LOCAL = "local"
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """One place that the stack runs in. No part asks for the name of its stage: it asks for one of these."""
+    """One place that the stack runs in. Parts of the stack decide by these fields, never by the name of the stage."""
 
     name: str
     wheels: Wheels
@@ -60,7 +60,7 @@ class Stage:
 
 @dataclass(frozen=True, slots=True)
 class Choices:
-    """What a deployer chooses, as CDK context. With `jwt_issuer` tokens of that issuer take the place of API keys."""
+    """What a deployer chooses by CDK context. With `jwt_issuer`, tokens of that issuer replace API keys."""
 
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
@@ -70,7 +70,7 @@ class Choices:
 
 
 def _local() -> Stage:
-    """Two workers of a kind at most: the local AWS unpacks the layers anew for each process that it starts."""
+    """Two workers of a kind at most: each is a process of this machine."""
     return Stage(
         name=LOCAL, wheels=on_this_machine(), https_only=False, sizes=Sizes(2, 2_000, 4_000), log_days=7,
         keeps_data=False, customer_key=False, search="embedded", domain=DomainSize("t3.small.search", 1, 10),
@@ -98,11 +98,11 @@ STAGES: dict[str, Callable[[], Stage]] = {"local": _local, "dev": _dev, "prod": 
 
 
 def _nothing(_: str) -> None:
-    """A CDK context that says nothing."""
+    """A CDK context in which nothing is set."""
 
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
-    """The stage's data, with what the CDK context says of its search: `search`, `embedding_model` and its dimension."""
+    """The stage of that name. The CDK context may set `search`, `embedding_model` and `embedding_dimension` for it."""
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
     stage = STAGES[name]()
@@ -110,7 +110,9 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
     if stage.name != LOCAL and (stage.search == "embedded" or stage.embedding.model == ON_THIS_MACHINE.model):
-        raise SystemExit("Functions in AWS share no disk and carry no model: both are for the stage `local` alone.")
+        raise SystemExit(
+            "The embedded index and the model on this machine are only for the stage `local`: AWS has neither."
+        )
     return stage
 
 
@@ -126,9 +128,9 @@ def stack_name(stage: str) -> str:
 
 
 def choices(context: Callable[[str], Any]) -> Choices:
-    """Read the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty has its default."""
-    told = {name: context(name) for name in ("openai_base_url", "chat_model", "alarm_email") if context(name)}
-    return Choices(**told, **_jwt(context))
+    """Read the choices from the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty has its default."""
+    given = {name: context(name) for name in ("openai_base_url", "chat_model", "alarm_email") if context(name)}
+    return Choices(**given, **_jwt(context))
 
 
 def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:

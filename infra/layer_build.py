@@ -1,4 +1,4 @@
-"""Builds layers from locked requirements, without Docker, once per lock file and platform, into .build/layers/."""
+"""Builds layers from locked requirements, without Docker, once for each lock file and platform, into .build/layers/."""
 
 import hashlib
 import platform
@@ -13,9 +13,9 @@ from pathlib import Path
 from infra import paths, pythons
 
 RULES = 3
-"""Part of every layer's hash: raise it when what is kept below changes."""
+"""Part of every layer's hash: raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "kms", "lambda", "sqs", "ssm", "sts"})
-"""The AWS services that functions call, or may: the SDK's descriptions of the others weigh more than all the rest."""
+"""The AWS services that functions may call. The SDK's data for the others is left out: it is larger than the rest."""
 UNUSED = (
     "bin",
     ".lock",
@@ -34,7 +34,7 @@ UNUSED = (
 
 @dataclass(frozen=True, slots=True)
 class Wheels:
-    """Which wheels a layer holds: a Python version, a platform in uv's words (empty: this machine's), a processor."""
+    """The wheels for a layer: by Python version, platform in uv's words (empty: this machine's), and processor."""
 
     python: str
     platform: str
@@ -49,21 +49,21 @@ ON_AWS = Wheels(python=pythons.DECLARED, platform="aarch64-manylinux_2_28", proc
 
 
 def on_this_machine() -> Wheels:
-    """For the local AWS, whose functions run on a Python of this machine."""
+    """Wheels for the local AWS, whose functions run on a Python of this machine."""
     processor = "arm64" if platform.machine() in ("arm64", "aarch64") else "x86_64"
     return Wheels(python=pythons.version_of(pythons.function_python()), platform="", processor=processor)
 
 
 @dataclass(frozen=True, slots=True)
 class BuiltLayer:
-    """A folder with `python/` in it, and the hash of all that it was built from."""
+    """A folder that contains `python/`, and the hash of everything that it was built from."""
 
     folder: Path
     hash: str
 
 
 def build(name: str, wheels: Wheels) -> BuiltLayer:
-    """The layer of layers/<name>/requirements.txt for those wheels; built if it is not there."""
+    """The layer of layers/<name>/requirements.txt for those wheels, which is built if it is missing."""
     digest = hash_of(name, wheels)
     folder = paths.BUILD / "layers" / f"{name}-{digest[:16]}"
     with paths.building():
@@ -93,7 +93,7 @@ def build_core(wheels: Wheels) -> BuiltLayer:
 
 CORE = paths.LAYERS / "core" / "python"
 BENEATH = {"models": ("runtime",), "local": ("runtime", "models")}
-"""Which layers every function that has this one has too: what they lock at the same version stands there only."""
+"""The layers that every function with this one has too: packages of the same version are only in those."""
 
 
 def _sources(name: str) -> Iterator[Path]:
@@ -102,7 +102,7 @@ def _sources(name: str) -> Iterator[Path]:
 
 
 def _builders(name: str) -> list[Path]:
-    """The programs that add to a layer what no package index has: each is told the folder of the packages."""
+    """The programs that add files to a layer which no package index has; each is given the folder of the packages."""
     return sorted((paths.LAYERS / name).glob("*.py"))
 
 
@@ -119,7 +119,7 @@ def hash_of(name: str, wheels: Wheels) -> str:
 
 
 def _make(name: str, wheels: Wheels, folder: Path) -> None:
-    """Complete or not at all: made beside its place and moved there."""
+    """Build the layer beside its place and move it there, so that it is complete or missing."""
     unfinished = folder.with_suffix(".unfinished")
     shutil.rmtree(unfinished, ignore_errors=True)
     packages = unfinished / "python"
@@ -136,7 +136,7 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
 
 
 def _wanted(name: str) -> list[str]:
-    """The lock's requirements, each with its hashes, without those of the layers beneath."""
+    """The locked requirements with their hashes, without those of the layers beneath."""
     beneath = {line.split(" ")[0] for each in BENEATH.get(name, ()) for line in _requirements(each)}
     return [line for line in _requirements(name) if line.split(" ")[0] not in beneath]
 

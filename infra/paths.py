@@ -1,4 +1,4 @@
-"""Where things stand in the project: sources, what is built from them, and the state of the local stack."""
+"""The folders of the project: sources, build results, and the state of the local stack."""
 
 import fcntl
 import os
@@ -19,7 +19,7 @@ def local_state() -> Path:
 
 @contextmanager
 def building() -> Iterator[None]:
-    """Only one process at a time builds: two stacks may be started side by side."""
+    """Hold the lock of builds: two stacks may be started at the same time, but only one of them builds."""
     BUILD.mkdir(exist_ok=True)
     with (BUILD / "building.lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)

@@ -1,4 +1,4 @@
-"""Finds the Python that functions run on here: the version they declare, if this machine has one that runs."""
+"""Finds the Python for functions on this machine: the version they declare, if there is one that works."""
 
 import os
 import shutil
@@ -14,7 +14,7 @@ CHECK = f"import sys, venv; sys.exit(not sys.version.startswith('{DECLARED}.'))"
 
 @cache
 def function_python() -> str:
-    """An interpreter of the declared version; failing that, the one that runs this."""
+    """An interpreter of the declared version; if there is none, the one that runs this program."""
     return next((python for python in _candidates() if _runs(python)), sys.executable)
 
 
@@ -42,7 +42,7 @@ def _candidates() -> Iterator[str]:
 
 
 def _runs(python: str) -> bool:
-    """Whether it is really there: what stands on the path may be a shim of something not installed."""
+    """Whether it works: the name on the path may be a shim of a version that is not installed."""
     try:
         return subprocess.run([python, "-c", CHECK], check=False, capture_output=True, timeout=20).returncode == 0
     except (OSError, subprocess.TimeoutExpired):

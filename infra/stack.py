@@ -1,7 +1,6 @@
-"""The one description of the system: composes the parts and grants each function what it needs."""
+"""Composes the whole system from its parts, and grants each function the permissions it needs."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_apigatewayv2 as gateway
@@ -22,28 +21,17 @@ from infra.parts.monitoring import Monitoring
 from infra.parts.python_function import PythonFunction
 from infra.parts.queues import Line, Queues
 from infra.parts.search import Search
+from infra.parts.streams import CHANGED_RECORDS, GONE_MESSAGES, GONE_RECORDS, NEW_JOBS, NEW_MESSAGES, follow
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
-NEW_JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
-NEW_MESSAGES = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
-GONE_MESSAGES = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}}
-CHANGED_RECORDS = {
-    "eventName": ["INSERT", "MODIFY"],
-    "dynamodb": {"NewImage": {"type": {"S": ["record"]}, "index_state": {"S": ["pending"]}}},
-}
-GONE_RECORDS = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}}
-STREAM_BATCH = 25
-STREAM_PARALLEL = 10
-"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between items is needed."""
-STREAM_RETRIES = 10
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
-"""What only a stage with a search index has. An outage of the index, or of its model, is waited out for hours."""
+"""Queues of a stage with a search index. `embed` keeps trying for hours while the index or its model is down."""
 
 
 class Palimpsest(Stack):
-    """Everything of one stage."""
+    """The stack of one stage."""
 
     def __init__(self, scope: Construct, *, stage: Stage, choices: Choices) -> None:
         super().__init__(scope, stack_name(stage.name), description="Palimpsest: memory for agents")
@@ -59,13 +47,13 @@ class Palimpsest(Stack):
         self._add_front()
         self._add_workers()
         self._watch()
-        self._say()
+        self._add_outputs()
         Tags.of(self).add("service", "palimpsest")
         Tags.of(self).add("stage", stage.name)
 
     @property
     def key_parameter(self) -> str:
-        """The name of the SecureString that holds the OpenAI key; the stack does not make it."""
+        """The name of the SecureString parameter for the OpenAI key; the stack does not create it."""
         return f"/palimpsest/{self._stage.name}/openai-api-key"
 
     def _encryption_key(self) -> kms.Key | None:
@@ -81,20 +69,20 @@ class Palimpsest(Stack):
         seconds: int,
         memory_mb: int,
         layers: Sequence[lambda_.ILayerVersion] = (),
-        told: Mapping[str, str] | None = None,
+        environment: Mapping[str, str] | None = None,
     ) -> PythonFunction:
         function = PythonFunction(
             self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
-            memory_mb=memory_mb, environment=told or {},
+            memory_mb=memory_mb, environment=environment or {},
         )  # fmt: skip
         self.functions[name] = function
         return function
 
     def _add_front(self) -> None:
-        """What stands behind the front door."""
+        """Add the HTTP API and the functions behind it."""
         tables = self.tables
-        told = self._names(tables.tenants, tables.sessions, tables.memories)
-        sessions = self._function("sessions", seconds=REQUEST_SECONDS, memory_mb=1024, told=told)
+        environment = self._names(tables.tenants, tables.sessions, tables.memories)
+        sessions = self._function("sessions", seconds=REQUEST_SECONDS, memory_mb=1024, environment=environment)
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(sessions.role, tables.memories, READS, WRITES, indexes=["by_created"])
@@ -105,9 +93,11 @@ class Palimpsest(Stack):
 
     def _add_memories(self) -> PythonFunction:
         tables = self.tables
-        told = self._names(tables.tenants, tables.sessions, tables.memories) | self._searching() | self._chatting()
+        environment = (
+            self._names(tables.tenants, tables.sessions, tables.memories) | self._searching() | self._chatting()
+        )
         memories = self._function(
-            "memories", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, told=told
+            "memories", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
         )
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
@@ -119,23 +109,25 @@ class Palimpsest(Stack):
     def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
         if self._choices.jwt_issuer:
             return jwt_authorizer(self._choices)
-        authorize = self._function("authorize", seconds=10, memory_mb=512, told=self._names(self.tables.tenants))
+        authorize = self._function("authorize", seconds=10, memory_mb=512, environment=self._names(self.tables.tenants))
         self.tables.grant_keys(authorize.role)
         return key_authorizer(authorize.function)
 
     def _add_workers(self) -> None:
-        """What the streams and the queues start."""
+        """Add the functions that streams, queues and the schedule start."""
         self._add_dispatch()
         sessions = self._names(self.tables.sessions)
-        told = sessions | self._chatting()
-        summarize = self._worker("summarize", memory_mb=512, layers=self._layers.models, told=told)
+        environment = sessions | self._chatting()
+        summarize = self._worker("summarize", memory_mb=512, layers=self._layers.models, environment=environment)
         self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
         self._grant_openai_key(summarize.role)
         self._add_extract()
         if self.search.url:
             self._add_embed()
             self._add_reindex()
-        sweep = self._worker("sweep", memory_mb=512, told=self._names(self.tables.sessions, self.tables.memories))
+        sweep = self._worker(
+            "sweep", memory_mb=512, environment=self._names(self.tables.sessions, self.tables.memories)
+        )
         self.tables.grant(sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "due"])
         self.tables.grant(sweep.role, self.tables.memories, READS, WRITES, DELETES, indexes=["by_created", "due"])
         every_minute = events.Schedule.rate(Duration.minutes(1))
@@ -144,26 +136,26 @@ class Palimpsest(Stack):
 
     def _add_extract(self) -> None:
         tables = self.tables
-        told = self._names(tables.tenants, tables.sessions, tables.memories) | self._chatting()
-        extract = self._worker("extract", memory_mb=512, layers=self._layers.models, told=told)
+        environment = self._names(tables.tenants, tables.sessions, tables.memories) | self._chatting()
+        extract = self._worker("extract", memory_mb=512, layers=self._layers.models, environment=environment)
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
         tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
         self._grant_openai_key(extract.role)
 
     def _add_embed(self) -> None:
-        """What brings the search index up to date: it reads the tables, and notes in a record that it is indexed."""
-        told = self._names(self.tables.sessions, self.tables.memories) | self._searching()
-        embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, told=told)
+        """Add the function that keeps the search index up to date; it marks records as indexed."""
+        environment = self._names(self.tables.sessions, self.tables.memories) | self._searching()
+        embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, environment=environment)
         self.tables.grant(embed.role, self.tables.sessions, READS)
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
         self._grant_openai_key(embed.role)
 
     def _add_reindex(self) -> None:
-        """What builds the search index anew, for all tenants: it alone looks through the lists of all their owners."""
-        told = self._names(self.tables.sessions, self.tables.memories) | self._searching()
-        reindex = self._worker("reindex", memory_mb=1024, layers=self._layers.embedding, told=told)
+        """Add the function that rebuilds the search index of all tenants; it alone may scan the lists of owners."""
+        environment = self._names(self.tables.sessions, self.tables.memories) | self._searching()
+        reindex = self._worker("reindex", memory_mb=1024, layers=self._layers.embedding, environment=environment)
         self.tables.grant(reindex.role, self.tables.sessions, READS, WRITES, indexes=["by_owner"])
         self.tables.grant(reindex.role, self.tables.memories, READS, ["dynamodb:UpdateItem"], indexes=["by_created"])
         self.tables.grant_scan(reindex.role, self.tables.sessions, "by_user")
@@ -174,38 +166,26 @@ class Palimpsest(Stack):
     def _add_dispatch(self) -> None:
         queues = {**self.queues.of, "parked": self.queues.parked}
         urls = {f"{name.upper()}_QUEUE_URL": queue.queue_url for name, queue in queues.items()}
-        dispatch = self._function("dispatch", seconds=30, memory_mb=512, told=urls)
+        dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=urls)
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
         searched = bool(self.search.url)
-        self._follow(
-            self.tables.sessions, dispatch, filters=[NEW_JOBS, *([NEW_MESSAGES, GONE_MESSAGES] if searched else [])]
-        )
+        changes = [NEW_JOBS, *([NEW_MESSAGES, GONE_MESSAGES] if searched else [])]
+        follow(self.tables.sessions, dispatch.function, filters=changes, parked=self.queues.parked)
         if searched:
-            self._follow(self.tables.memories, dispatch, filters=[CHANGED_RECORDS, GONE_RECORDS])
+            changes = [CHANGED_RECORDS, GONE_RECORDS]
+            follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)
         accept(dispatch.role, "IAM5[Resource::*]", because="Lambda lists streams, by name, to find the table's own.")
         for action in ("ReEncrypt*", "GenerateDataKey*") if self._key else ():
             accept(dispatch.role, f"IAM5[Action::kms:{action}]", because="Kinds of one action, on the stack's own key.")
 
-    def _follow(self, table: dynamodb.Table, reader: PythonFunction, *, filters: Sequence[Mapping[str, Any]]) -> None:
-        """Let the function read those changes of the table, in order, each at least once."""
-        reader.function.add_event_source(
-            sources.DynamoEventSource(
-                table, starting_position=lambda_.StartingPosition.TRIM_HORIZON,
-                batch_size=STREAM_BATCH, parallelization_factor=STREAM_PARALLEL, retry_attempts=STREAM_RETRIES,
-                bisect_batch_on_error=True, report_batch_item_failures=True,
-                on_failure=sources.SqsDlq(self.queues.parked),
-                filters=[lambda_.FilterCriteria.filter(dict(each)) for each in filters],
-            )
-        )  # fmt: skip
-
     def _worker(
-        self, name: str, *, memory_mb: int, told: Mapping[str, str], layers: Sequence[lambda_.ILayerVersion] = ()
+        self, name: str, *, memory_mb: int, environment: Mapping[str, str], layers: Sequence[lambda_.ILayerVersion] = ()
     ) -> PythonFunction:
-        """A function that works off the queue of its name."""
+        """A function that processes the messages of the queue with its name."""
         queue, line = self.queues.of[name], self._lines[name]
-        told = {**told, f"{name.upper()}_QUEUE_URL": queue.queue_url}
-        worker = self._function(name, seconds=line.seconds, memory_mb=memory_mb, layers=layers, told=told)
+        environment = {**environment, f"{name.upper()}_QUEUE_URL": queue.queue_url}
+        worker = self._function(name, seconds=line.seconds, memory_mb=memory_mb, layers=layers, environment=environment)
         self.queues.grant_back_off(queue, worker.role)
         worker.function.add_event_source(
             sources.SqsEventSource(
@@ -216,7 +196,7 @@ class Palimpsest(Stack):
         return worker
 
     def _names(self, *tables: dynamodb.Table) -> dict[str, str]:
-        """The variables that name those tables."""
+        """The environment variables that hold the names of those tables."""
         return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables}
 
     def _model_server(self) -> dict[str, str]:
@@ -226,7 +206,7 @@ class Palimpsest(Stack):
         return self._model_server() | {"CHAT_MODEL": self._choices.chat_model}
 
     def _searching(self) -> dict[str, str]:
-        """What says where the index is, and what makes its vectors."""
+        """The environment variables for the address of the index and for the model that makes its vectors."""
         model = self._stage.embedding
         return self._model_server() | {
             "SEARCH_URL": self.search.url, "EMBEDDING_MODEL": model.model, "EMBEDDING_DIMENSION": str(model.dimension),
@@ -247,9 +227,9 @@ class Palimpsest(Stack):
         monitoring.watch_queues(self.queues)
         monitoring.watch_tables(self.tables)
 
-    def _say(self) -> None:
-        """Outputs: what callers, operators and tests need to know of a deployed stack."""
-        says = {
+    def _add_outputs(self) -> None:
+        """Write the outputs: what callers, operators and tests need to know about a deployed stack."""
+        outputs = {
             "Endpoint": self.front.api.api_endpoint,
             "ApiId": self.front.api.api_id,
             "TenantsTable": self.tables.tenants.table_name,
@@ -261,9 +241,11 @@ class Palimpsest(Stack):
             "ParkedQueueUrl": self.queues.parked.queue_url,
             "OpenAiKeyParameter": self.key_parameter,
         }
-        says |= {f"{name.capitalize()}QueueUrl": queue.queue_url for name, queue in self.queues.of.items()}
-        says |= {f"{name.capitalize()}Function": each.function.function_name for name, each in self.functions.items()}
+        outputs |= {f"{name.capitalize()}QueueUrl": queue.queue_url for name, queue in self.queues.of.items()}
+        outputs |= {
+            f"{name.capitalize()}Function": each.function.function_name for name, each in self.functions.items()
+        }
         if self._key is not None:
-            says["KeyArn"] = self._key.key_arn
-        for name, value in says.items():
+            outputs["KeyArn"] = self._key.key_arn
+        for name, value in outputs.items():
             CfnOutput(self, name, value=value)

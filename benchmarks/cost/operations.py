@@ -160,12 +160,13 @@ def _counted(
 def _pollers(told: Mapping[str, str]) -> dict[str, Any]:
     """What the template has Lambda read: streams through filters, queues in batches."""
     use_bundled_node()
-    from infra.stack import CHANGED_RECORDS, INDEXING, LINES, NEW_JOBS, NEW_MESSAGES, STREAM_BATCH
+    from infra.parts.streams import BATCH, CHANGED_RECORDS, NEW_JOBS, NEW_MESSAGES
+    from infra.stack import INDEXING, LINES
 
     lines = LINES | INDEXING
     queues = {name: {"url": told[f"{name.upper()}_QUEUE_URL"], "batch": lines[name].batch} for name in WORKED}
     streams = {told["SESSIONS_TABLE"]: [NEW_JOBS, NEW_MESSAGES], told["MEMORIES_TABLE"]: [CHANGED_RECORDS]}
-    return {"queues": queues, "streams": streams, "stream_batch": STREAM_BATCH}
+    return {"queues": queues, "streams": streams, "stream_batch": BATCH}
 
 
 @contextlib.contextmanager

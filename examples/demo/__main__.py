@@ -11,8 +11,8 @@ from examples.demo.conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY
 from examples.demo.memory import MemoryDemo
 from examples.demo.screen import Screen, Window, screen
 from examples.demo.service import Service, find_service
-from infra import deploy
-from infra.processes import CannotRun
+from infra.local import deploy
+from infra.local.processes import CannotRun
 
 NAMES = {"user": "Sarah", "assistant": "HR"}
 COLOURS = {"user": "yellow", "assistant": "blue", "system": "dim"}

@@ -6,7 +6,7 @@ import os
 from typing import Any
 from urllib.parse import urlsplit
 
-from infra import local, ministack, paths
+from infra.local import commands, endpoint, ministack
 
 
 class Service:
@@ -35,9 +35,9 @@ class Service:
 
 def find_service() -> Service:
     """The local stack, started if it does not run."""
-    told = paths.local_state() / "endpoint.json"
-    if ministack.running() is None or not told.is_file():
+    if ministack.running() is None or endpoint.read() is None:
         print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
-        local.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
-    said = json.loads(told.read_text())
-    return Service(said["url"], said["api_key"])
+        commands.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
+    found = endpoint.read()
+    assert found is not None
+    return Service(found.url, found.api_key)

@@ -1,4 +1,4 @@
-"""Findings of cdk-nag that are accepted, each with its reason, where they arise."""
+"""Accepts findings of cdk-nag, each with its reason, at the construct that causes it."""
 
 from aws_cdk import Acknowledgment, Validations
 from constructs import Construct
@@ -7,5 +7,5 @@ PACK = "AwsSolutions::AwsSolutions"
 
 
 def accept(construct: Construct, rule: str, *, because: str) -> None:
-    """Accept what the rule, such as `SQS4`, finds in this construct and beneath it."""
+    """Accept the findings of a rule, such as `SQS4`, in this construct and those inside it."""
     Validations.of(construct).acknowledge(Acknowledgment(id=f"{PACK}-{rule}", reason=because))

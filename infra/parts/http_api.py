@@ -1,4 +1,4 @@
-"""The front door: routes, who calls, throttling and the access log."""
+"""The HTTP API: its routes, its authorizer, its throttling and its access log."""
 
 import json
 from collections import Counter
@@ -39,7 +39,7 @@ ACCESS_LOG = {
 
 @jsii.implements(gateway.IAccessLogSettings)
 class AccessLog:
-    """One JSON line a request, without what was sent."""
+    """One JSON line for each request, without anything that the caller sent."""
 
     def __init__(self, group: logs.ILogGroup) -> None:
         self._group = group
@@ -54,7 +54,7 @@ class AccessLog:
 
 
 class HttpFront(Construct):
-    """An HTTP API that lets nobody in unless a route says so."""
+    """An HTTP API whose routes need a key or token, except for those that are declared open."""
 
     def __init__(self, scope: Construct, *, stage: Stage, authorizer: gateway.IHttpRouteAuthorizer) -> None:
         super().__init__(scope, "Http")
@@ -113,7 +113,7 @@ def routes() -> Iterator[tuple[str, str, str]]:
 
 
 def key_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """API keys of our own, looked up by the function `authorize`."""
+    """Accepts the API keys that this service issued; the function `authorize` looks them up."""
     return authorizers.HttpLambdaAuthorizer(
         "Keys", function, identity_source=TOKEN, results_cache_ttl=CACHED,
         response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
@@ -121,7 +121,7 @@ def key_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
 
 
 def jwt_authorizer(choices: Choices) -> gateway.IHttpRouteAuthorizer:
-    """Tokens of the deployer's own issuer."""
+    """Accepts tokens of the issuer that the deployer chose."""
     return authorizers.HttpJwtAuthorizer(
         "Tokens", choices.jwt_issuer, jwt_audience=list(choices.jwt_audience), identity_source=TOKEN
     )

@@ -1,4 +1,4 @@
-"""The layers: the library, and what it needs from elsewhere, built for the stage's platform."""
+"""The layers: the library and the packages it depends on, built for the stage's platform."""
 
 from aws_cdk import aws_lambda as lambda_
 from constructs import Construct

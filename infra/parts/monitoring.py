@@ -1,4 +1,4 @@
-"""What wakes a person, and the one page to look at then."""
+"""The alarms that notify a person, and the dashboard to look at then."""
 
 from collections.abc import Mapping, Sequence
 
@@ -25,7 +25,7 @@ STREAM_LAG_MS = 300_000
 
 
 class Monitoring(Construct):
-    """Alarms tell a topic; what has no data is well."""
+    """Alarms notify a topic. A metric without data counts as healthy."""
 
     def __init__(self, scope: Construct, *, stage: Stage, choices: Choices, key: kms.Key | None) -> None:
         super().__init__(scope, "Monitoring")
@@ -41,9 +41,9 @@ class Monitoring(Construct):
         )
 
     def watch_queues(self, queues: Queues) -> None:
-        """What a worker could not do ends in the dead letters, so workers need no alarm of their own."""
-        self._alarm("DeadLetters", _waiting(queues.dead_letters), above=0, says="Work failed for good.")
-        self._alarm("Parked", _waiting(queues.parked), above=0, says="Stream records were set aside.")
+        """Work that a worker gives up on becomes a dead letter, so workers need no alarm of their own."""
+        self._alarm("DeadLetters", _waiting(queues.dead_letters), above=0, description="Work failed for good.")
+        self._alarm("Parked", _waiting(queues.parked), above=0, description="Stream records were set aside.")
         working = [*queues.of.values()]
         ages = [queue.metric_approximate_age_of_oldest_message() for queue in working]
         self._row(
@@ -54,8 +54,8 @@ class Monitoring(Construct):
     def watch_api(self, api: gateway.HttpApi) -> None:
         failed = api.metric_server_error(period=FIVE_MINUTES, statistic="Sum")
         slow = api.metric_latency(period=FIVE_MINUTES, statistic="p99")
-        self._alarm("ServerErrors", failed, above=4, says="The API answers with 5xx.")
-        self._alarm("Latency", slow, above=SLOW_MS, periods=3, says="One request in a hundred is slow.")
+        self._alarm("ServerErrors", failed, above=4, description="The API answers with 5xx.")
+        self._alarm("Latency", slow, above=SLOW_MS, periods=3, description="One request in a hundred is slow.")
         self._row(
             ("Requests", [api.metric_count(), api.metric_client_error(), failed]),
             ("Latency", [api.metric_latency(statistic="p50"), slow]),
@@ -67,9 +67,9 @@ class Monitoring(Construct):
         """
         errors = {name: function.metric_errors(period=FIVE_MINUTES) for name, function in functions.items()}
         for name in alone:
-            self._alarm(f"{name.capitalize()}Errors", errors[name], above=4, says=f"The function {name} fails.")
+            self._alarm(f"{name.capitalize()}Errors", errors[name], above=4, description=f"The function {name} fails.")
         throttles = lambda_.Function.metric_all_throttles(period=FIVE_MINUTES, statistic="Sum")
-        self._alarm("Throttles", throttles, above=0, periods=3, says="The account's functions are throttled.")
+        self._alarm("Throttles", throttles, above=0, periods=3, description="The account's functions are throttled.")
         self._row(
             ("Errors", [*errors.values()]),
             ("Throttles", [function.metric_throttles() for function in functions.values()]),
@@ -78,7 +78,7 @@ class Monitoring(Construct):
 
     def watch_stream(self, reader: lambda_.Function) -> None:
         lag = reader.metric("IteratorAge", statistic="Maximum", period=FIVE_MINUTES)
-        self._alarm("StreamLag", lag, above=STREAM_LAG_MS, says="Work starts late: the stream lags behind.")
+        self._alarm("StreamLag", lag, above=STREAM_LAG_MS, description="Work starts late: the stream lags behind.")
         self._row(("Stream lag", [lag]))
 
     def watch_tables(self, tables: Tables) -> None:
@@ -89,9 +89,11 @@ class Monitoring(Construct):
         ]
         self._row(("Capacity used", used), ("User errors", [tables.sessions.metric_user_errors()]))
 
-    def _alarm(self, name: str, metric: cloudwatch.IMetric, *, above: float, says: str, periods: int = 1) -> None:
+    def _alarm(
+        self, name: str, metric: cloudwatch.IMetric, *, above: float, description: str, periods: int = 1
+    ) -> None:
         alarm = cloudwatch.Alarm(
-            self, name, metric=metric, threshold=above, evaluation_periods=periods, alarm_description=says,
+            self, name, metric=metric, threshold=above, evaluation_periods=periods, alarm_description=description,
             comparison_operator=cloudwatch.ComparisonOperator.GREATER_THAN_THRESHOLD,
             treat_missing_data=cloudwatch.TreatMissingData.NOT_BREACHING,
         )  # fmt: skip

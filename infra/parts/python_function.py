@@ -1,4 +1,4 @@
-"""One function as all of them are: its own role and log group, the layers, and only the variables it needs."""
+"""A Lambda function with its own role and log group, its layers, and only the environment variables it needs."""
 
 from collections.abc import Mapping, Sequence
 from typing import cast
@@ -19,7 +19,7 @@ LOG_RETENTION = {7: logs.RetentionDays.ONE_WEEK, 90: logs.RetentionDays.THREE_MO
 
 
 class PythonFunction(Construct):
-    """The function of functions/<name>/handler.py. Its role may write its own log, and what the stack grants."""
+    """The function in functions/<name>/handler.py. Its role may write its own log; the stack grants it the rest."""
 
     def __init__(
         self,

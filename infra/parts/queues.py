@@ -1,4 +1,4 @@
-"""The queues between the streams and the workers, where their failures wait for a person, and what can't be read."""
+"""The queues between the streams and the workers, and the two in which failures wait for a person."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ KEPT = Duration.days(14)
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """Work of one kind: how long a step may take, how many messages it takes at once, and when it counts as failed."""
+    """A worker's queue: seconds that a step may take, messages in a batch, and receives before a message has failed."""
 
     seconds: int
     batch: int = 1
@@ -26,9 +26,9 @@ class Line:
 
 
 class Queues(Construct):
-    """One queue for each worker, named for it. `parked` holds what the streams brought and nobody could read.
+    """One queue for each worker, with its name. `parked` holds stream records that the dispatcher could not read.
 
-    All queues share their dead letters: a message says what it is for, and one alarm tells of all.
+    All queues share one dead-letter queue: each message names its kind of work, and one alarm covers them all.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None, lines: Mapping[str, Line]) -> None:
@@ -46,7 +46,7 @@ class Queues(Construct):
         self._grant(queue, sender, "sqs:SendMessage")
 
     def grant_back_off(self, queue: sqs.Queue, worker: iam.IGrantable) -> None:
-        """Hide a message until its next try."""
+        """Let the worker hide a message until its next attempt."""
         self._grant(queue, worker, "sqs:ChangeMessageVisibility")
 
     def _grant(self, queue: sqs.Queue, grantee: iam.IGrantable, action: str) -> None:
@@ -55,7 +55,7 @@ class Queues(Construct):
             self._key.grant(grantee, "kms:Decrypt", "kms:GenerateDataKey")
 
     def _queue(self, name: str, line: Line | None = None) -> sqs.Queue:
-        """A worker's queue or, without a line of work, one whose messages wait for a person."""
+        """A worker's queue; without `line`, a queue whose messages wait for a person."""
         failed = sqs.DeadLetterQueue(queue=self.dead_letters, max_receive_count=line.receives) if line else None
         return sqs.Queue(
             self, name,

@@ -18,7 +18,7 @@ MAKES = ("es:ESHttpPut", "es:ESHttpDelete")  # indexes and aliases
 
 
 class Search(Construct):
-    """`url` is what functions are told: a domain's address, a file's, or nothing."""
+    """`url` is the address that functions get: that of a domain, that of a file, or an empty string."""
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Search")
@@ -30,7 +30,7 @@ class Search(Construct):
             self.url = (paths.local_state() / "search" / "index.sqlite").as_uri() if stage.search == "embedded" else ""
 
     def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
-        """Let the role search and write documents: the domain lets nobody in whom its own policy does not name."""
+        """Let the role search and write documents. The domain's own policy must name every role that may."""
         if self.domain is None:
             return
         actions = [*READS, *(MAKES if makes_indexes else ())]
@@ -43,7 +43,7 @@ class Search(Construct):
         accept(role, f"IAM5[Resource::{resource}]", because="A bulk and a search name their indexes in what they send.")
 
     def _arn(self) -> str:
-        """Spelled out: the domain's policy can't refer to the domain."""
+        """The domain's ARN, put together from its name, because its policy cannot refer to the domain itself."""
         return Stack.of(self).format_arn(service="es", resource="domain", resource_name=self._name)
 
     def _domain(self, stage: Stage, key: kms.IKey | None) -> opensearch.CfnDomain:
@@ -80,7 +80,7 @@ class Search(Construct):
         return domain
 
     def _accept_findings(self, domain: opensearch.CfnDomain) -> None:
-        """What the checks would have for a cluster that is the truth, and what would write texts into logs."""
+        """Accept findings that suit a cluster with the only copy of its data, and those that would log texts."""
         accept(domain, "OS1", because="Functions stand in no VPC; every request is signed, and only roles are let in.")
         accept(domain, "OS3", because="Functions have no addresses of their own; roles are named instead.")
         accept(domain, "OS4", because="The index can be lost: it is made anew from the tables.")

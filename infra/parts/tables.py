@@ -1,4 +1,4 @@
-"""The three tables, and who may do what with them."""
+"""The three DynamoDB tables, and the permissions that functions get on them."""
 
 from collections.abc import Iterable, Sequence
 
@@ -36,30 +36,30 @@ class Tables(Construct):
         self._index(self.memories, "due", hash_key="due_shard", range_key=_number("due_at"))
 
     def grant_keys(self, reader: iam.IGrantable) -> None:
-        """Look up API keys."""
+        """Allow looking up API keys."""
         self._grant(reader, self.tenants, ["dynamodb:GetItem"], leading="key#*")
 
     def grant_tenants(self, keeper: iam.IGrantable, *actions: str) -> None:
-        """Read tenants' defaults and static facts, and do what else is named with them, and see no API key."""
+        """Allow reading tenants' defaults and static facts, and those actions on them, but no access to API keys."""
         reads = ("dynamodb:GetItem", "dynamodb:Query")
         self._grant(keeper, self.tenants, [*reads, *actions], leading="tenant#*")
 
     def grant(
         self, user: iam.IGrantable, table: dynamodb.Table, *actions: Sequence[str], indexes: Sequence[str] = ()
     ) -> None:
-        """Allow `READS`, `WRITES`, `DELETES` on a table's items, and reading those of its indexes."""
+        """Allow those actions (`READS`, `WRITES`, `DELETES`) on a table's items, and queries of the named indexes."""
         self._grant(user, table, [action for some in actions for action in some])
         arns = [f"{table.table_arn}/index/{index}" for index in indexes]
         if arns:
             iam.Grant.add_to_principal(grantee=user, actions=["dynamodb:Query"], resource_arns=arns)
 
     def grant_scan(self, reader: iam.IGrantable, table: dynamodb.Table, index: str) -> None:
-        """Allow looking through an index from end to end."""
+        """Allow a scan of an index."""
         arn = f"{table.table_arn}/index/{index}"
         iam.Grant.add_to_principal(grantee=reader, actions=["dynamodb:Scan"], resource_arns=[arn])
 
     def _table(self, name: str, *, stage: Stage, is_streamed: bool = False) -> dynamodb.Table:
-        """A table whose changes are streamed also forgets items whose time has passed."""
+        """A table. One whose changes are streamed also deletes items whose time has passed."""
         own = dynamodb.TableEncryption.CUSTOMER_MANAGED
         return dynamodb.Table(
             self, name,
@@ -78,7 +78,7 @@ class Tables(Construct):
         )  # fmt: skip
 
     def _index(self, table: dynamodb.Table, name: str, *, hash_key: str, range_key: dynamodb.Attribute) -> None:
-        """A sparse index: it holds the items that have both attributes, and of them the keys alone."""
+        """A sparse index of the items that have both attributes; it holds only their keys."""
         table.add_global_secondary_index(
             index_name=name, partition_key=_text(hash_key), sort_key=range_key,
             projection_type=dynamodb.ProjectionType.KEYS_ONLY,
@@ -87,7 +87,7 @@ class Tables(Construct):
     def _grant(
         self, grantee: iam.IGrantable, table: dynamodb.Table, actions: Iterable[str], *, leading: str | None = None
     ) -> None:
-        """Allow the actions, on items whose partition key begins so, and the use of the key for them."""
+        """Allow the actions on items whose partition key begins with that prefix, and the use of the encryption key."""
         keys = {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}} if leading else None
         iam.Grant.add_to_principal(
             grantee=grantee, actions=list(actions), resource_arns=[table.table_arn], conditions=keys

@@ -16,9 +16,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
 
-from infra import paths, target
-from infra.api_keys import SCOPES, ApiKeys
-from infra.target import Target
+from infra import paths
+from infra.operate import target
+from infra.operate.api_keys import SCOPES, ApiKeys
+from infra.operate.target import Target
 from tests.engines.loopback import free_port
 
 STACK = "Palimpsest-local"

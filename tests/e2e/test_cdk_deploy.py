@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from infra import access_key, ministack, paths, target
+from infra import paths
 from infra.app import use_bundled_node
+from infra.local import access_key, ministack
+from infra.operate import target
 from tests.engines import npm
 from tests.engines.loopback import free_port
 

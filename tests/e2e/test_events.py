@@ -9,8 +9,8 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from palimpsest.settings import BY_FUNCTION
 
 from infra import paths
-from infra.api_keys import key_id
 from infra.config import ON_THIS_MACHINE
+from infra.operate.api_keys import key_id
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.e2e import rie
 from tests.engines import npm

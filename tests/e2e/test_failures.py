@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from infra.redrive import Redrive
+from infra.operate.redrive import Redrive
 from tests.e2e.stack import DEAD_LETTERS, Client, Stack, eventually
 
 pytestmark = pytest.mark.e2e

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from infra.api_keys import key_id
+from infra.operate.api_keys import key_id
 from tests.e2e.stack import Client, Stack
 
 pytestmark = pytest.mark.e2e

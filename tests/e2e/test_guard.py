@@ -13,7 +13,7 @@ import pytest
 from botocore.config import Config
 from botocore.exceptions import ClientError
 
-from infra import access_key
+from infra.local import access_key
 from tests.e2e import foreign_page
 from tests.e2e.stack import Client, Stack
 from tests.engines import chromium, npm

@@ -86,15 +86,17 @@ def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
 
 
 def test_a_key_made_by_the_command_works_until_it_is_revoked(local: Local, greeting: str) -> None:
-    made = local.run("infra.api_keys", "create", "--tenant", "acme", "--scopes", "read")
-    first, second = (local.run("infra.api_keys", "create", "--tenant", "acme").stdout.split()[0] for _ in range(2))
+    made = local.run("infra.operate.api_keys", "create", "--tenant", "acme", "--scopes", "read")
+    first, second = (
+        local.run("infra.operate.api_keys", "create", "--tenant", "acme").stdout.split()[0] for _ in range(2)
+    )
     assert local.call("GET", "/v1/sessions?user_id=sarah", key=made.stdout.split()[0]) == (
         200, {"sessions": [], "next_cursor": None},
     )  # fmt: skip
-    listed = local.run("infra.api_keys", "list", "--tenant", "acme").stdout.splitlines()
+    listed = local.run("infra.operate.api_keys", "list", "--tenant", "acme").stdout.splitlines()
     assert len(listed) == 3
     for line in listed:
-        assert local.run("infra.api_keys", "revoke", line.split()[0]).returncode == 0
+        assert local.run("infra.operate.api_keys", "revoke", line.split()[0]).returncode == 0
     assert {local.call("GET", "/v1/sessions?user_id=sarah", key=key)[0] for key in (first, second)} == {403}
 
 
@@ -112,7 +114,7 @@ def test_on_another_port_it_has_all_it_stored_and_goes_on_working(local: Local, 
     assert local.call("POST", "/v1/sessions", {"session_id": "kept", "user_id": "sarah", "memory": memory})[0] < 300
     before = local.endpoint
     assert local.append_turn(1) == 201
-    assert local.run("infra.local", "stop").stdout.strip() == "Stopped; what it stores is kept."
+    assert local.run("infra.local", "stop").stdout.strip() == "The local stack has stopped; its data is kept."
 
     local.start(free_port())
     assert local.endpoint["aws_endpoint"] != before["aws_endpoint"]

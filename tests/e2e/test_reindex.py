@@ -10,7 +10,7 @@ from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone, SearchIndex
 from palimpsest.settings import SearchSettings
 
-from infra.reindex import Reindex
+from infra.operate.reindex import Reindex
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 from tests.e2e.stack import Client, Stack, eventually
 
@@ -35,7 +35,7 @@ def newer_model(stack: Stack) -> Iterator[Stack]:
 
 
 def reindex(stack: Stack) -> str:
-    return stack.run("infra.reindex", seconds=REINDEX_SECONDS)
+    return stack.run("infra.operate.reindex", seconds=REINDEX_SECONDS)
 
 
 def index_of(stack: Stack) -> SearchIndex:

@@ -79,7 +79,7 @@ def test_a_model_that_stays_away_fails_the_job_and_nothing_else_until_it_is_driv
     assert compactions(call) == []
 
     eventually(lambda: stack.waiting(DEAD_LETTERS) == 1)
-    assert "dead letters: 1 sent again" in stack.run("infra.redrive")
+    assert "dead letters: 1 sent again" in stack.run("infra.operate.redrive")
     eventually(lambda: call.session("s")["compaction"] == "none" and compactions(call))
     assert not call.session("s")["window"]["is_full"]
     assert len(call.history("s")) == call.session("s")["totals"]["messages"]

@@ -9,9 +9,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from infra import opensearch
-from infra.opensearch import install, missing
-from infra.processes import CannotRun
+from infra.local.opensearch import server as opensearch
+from infra.local.opensearch.jars import install, missing
+from infra.local.processes import CannotRun
 from tests.engines.loopback import free_port
 from tests.engines.npm import required
 

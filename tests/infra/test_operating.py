@@ -21,12 +21,13 @@ from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
 from palimpsest.tenants.authorize import Authorize
 
-from infra import api_keys, ministack, openai_key
-from infra.api_keys import ApiKeys, key_id
-from infra.processes import CannotRun
-from infra.redrive import QUEUE_OF_KIND, Redrive
-from infra.reindex import Reindex, follow
-from infra.target import REGION, Target
+from infra.local import ministack
+from infra.local.processes import CannotRun
+from infra.operate import api_keys, openai_key
+from infra.operate.api_keys import ApiKeys, key_id
+from infra.operate.redrive import QUEUE_OF_KIND, Redrive
+from infra.operate.reindex import Reindex, follow
+from infra.operate.target import REGION, Target
 from tests.contract.tables import sessions_table, tenants_table
 from tests.engines.loopback import HOST, free_port
 
@@ -135,7 +136,7 @@ def test_a_reindexing_is_followed_to_its_end(place: Target, state: JobState, *, 
     ended = follow(Begun(place, outputs), say=said.append, pause=lambda _: jobs.finish(replace(job, **moves.pop(0))))
     assert (ended, moves) == (is_done, [])
     assert said[:4] == [
-        f"one is under way already: {JOB}",
+        f"already running: {JOB}",
         "pending: 0 indexed",
         "running: 50 indexed",
         "running: 50 indexed; unavailable",

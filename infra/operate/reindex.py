@@ -1,6 +1,6 @@
-"""Builds the search index of a stack anew from its tables, while everything goes on, and waits for the end.
+"""Rebuilds the search index of a stack from its tables while the stack goes on serving, and waits until it is done.
 
-python -m infra.reindex [--stack Palimpsest-prod]
+python -m infra.operate.reindex [--stack Palimpsest-prod]
 """
 
 import argparse
@@ -12,8 +12,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra import target
-from infra.target import Target
+from infra.operate import target
+from infra.operate.target import Target
 
 LOOK_SECONDS = 2.0
 FUNCTION = "ReindexFunction"
@@ -21,7 +21,10 @@ FUNCTION = "ReindexFunction"
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """`error` is what it waits for, if a step has failed."""
+    """How far it is: the job's state, how many documents are indexed, and the last error if a step has failed.
+
+    `left_out` counts the documents that have no vector, because the embedding model refuses their text.
+    """
 
     state: str
     indexed: int = 0
@@ -29,29 +32,32 @@ class Progress:
     error: str | None = None
 
     def __str__(self) -> str:
-        said = f"{self.state}: {self.indexed} indexed"
+        line = f"{self.state}: {self.indexed} indexed"
         if self.left_out:
-            said += f", {self.left_out} more by their words alone, as the model refuses them"
-        return f"{said}; {self.error}" if self.error else said
+            line += f", {self.left_out} more by their words alone, because the model refuses them"
+        return f"{line}; {self.error}" if self.error else line
 
 
 class Reindex:
-    """The stack's own function begins it: that knows the tables, the index, and the model that makes its vectors."""
+    """Starts a rebuild and reads how far it is.
+
+    The stack's own function starts it, because that knows the tables, the index, and the model that makes the vectors.
+    """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
         if FUNCTION not in outputs:
-            raise SystemExit(f"The stack {place.stack} has no search index: there is nothing to build anew.")
+            raise SystemExit(f"The stack {place.stack} has no search index, so there is nothing to rebuild.")
         self._outputs = outputs
         self._lambda: Any = place.client("lambda")
         self._table: Any = place.client("dynamodb")
 
     def start(self) -> dict[str, Any]:
-        """The names of the job, and `is_new`: false if it goes on already, for there is one at a time."""
+        """The job's `tenant` and `job_id`, and `is_new`: false if one was running already. There is one at a time."""
         answer = self._lambda.invoke(FunctionName=self._outputs[FUNCTION], Payload=b"{}")
-        told: dict[str, Any] = json.loads(answer["Payload"].read())
-        if "job_id" not in told:
-            raise SystemExit(f"The function {self._outputs[FUNCTION]} failed ({told.get('errorType')}): see its log.")
-        return told
+        job: dict[str, Any] = json.loads(answer["Payload"].read())
+        if "job_id" not in job:
+            raise SystemExit(f"The function {self._outputs[FUNCTION]} failed ({job.get('errorType')}): see its log.")
+        return job
 
     def look(self, job: Mapping[str, Any]) -> Progress:
         key = {"pk": {"S": f"{job['tenant']}#job#{job['job_id']}"}, "sk": {"S": "job"}}
@@ -61,24 +67,26 @@ class Reindex:
 
 
 def follow(reindex: Reindex, *, say: Callable[[str], None], pause: Callable[[float], None] = time.sleep) -> bool:
-    """Start and wait, telling what is new; whether it is done."""
+    """Start and wait, and pass each change to `say`; whether it was completed. `pause` waits that many seconds."""
     job = reindex.start()
-    say(f"{'started' if job['is_new'] else 'one is under way already'}: {job['job_id']}")
-    said, now = None, reindex.look(job)
+    say(f"{'started' if job['is_new'] else 'already running'}: {job['job_id']}")
+    last, now = None, reindex.look(job)
     while now.state in ("pending", "running"):
-        if now != said:
+        if now != last:
             say(str(now))
-        said = now
+        last = now
         pause(LOOK_SECONDS)
         now = reindex.look(job)
     say(str(now))
     if now.state == "failed":
-        say("It begins again by itself after a while, and at once by this command.")
+        say("It starts again by itself after a while, or at once with this command.")
     return now.state == "done"
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m infra.reindex", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.operate.reindex", description=(__doc__ or "").splitlines()[0]
+    )
     target.add_argument(parser)
     place = target.chosen(parser.parse_args(arguments))
     try:
@@ -86,7 +94,7 @@ def main(arguments: list[str] | None = None) -> None:
     except (ClientError, BotoCoreError) as error:
         raise SystemExit(f"The stack {place.stack} did not answer: {error}") from error
     except KeyboardInterrupt:
-        raise SystemExit("It goes on without being watched; the same command shows it again.") from None
+        raise SystemExit("The rebuild goes on; the same command shows its progress again.") from None
     raise SystemExit(0 if is_done else 1)
 
 

@@ -1,6 +1,6 @@
 """Runs MiniStack behind the guard, in MiniStack's own virtual environment.
 
-python -m infra.guarded_ministack KEY_FILE FOLDER
+python -m infra.local.launcher KEY_FILE FOLDER
 """
 
 import hashlib
@@ -28,7 +28,7 @@ from ministack.core.sigv4 import (
 )  # fmt: skip
 from ministack.services import lambda_svc, sts
 
-from infra.guard import Guard, Request
+from infra.local.guard import Guard, Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
 ACCOUNT = "000000000000"

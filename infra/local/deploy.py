@@ -1,4 +1,4 @@
-"""Deploys a synthesized assembly to the local AWS: uploads what it is made of and creates or updates the stack."""
+"""Deploys a synthesized assembly to the local AWS: uploads its assets, and creates or updates the stack."""
 
 import io
 import json
@@ -14,15 +14,15 @@ from botocore.exceptions import ClientError
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 DEADLINE_SECONDS = 120
-EPOCH = (1980, 1, 1, 0, 0, 0)  # one time for all files: the same files make the same archive
+EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
 
 
 class DeploymentFailed(Exception):
-    """The stack did not reach its new state; the message holds the resources that failed, and why."""
+    """The stack did not reach its new state; the message lists the resources that failed, with the reasons."""
 
 
 def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> dict[str, str]:
-    """Bring the stack to what the assembly says; returns its outputs."""
+    """Create or update the stack as the assembly describes it; returns its outputs."""
     template_url = _upload(assembly, stack, session=session, endpoint=endpoint)
     ssm = session.client("ssm", endpoint_url=endpoint)
     ssm.put_parameter(Name=BOOTSTRAP_VERSION, Value="30", Type="String", Overwrite=True)
@@ -37,7 +37,7 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
 
 
 def _is_there(formation: Any, stack: str) -> bool:
-    """Whether the stack can be updated. The remains of a failed creation hold nothing, and are removed."""
+    """Whether the stack exists and can be updated. What a failed creation left holds no data, and is deleted."""
     try:
         (found,) = formation.describe_stacks(StackName=stack)["Stacks"]
     except ClientError:
@@ -50,7 +50,7 @@ def _is_there(formation: Any, stack: str) -> bool:
 
 
 def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> str:
-    """Put each asset that is not there yet where the template expects it; returns the template's own address."""
+    """Upload each missing asset to where the template expects it; returns the address of the template."""
     s3 = session.client("s3", endpoint_url=endpoint)
     account = session.client("sts", endpoint_url=endpoint).get_caller_identity()["Account"]
     template_url = ""

@@ -1,4 +1,4 @@
-"""Servers that outlive the command that starts them: their ports on loopback, and their end."""
+"""Helps with servers that go on after the command that starts them: their ports on loopback, and ending them."""
 
 import contextlib
 import os
@@ -10,7 +10,7 @@ HOST = "127.0.0.1"
 
 
 class CannotRun(Exception):
-    """Something outside stands in the way; the message says in one sentence what, and what to do."""
+    """Something on this machine prevents it; the message says in one sentence what, and what to do about it."""
 
 
 def is_taken(port: int) -> bool:
@@ -31,7 +31,7 @@ def free_port() -> int:
 
 
 def has_ended(pid: int) -> bool:
-    """Whether the process is gone; one that we started ourselves is also collected."""
+    """Whether the process has ended. If this process started it, it is also reaped."""
     with contextlib.suppress(ChildProcessError):
         if os.waitpid(pid, os.WNOHANG)[0] == pid:
             return True
@@ -43,7 +43,7 @@ def has_ended(pid: int) -> bool:
 
 
 def end(pid: int, *, seconds: float) -> bool:
-    """Ask it to end; whether it has, in that time."""
+    """Ask the process to end; returns whether it did within that many seconds."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
     deadline = time.monotonic() + seconds

@@ -1,7 +1,6 @@
-"""Which stack a command works on: the local one, or a deployed one by its name."""
+"""Chooses the stack that a command works on: the local one, or a deployed one by its name."""
 
 import argparse
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +8,8 @@ from typing import Any
 import boto3
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra import access_key, paths
+from infra import paths
+from infra.local import access_key, endpoint
 
 REGION = "us-east-1"
 
@@ -26,7 +26,7 @@ class Target:
         return self.session.client(service, endpoint_url=self.endpoint)  # type: ignore[call-overload]
 
     def outputs(self) -> dict[str, str]:
-        """What the stack says of itself."""
+        """The outputs of the stack, by name."""
         try:
             (found,) = self.client("cloudformation").describe_stacks(StackName=self.stack)["Stacks"]
         except (ClientError, BotoCoreError) as error:
@@ -42,12 +42,10 @@ def local_session(folder: Path | None = None) -> boto3.Session:
 
 def local() -> Target:
     """The stack that `make start` deployed."""
-    try:
-        said = json.loads((paths.local_state() / "endpoint.json").read_text())
-        session = local_session()
-    except FileNotFoundError:
-        raise SystemExit("No local stack is running: make start, or name a deployed one with --stack.") from None
-    return Target(said["stack"], session, said["aws_endpoint"])
+    found = endpoint.read()
+    if found is None:
+        raise SystemExit("No local stack was started: run `make start`, or name a deployed stack with --stack.")
+    return Target(found.stack, local_session(), found.aws_endpoint)
 
 
 def add_argument(parser: argparse.ArgumentParser) -> None:

@@ -1,6 +1,9 @@
-"""Sends what failed through the queues again: dead letters to their queue, parked records as the work they stand for.
+"""Sends failed work through the queues again: dead letters to their queues, and parked records as the work they name.
 
-python -m infra.redrive [--stack Palimpsest-prod]
+python -m infra.operate.redrive [--stack Palimpsest-prod]
+
+SQS could move dead letters by itself (`StartMessageMoveTask`). The local AWS has no such call, and it would also move
+messages that no queue of this stack can use, which stay here and are listed.
 """
 
 import argparse
@@ -12,8 +15,8 @@ from typing import Any
 
 from botocore.exceptions import BotoCoreError, ClientError
 
-from infra import target
-from infra.target import Target
+from infra.operate import target
+from infra.operate.target import Target
 
 QUEUE_OF_KIND = {
     "summarize": "Summarize", "extract": "Extract", "flush": "Extract", "reindex": "Reindex",
@@ -21,13 +24,16 @@ QUEUE_OF_KIND = {
 }  # fmt: skip
 EMBED = "Embed"
 GROUP = re.compile(r"[!-~]{1,128}")
-"""What SQS takes as a message group."""
+"""The texts that SQS accepts as a message group."""
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"})
-"""The names in a message that tells of a record or of a message that the search index may not know yet."""
+"""The fields of a message about a record, or a conversation message, that may be missing in the search index."""
 
 
 class Redrive:
-    """Repeating work does no harm, so every message is sent before it is deleted."""
+    """Moves the messages of one stack.
+
+    Each message is sent before it is deleted: a crash in between repeats work, which does no harm.
+    """
 
     def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
         self._outputs = outputs
@@ -36,24 +42,24 @@ class Redrive:
         self._stream: Any = place.client("dynamodbstreams")
 
     def dead_letters(self) -> tuple[Counter[str], list[str]]:
-        """Give queues their dead letters back: how many by queue, and the messages that stay as they name no work."""
+        """Move the dead letters: returns how many went to each queue, and the ids of those without work, which stay."""
         source = self._outputs["DeadLettersUrl"]
         moved: Counter[str] = Counter()
         stay = []
         for message in self._messages(source):
             try:
-                said = json.loads(message["Body"])
-                queue = self._queue_of(said)
+                work = json.loads(message["Body"])
+                queue = self._queue_of(work)
             except (ValueError, KeyError, TypeError, AttributeError):
                 stay.append(message["MessageId"])
                 continue
-            self._send(queue, message["Body"], tenant=said.get("tenant"))
+            self._send(queue, message["Body"], tenant=work.get("tenant"))
             self._delete(source, message)
             moved[queue] += 1
         return moved, stay
 
     def parked(self) -> tuple[int, list[str]]:
-        """Start the work of parked records; returns how many, and the messages that stay because they name none."""
+        """Start the work of parked records: returns how many jobs, and the ids of messages without work, which stay."""
         source = self._outputs["ParkedQueueUrl"]
         started, stay = 0, []
         for message in self._messages(source):
@@ -67,7 +73,7 @@ class Redrive:
         return started, stay
 
     def _send(self, queue: str, body: str, *, tenant: object) -> None:
-        """The tenant is the message's group, as it was at first: so one tenant's failures do not delay the others."""
+        """Send it in its tenant's message group, as at first: one tenant's failures must not delay the others."""
         is_group = isinstance(tenant, str) and GROUP.fullmatch(tenant)
         group = {"MessageGroupId": tenant} if is_group else {}
         self._sqs.send_message(QueueUrl=self._url(queue), MessageBody=body, **group)
@@ -75,14 +81,14 @@ class Redrive:
     def _url(self, queue: str) -> str:
         return self._outputs[f"{queue}QueueUrl"]
 
-    def _queue_of(self, said: Mapping[str, Any]) -> str:
-        """Raises `KeyError` if no queue of this stack is for it."""
-        queue = EMBED if said.keys() in CHANGED else QUEUE_OF_KIND[said["kind"]]
+    def _queue_of(self, message: Mapping[str, Any]) -> str:
+        """The queue for that message. Raises `KeyError` if this stack has none for it."""
+        queue = EMBED if message.keys() in CHANGED else QUEUE_OF_KIND[message["kind"]]
         self._url(queue)
         return queue
 
     def _messages(self, queue: str) -> Iterator[dict[str, Any]]:
-        """All that wait there. A receive that waits asks all of the queue's servers, so an empty one means none."""
+        """All waiting messages. A receive that waits asks all servers of the queue: if it is empty, none is left."""
         while True:
             answer = self._sqs.receive_message(QueueUrl=queue, MaxNumberOfMessages=10, WaitTimeSeconds=1)
             if not answer.get("Messages"):
@@ -93,8 +99,8 @@ class Redrive:
         self._sqs.delete_message(QueueUrl=queue, ReceiptHandle=message["ReceiptHandle"])
 
     def _keys(self, parked: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-        """The keys of the items that a parked message is about: one that the dispatcher could not read, or a batch
-        of the stream that it failed on. A batch older than the stream names none: the sweep finds its jobs.
+        """The keys of the items that a parked message names: an item that the dispatcher could not read, or those of a
+        batch of the stream that it failed on. A batch that has left the stream gives none: the sweep finds its jobs.
         """
         if "DDBStreamBatchInfo" not in parked:
             yield {name: {"S": parked["keys"][name]["S"]} for name in ("pk", "sk")}
@@ -112,11 +118,11 @@ class Redrive:
                 yield record["dynamodb"]["Keys"]
 
     def _start(self, key: Mapping[str, Any]) -> bool:
-        """Send on what the item stands for: a job that has not ended, or a change of what is searched."""
-        said = self._job(key) if key["sk"]["S"] == "job" else self._change(key)
-        if said is None:
+        """Send the work of that item, if any: a job that has not ended, or a change for the search index."""
+        work = self._job(key) if key["sk"]["S"] == "job" else self._change(key)
+        if work is None:
             return False
-        self._send(self._queue_of(said), json.dumps(said), tenant=said["tenant"])
+        self._send(self._queue_of(work), json.dumps(work), tenant=work["tenant"])
         return True
 
     def _job(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -127,7 +133,7 @@ class Redrive:
         return {"tenant": tenant, "job_id": job_id, "kind": item["kind"]["S"]}
 
     def _change(self, key: Mapping[str, Any]) -> dict[str, Any] | None:
-        """The record or message under the key; None for every other item, and in a stack that has no search index."""
+        """The change of the record or message with that key; None for other items, and without a search index."""
         (tenant, owner), (kind, _, name) = key["pk"]["S"].split("#")[:2], key["sk"]["S"].partition("#")
         if f"{EMBED}QueueUrl" not in self._outputs:
             return None
@@ -137,7 +143,9 @@ class Redrive:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m infra.redrive", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.operate.redrive", description=(__doc__ or "").splitlines()[0]
+    )
     target.add_argument(parser)
     place = target.chosen(parser.parse_args(arguments))
     redrive = Redrive(place, place.outputs())
@@ -149,7 +157,7 @@ def main(arguments: list[str] | None = None) -> None:
     print(f"dead letters: {moved.total()} sent again", *(f"{name.lower()} {count}" for name, count in moved.items()))
     print(f"parked: {started} started")
     for message_id in (*unknown, *unread):
-        print(f"message {message_id} names no work of this stack, and stays")
+        print(f"message {message_id} names no work of this stack and stays in its queue")
 
 
 if __name__ == "__main__":

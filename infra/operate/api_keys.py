@@ -1,8 +1,8 @@
 """Creates, lists and revokes the API keys of tenants; a key is shown once, and only its hash is stored.
 
-python -m infra.api_keys create --tenant acme --scopes read,write --expires-days 90 --label laptop
-python -m infra.api_keys list --tenant acme
-python -m infra.api_keys revoke KEY_ID
+python -m infra.operate.api_keys create --tenant acme --scopes read,write --expires-days 90 --label laptop
+python -m infra.operate.api_keys list --tenant acme
+python -m infra.operate.api_keys revoke KEY_ID
 """
 
 import argparse
@@ -18,18 +18,18 @@ from typing import Any
 
 from botocore.exceptions import ClientError
 
-from infra import target
-from infra.target import Target
+from infra.operate import target
+from infra.operate.target import Target
 
 SCOPES = ("read", "write", "admin")
 TENANT = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
-OPERATOR = "palimpsest.operator"  # whose jobs are the operator's own: no key stands for it
+OPERATOR = "palimpsest.operator"  # the tenant of the operator's own jobs: no key is made for it
 DAY = 24 * 3600
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """What is stored of a key; `id` is its SHA-256."""
+    """A key as it is stored; `id` is its SHA-256, `expires_at` in seconds since 1970."""
 
     id: str
     tenant: str
@@ -45,7 +45,7 @@ class Key:
 
 
 class ApiKeys:
-    """The keys in the table of a stack."""
+    """The API keys in the table of a stack."""
 
     def __init__(self, place: Target, table: str) -> None:
         self._table = table
@@ -54,7 +54,7 @@ class ApiKeys:
     def create(
         self, tenant: str, *, scopes: tuple[str, ...], label: str = "", expires_days: float | None = None
     ) -> str:
-        """Store a new key and return it: it can't be had again."""
+        """Store a new key and return it; it cannot be read again."""
         secret = "pal_" + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
         item = _key_of(key_id(secret)) | {
             "type": {"S": "api_key"}, "tenant": {"S": tenant}, "scopes": {"L": [{"S": scope} for scope in scopes]},
@@ -67,12 +67,12 @@ class ApiKeys:
         return secret
 
     def works(self, secret: str) -> bool:
-        """Whether the service would let its holder in."""
+        """Whether the service accepts the key now."""
         answer = self._client.get_item(TableName=self._table, Key=_key_of(key_id(secret)), ConsistentRead=True)
         return "Item" in answer and _read(answer["Item"]).works
 
     def list(self, tenant: str | None = None) -> Iterator[Key]:
-        """All keys, or a tenant's; the table is small, and nothing but this command reads it whole."""
+        """All keys, or those of a tenant. This scans the table, which is small; nothing else does."""
         pages = self._client.get_paginator("scan").paginate(
             TableName=self._table, FilterExpression="begins_with(pk, :key)",
             ExpressionAttributeValues={":key": {"S": "key#"}},
@@ -81,7 +81,7 @@ class ApiKeys:
         return (key for key in found if tenant is None or key.tenant == tenant)
 
     def revoke(self, identity: str) -> bool:
-        """Refuse the key from now on (an authorizer remembers an answer for a minute); whether there is such a key."""
+        """Revoke the key; returns whether it exists. The authorizer caches its answers for a minute."""
         try:
             self._client.update_item(
                 TableName=self._table, Key=_key_of(identity), UpdateExpression="SET revoked = :yes",
@@ -111,25 +111,25 @@ def _read(item: dict[str, Any]) -> Key:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    told = _parser().parse_args(arguments)
-    place = target.chosen(told)
+    parsed = _parser().parse_args(arguments)
+    place = target.chosen(parsed)
     keys = ApiKeys(place, place.outputs()["TenantsTable"])
     try:
-        told.run(keys, told)
+        parsed.run(keys, parsed)
     except ClientError as error:
         raise SystemExit(f"The table of API keys refused: {error}") from error
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m infra.api_keys", description="API keys of tenants")
+    parser = argparse.ArgumentParser(prog="python -m infra.operate.api_keys", description="API keys of tenants")
     commands = parser.add_subparsers(required=True)
     create = commands.add_parser("create", help="make a key; it is shown once")
     create.add_argument("--tenant", required=True, type=_tenant)
-    create.add_argument("--scopes", type=_scopes, default=("read", "write"), help="of read, write, admin, by commas")
+    create.add_argument("--scopes", type=_scopes, default=("read", "write"), help="read,write,admin or some of them")
     create.add_argument("--expires-days", type=float)
     create.add_argument("--label", default="")
     create.set_defaults(run=_create)
-    listing = commands.add_parser("list", help="list keys by what is known of them")
+    listing = commands.add_parser("list", help="list keys by their ids, without their secrets")
     listing.add_argument("--tenant", type=_tenant)
     listing.set_defaults(run=_list)
     revoke = commands.add_parser("revoke", help="refuse a key from now on")
@@ -142,9 +142,11 @@ def _parser() -> argparse.ArgumentParser:
 
 def _tenant(text: str) -> str:
     if text == OPERATOR:
-        raise argparse.ArgumentTypeError(f"{text!r} is the service's own name for its operator")
+        raise argparse.ArgumentTypeError(f"{text!r} is the name that the service uses for its operator")
     if not TENANT.fullmatch(text) or not text.strip("."):
-        raise argparse.ArgumentTypeError(f"{text!r} is no tenant: up to 128 of A-Z a-z 0-9 . _ : @ + | = -")
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not a tenant id: up to 128 characters of A-Z a-z 0-9 . _ : @ + | = -"
+        )
     return text
 
 
@@ -155,13 +157,13 @@ def _scopes(text: str) -> tuple[str, ...]:
     return scopes
 
 
-def _create(keys: ApiKeys, told: argparse.Namespace) -> None:
-    secret = keys.create(told.tenant, scopes=told.scopes, label=told.label, expires_days=told.expires_days)
-    print(f"{secret}\n\nKeep it now: it is not shown again. Its id is {key_id(secret)}.")
+def _create(keys: ApiKeys, parsed: argparse.Namespace) -> None:
+    secret = keys.create(parsed.tenant, scopes=parsed.scopes, label=parsed.label, expires_days=parsed.expires_days)
+    print(f"{secret}\n\nStore it now: it is not shown again. Its id is {key_id(secret)}.")
 
 
-def _list(keys: ApiKeys, told: argparse.Namespace) -> None:
-    for key in sorted(keys.list(told.tenant), key=lambda each: (each.tenant, each.created_at)):
+def _list(keys: ApiKeys, parsed: argparse.Namespace) -> None:
+    for key in sorted(keys.list(parsed.tenant), key=lambda each: (each.tenant, each.created_at)):
         until = "never expires"
         if key.expires_at is not None:
             until = f"expires {datetime.fromtimestamp(key.expires_at, UTC):%Y-%m-%d}"
@@ -169,10 +171,10 @@ def _list(keys: ApiKeys, told: argparse.Namespace) -> None:
         print(f"{key.id}  {key.tenant}  {' '.join(key.scopes)}  {key.created_at}  {state}  {key.label}")
 
 
-def _revoke(keys: ApiKeys, told: argparse.Namespace) -> None:
-    if not keys.revoke(told.key_id):
-        raise SystemExit(f"There is no key {told.key_id}.")
-    print("Revoked; within a minute nobody is let in with it.")
+def _revoke(keys: ApiKeys, parsed: argparse.Namespace) -> None:
+    if not keys.revoke(parsed.key_id):
+        raise SystemExit(f"There is no key {parsed.key_id}.")
+    print("Revoked: it is refused within a minute.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Mends what the local AWS saved when it was stopped, before it is started with it again."""
+"""Repairs the state that the local AWS saved when it was stopped, before it starts with that state again."""
 
 import json
 import re
@@ -8,22 +8,22 @@ ADDRESS = re.compile(rb"http://localhost:(\d+)/")
 WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
 
 
-def mend(folder: Path, *, port: int) -> None:
-    """Do nothing where nothing is saved yet."""
+def repair(folder: Path, *, port: int) -> None:
+    """Repair the saved state in that folder for a start on that port; does nothing if there is none."""
     if (folder / "sqs.json").is_file():
         _forget_stream_positions(folder / "lambda.json")
         _move_to(port, folder)
 
 
 def _forget_stream_positions(saved: Path) -> None:
-    """Positions in streams are saved, but not the streams: a mapping would skip what it has not seen."""
+    """Remove the saved stream positions: the streams are not saved, so an old position would skip new records."""
     state = json.loads(saved.read_text())
     state["payload"]["dynamodb_stream_positions"]["data"] = {}
     saved.write_text(json.dumps(state))
 
 
 def _move_to(port: int, folder: Path) -> None:
-    """Queues are known by their address, port included: without this nothing reads them on another one."""
+    """Replace the port in the addresses of queues, by which they are known; nothing would read them otherwise."""
     saved_at = ADDRESS.search((folder / "sqs.json").read_bytes())
     if saved_at is None or int(saved_at[1]) == port:
         return

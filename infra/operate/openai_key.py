@@ -1,7 +1,9 @@
-"""Stores the OpenAI key where the workers read it: a SecureString that the stack only grants reading.
+"""Stores the OpenAI key where the workers read it: in a SecureString parameter, which the stack lets them read.
 
-OPENAI_API_KEY=… python -m infra.openai_key [--stack Palimpsest-prod]     asks for it if the variable is empty
-python -m infra.openai_key --delete
+OPENAI_API_KEY=… python -m infra.operate.openai_key [--stack Palimpsest-prod]
+python -m infra.operate.openai_key --delete
+
+It asks for the key if the variable is empty.
 """
 
 import argparse
@@ -12,12 +14,12 @@ from collections.abc import Mapping
 
 from botocore.exceptions import ClientError
 
-from infra import target
-from infra.target import Target
+from infra.operate import target
+from infra.operate.target import Target
 
 
 def store(place: Target, outputs: Mapping[str, str], key: str) -> None:
-    """Make it the key of that stack; an empty one is deleted, and the workers work offline."""
+    """Store it as the key of that stack. If `key` is empty, the stored one is deleted: workers then use no model."""
     client = place.client("ssm")
     name = outputs["OpenAiKeyParameter"]
     if key:
@@ -30,27 +32,29 @@ def store(place: Target, outputs: Mapping[str, str], key: str) -> None:
         return
 
 
-def _asked() -> str:
+def _given_key() -> str:
     if key := os.environ.get("OPENAI_API_KEY", "").strip():
         return key
     key = getpass.getpass("OpenAI API key: ") if sys.stdin.isatty() else sys.stdin.readline()
     if not key.strip():
-        raise SystemExit("No key was given; --delete removes the one that is stored.")
+        raise SystemExit("No key was given; --delete removes the stored one.")
     return key.strip()
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(prog="python -m infra.openai_key", description=(__doc__ or "").splitlines()[0])
+    parser = argparse.ArgumentParser(
+        prog="python -m infra.operate.openai_key", description=(__doc__ or "").splitlines()[0]
+    )
     parser.add_argument("--delete", action="store_true", help="work without a model from now on")
     target.add_argument(parser)
-    told = parser.parse_args(arguments)
-    place = target.chosen(told)
+    parsed = parser.parse_args(arguments)
+    place = target.chosen(parsed)
     outputs = place.outputs()
     try:
-        store(place, outputs, "" if told.delete else _asked())
+        store(place, outputs, "" if parsed.delete else _given_key())
     except ClientError as error:
         raise SystemExit(f"The key could not be stored: {error}") from error
-    print("Workers take it up within five minutes.")
+    print("The workers use it within five minutes.")
 
 
 if __name__ == "__main__":

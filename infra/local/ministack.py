@@ -1,4 +1,4 @@
-"""The local AWS: MiniStack in a virtual environment of its own, on loopback, its state in the local folder."""
+"""Runs the local AWS: MiniStack, in a virtual environment of its own, on loopback, its state in the local folder."""
 
 import hashlib
 import http
@@ -12,8 +12,9 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from infra import access_key, paths, pythons, saved_state
-from infra.processes import HOST, CannotRun, end, has_ended, is_taken
+from infra import paths, pythons
+from infra.local import access_key, saved_state
+from infra.local.processes import HOST, CannotRun, end, has_ended, is_taken
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
@@ -23,7 +24,7 @@ STOP_SECONDS = 20
 
 @dataclass(frozen=True, slots=True)
 class Running:
-    """`search` is the address that a search domain in it has; empty: there is no server behind one."""
+    """A process of the local AWS. `search` is the address of the server behind its search domains; empty: none."""
 
     pid: int
     port: int
@@ -35,7 +36,10 @@ class Running:
 
 
 def install() -> Path:
-    """Its interpreter, on the Python that functions declare if there is one; set up if it is not there whole."""
+    """The interpreter of its virtual environment, which is set up first if it is missing or incomplete.
+
+    It is the Python version that functions declare, if this machine has that.
+    """
     python = pythons.function_python()
     folder = paths.BUILD / "venvs" / "ministack"
     done = folder / f"done-{pythons.version_of(python)}-{hashlib.sha256(LOCK.read_bytes()).hexdigest()[:16]}"
@@ -55,7 +59,7 @@ def _make_environment(folder: Path, python: str) -> None:
 
 
 def running() -> Running | None:
-    """The one whose state is in the local folder, if it runs."""
+    """The process whose state is in the local folder, if it runs."""
     try:
         found = Running(**json.loads(_process_file().read_text()))
         os.kill(found.pid, 0)
@@ -65,18 +69,18 @@ def running() -> Running | None:
 
 
 def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Running:
-    """Start it and return at once; `wait` says when it answers."""
+    """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port is in use."""
     if is_taken(port):
         raise CannotRun(f"Port {port} is in use by another program; choose another: make start PORT={port + 1}")
     state = paths.local_state()
     for name in ("state", "s3", "tmp"):
         (state / name).mkdir(parents=True, exist_ok=True)
-    saved_state.mend(state / "state", port=port)
-    command = [str(install()), "-m", "infra.guarded_ministack", str(access_key.make(state)), str(state)]
-    told = _environment(port, state, enforces_roles=enforces_roles) | {"MINISTACK_OPENSEARCH_ENDPOINT": search}
+    saved_state.repair(state / "state", port=port)
+    command = [str(install()), "-m", "infra.local.launcher", str(access_key.make(state)), str(state)]
+    environment = _environment(port, state, enforces_roles=enforces_roles) | {"MINISTACK_OPENSEARCH_ENDPOINT": search}
     with (state / "ministack.log").open("ab") as log:
         process = subprocess.Popen(
-            command, env=told, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+            command, env=environment, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
             start_new_session=True,
         )  # fmt: skip
     started = Running(process.pid, port, search)
@@ -95,7 +99,7 @@ def wait(process: Running) -> None:
 
 
 def stop() -> bool:
-    """End it so that it saves its state; whether it ran."""
+    """End the process so that it saves its state; returns whether it was running."""
     process = running()
     if process is None:
         return False
@@ -107,7 +111,7 @@ def stop() -> bool:
 
 
 def _environment(port: int, state: Path, *, enforces_roles: bool) -> dict[str, str]:
-    """A clean one: functions inherit it, and nothing of the caller's credentials may reach them."""
+    """A clean environment: functions inherit it, and the caller's credentials must not reach them."""
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return passed_on | {
         "BIND_HOST": HOST, "GATEWAY_PORT": str(port), "AUTH": str(enforces_roles).lower(), "LOG_LEVEL": "WARNING",

@@ -1,22 +1,24 @@
-"""The search server of a local stack that is started with SEARCH=opensearch: it comes and goes with it."""
+"""The OpenSearch server of a local stack that is started with SEARCH=opensearch: it starts and stops with the stack."""
 
 import json
 from pathlib import Path
 
-from infra import opensearch, paths
-from infra.opensearch import Server
-from infra.processes import CannotRun, free_port, has_ended, is_taken
+from infra import paths
+from infra.local.opensearch import jars
+from infra.local.opensearch import server as opensearch
+from infra.local.opensearch.server import Server
+from infra.local.processes import CannotRun, free_port, has_ended, is_taken
 
 
 def start() -> Server:
-    """The one that runs, or a new one with the data of the last; `opensearch.wait` says when it answers.
+    """The server that runs, or a new one with the data of the last; `opensearch.wait` returns when it answers.
 
-    It stays on the port that it had first: the stack knows it by that.
+    It keeps the port that it had first, because the stack knows it by that.
     """
     server = running()
     if server is not None:
         return server
-    opensearch.install()
+    jars.install()
     port = _known_port() or free_port()
     if is_taken(port):
         raise CannotRun(
@@ -29,18 +31,18 @@ def start() -> Server:
 
 
 def running() -> Server | None:
-    """The one whose data is in the local folder, if it runs."""
+    """The server whose data is in the local folder, if it runs."""
     try:
-        told = json.loads(_file().read_text())
+        process = json.loads(_file().read_text())
     except (OSError, ValueError):
         return None
-    if told["pid"] == 0 or has_ended(told["pid"]) or not opensearch.answers(told["port"]):
+    if process["pid"] == 0 or has_ended(process["pid"]) or not opensearch.answers(process["port"]):
         return None
-    return Server(told["pid"], told["port"], _home())
+    return Server(process["pid"], process["port"], _home())
 
 
 def stop() -> None:
-    """Do nothing where none runs."""
+    """Stop the server; does nothing where none runs."""
     server = running()
     if server is not None:
         opensearch.stop(server)

@@ -1,0 +1,1 @@
+"""The whole service on this machine: the synthesized stack, deployed to a local AWS on loopback."""

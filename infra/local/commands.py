@@ -1,0 +1,123 @@
+"""Brings the local stack up or up to date, stops it, and makes it forget what it stores."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from infra import paths
+from infra.config import LOCAL, stack_name
+from infra.local import deploy, endpoint, ministack, search
+from infra.local.endpoint import Endpoint
+from infra.local.ministack import Running
+from infra.local.opensearch import server as opensearch
+from infra.local.processes import CannotRun
+from infra.operate import openai_key, target
+from infra.operate.api_keys import ApiKeys
+from infra.operate.target import Target
+
+STACK = stack_name(LOCAL)
+TENANT = "local"
+SCOPES = ("read", "write", "admin")
+CONTEXT = ("openai_base_url", "chat_model", "embedding_model", "embedding_dimension")
+"""Parts of the CDK's context that come from environment variables of the same names, in capitals."""
+
+
+def start(port: int, search_engine: str) -> None:
+    """Bring the stack up, or up to date; return when it answers, and leave it running."""
+    begun = time.monotonic()
+    server = _search_server(search_engine)
+    process = _started(port, search_address=server.address if server else "")
+    assembly = _synthesize(search_engine)
+    ministack.wait(process)
+    if server is not None:
+        opensearch.wait(server)
+    _say("Deploying it")
+    place = Target(STACK, target.local_session(), process.endpoint)
+    outputs = deploy.deploy(assembly, STACK, session=place.session, endpoint=process.endpoint)
+    openai_key.store(place, outputs, os.environ.get("OPENAI_API_KEY", ""))
+    url = f"{process.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
+    key = _api_key(place, outputs["TenantsTable"])
+    endpoint.write(Endpoint(url=url, api_key=key, stack=STACK, aws_endpoint=process.endpoint))
+    _say("Waiting for the first answer")
+    endpoint.wait(f"{url}/v1/health")
+    endpoint.wait(f"{url}/v1/sessions?limit=1", key=key)
+    _greet(url, key, seconds=time.monotonic() - begun)
+
+
+def stop() -> None:
+    was_running = ministack.stop()
+    search.stop()
+    print("The local stack has stopped; its data is kept." if was_running else "The local stack is not running.")
+
+
+def reset() -> None:
+    ministack.stop()
+    search.stop()
+    shutil.rmtree(paths.local_state(), ignore_errors=True)
+    print("The local stack has stopped, and its data is deleted.")
+
+
+def _search_server(search_engine: str) -> opensearch.Server | None:
+    """The server behind the stack's search domain, started if need be; without a search domain it is stopped."""
+    if search_engine == "opensearch":
+        _say("Starting OpenSearch")
+        return search.start()
+    search.stop()
+    return None
+
+
+def _started(port: int, *, search_address: str) -> Running:
+    """The local AWS on that port: the one that runs already, or a new one with the saved state."""
+    process = ministack.running()
+    if process is not None and (process.port, process.search) == (port, search_address):
+        return process
+    if process is not None:
+        _say(f"Moving from port {process.port} to {port}" if process.port != port else "Restarting the local AWS")
+        ministack.stop()
+    ministack.install()
+    _say(f"Starting the local AWS on port {port}")
+    return ministack.start(port, search=search_address)
+
+
+def _synthesize(search_engine: str) -> Path:
+    """The assembly of the stage `local`, made by the same program that `cdk deploy` runs."""
+    _say("Synthesizing the stack")
+    assembly = paths.local_state() / "cdk.out"
+    shutil.rmtree(assembly, ignore_errors=True)
+    context = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
+    environment = os.environ | {
+        "CDK_CONTEXT_JSON": json.dumps({"stage": LOCAL, "search": search_engine, **context}),
+        "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "infra.app"]
+    if subprocess.run(command, env=environment, cwd=paths.PROJECT, check=False).returncode != 0:
+        raise CannotRun("The stack could not be synthesized; the reason is printed above.")
+    return assembly
+
+
+def _api_key(place: Target, table: str) -> str:
+    """The API key of the last start if it still works, else a new one."""
+    keys, last = ApiKeys(place, table), endpoint.read()
+    if last is not None and keys.works(last.api_key):
+        return last.api_key
+    return keys.create(TENANT, scopes=SCOPES, label="make start")
+
+
+def _greet(url: str, key: str, *, seconds: float) -> None:
+    message = '{"user_id":"sarah","messages":[{"role":"user","content":"Hi! I am Sarah from Marketing."}],"context":{}}'
+    print(f"""
+Palimpsest is running after {seconds:.0f} s:  {url}
+This address and an API key are in {endpoint.file()}. Try it:
+
+curl -s '{url}/v1/sessions/hello/messages' \\
+  -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\
+  -d '{message}'
+""")
+
+
+def _say(line: str) -> None:
+    print(line, flush=True)

@@ -1,0 +1,67 @@
+"""Where the local stack answers and with which key, in a file of the local folder; and the wait until it answers."""
+
+import json
+import time
+import urllib.error
+import urllib.request
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from infra import paths
+from infra.local.processes import CannotRun
+
+ANSWER_SECONDS = 90  # of a busy machine; on a quiet one it takes two
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    """`url` is the address of the service, `api_key` a key of it, `aws_endpoint` the address of the local AWS."""
+
+    url: str
+    api_key: str
+    stack: str
+    aws_endpoint: str
+
+
+def file() -> Path:
+    return paths.local_state() / "endpoint.json"
+
+
+def read() -> Endpoint | None:
+    """What the last start wrote; None if there was no start."""
+    try:
+        return Endpoint(**json.loads(file().read_text()))
+    except FileNotFoundError:
+        return None
+
+
+def write(endpoint: Endpoint) -> None:
+    """Write the file as a whole or not at all, readable only by its owner: it holds a key."""
+    unfinished = file().with_suffix(".unfinished")
+    unfinished.touch(mode=0o600)
+    unfinished.write_text(json.dumps(asdict(endpoint), indent=2) + "\n")
+    unfinished.replace(file())
+
+
+def wait(url: str, *, key: str = "") -> None:
+    """Return once the URL answers 200; raises `CannotRun` if it does not in time."""
+    deadline = time.monotonic() + ANSWER_SECONDS
+    while True:
+        answer = _answer(url, key=key)
+        if answer == "200":
+            return
+        if time.monotonic() > deadline:
+            raise CannotRun(f"The service does not answer ({answer}); `make logs` shows what its functions log.")
+        time.sleep(0.1)
+
+
+def _answer(url: str, *, key: str) -> str:
+    headers = {"Authorization": f"Bearer {key}"} if key else {}
+    request = urllib.request.Request(url, headers=headers)  # noqa: S310 - our own address on loopback
+    try:
+        with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            return str(answer.status)
+    except urllib.error.HTTPError as error:
+        return f"{error.code} {error.read(300).decode(errors='replace')}"
+    except OSError as error:
+        return str(error)

@@ -1,0 +1,119 @@
+"""Starts and stops an OpenSearch server on loopback, its data in a folder of its own."""
+
+import http.client
+import json
+import os
+import shutil
+import subprocess
+import time
+from dataclasses import dataclass
+from http import HTTPStatus
+from pathlib import Path
+
+from infra.local.opensearch import jars
+from infra.local.processes import HOST, CannotRun, end, free_port, has_ended
+
+NOBODY = 65534  # OpenSearch refuses to run as root
+HEAP = "512m"
+START_SECONDS = 90
+STOP_SECONDS = 20
+LOGGING = """status=error
+appender.console.type=Console
+appender.console.name=console
+appender.console.layout.type=PatternLayout
+appender.console.layout.pattern=[%d{ISO8601}][%-5p][%-25c{1.}] %m%n
+rootLogger.level=warn
+rootLogger.appenderRef.console.ref=console
+"""
+SETTINGS = """cluster.name: palimpsest
+node.name: one
+network.host: {host}
+http.port: {port}
+transport.port: {transport_port}
+discovery.type: single-node
+cluster.routing.allocation.disk.threshold_enabled: false
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Server:
+    """A server that runs in `home`, which also holds its data."""
+
+    pid: int
+    port: int
+    home: Path
+
+    @property
+    def address(self) -> str:
+        return f"{HOST}:{self.port}"
+
+
+def start(home: Path, *, port: int) -> Server:
+    """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is kept."""
+    _lay_out(home, port=port)
+    is_root = os.geteuid() == 0
+    if is_root:
+        _hand_over(home)
+    with (home / "logs" / "console").open("wb") as log:
+        process = subprocess.Popen(
+            _command(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
+            user=NOBODY if is_root else None, group=NOBODY if is_root else None, extra_groups=() if is_root else None,
+        )  # fmt: skip
+    return Server(process.pid, port, home)
+
+
+def wait(server: Server) -> None:
+    """Return once it answers, after some 15 s; raises `CannotRun` if it ends or takes too long."""
+    deadline = time.monotonic() + START_SECONDS
+    while time.monotonic() < deadline and not has_ended(server.pid):
+        if answers(server.port):
+            return
+        time.sleep(0.2)
+    words = (server.home / "logs" / "console").read_text()[-1000:]
+    raise CannotRun(f"OpenSearch did not start; the end of its log: {words}")
+
+
+def answers(port: int) -> bool:
+    connection = http.client.HTTPConnection(HOST, port, timeout=6)
+    try:
+        connection.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=5s")
+        answer = connection.getresponse()
+        return answer.status == HTTPStatus.OK and json.loads(answer.read())["cluster_name"] == "palimpsest"
+    except (OSError, http.client.HTTPException, ValueError, KeyError):
+        return False
+    finally:
+        connection.close()
+
+
+def stop(server: Server) -> None:
+    if not end(server.pid, seconds=STOP_SECONDS):
+        raise CannotRun(f"OpenSearch (process {server.pid}) does not end")
+
+
+def _command(home: Path) -> tuple[str, ...]:
+    return (
+        "java", f"-Xms{HEAP}", f"-Xmx{HEAP}", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1",
+        "-XX:+ExitOnOutOfMemoryError", "-Djava.security.manager=allow", f"-Djava.io.tmpdir={home / 'tmp'}",
+        f"-Djna.tmpdir={home / 'tmp'}", "-Djna.nosys=true", "-Dlog4j2.disable.jmx=true",
+        "-Dlog4j.shutdownHookEnabled=false", "-Djava.locale.providers=SPI,COMPAT",
+        f"-Dopensearch.path.home={home}", f"-Dopensearch.path.conf={home / 'config'}",
+        "-Dopensearch.distribution.type=tar", "-cp", str(home / "lib" / "*"),
+        "org.opensearch.bootstrap.OpenSearch",
+    )  # fmt: skip
+
+
+def _lay_out(home: Path, *, port: int) -> None:
+    """A distribution in that folder, made anew but for the data."""
+    jars.lay_out(home)
+    for name in ("config", "tmp", "logs"):
+        shutil.rmtree(home / name, ignore_errors=True)
+    for name in ("config", "data", "logs", "tmp"):
+        (home / name).mkdir(exist_ok=True)
+    (home / "config" / "log4j2.properties").write_text(LOGGING)
+    settings = SETTINGS.format(host=HOST, port=port, transport_port=free_port())
+    (home / "config" / "opensearch.yml").write_text(settings)
+
+
+def _hand_over(home: Path) -> None:
+    for path in (home, *home.rglob("*")):
+        os.chown(path, NOBODY, NOBODY)

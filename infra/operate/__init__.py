@@ -1,0 +1,1 @@
+"""Commands that operate a deployed stack, or the local one: keys, redrive, reindex."""

@@ -1,0 +1,36 @@
+"""Which changes of the tables' streams a function gets, and what happens to those that it fails on."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from aws_cdk import aws_dynamodb as dynamodb
+from aws_cdk import aws_lambda as lambda_
+from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_sqs as sqs
+
+NEW_JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
+NEW_MESSAGES = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
+GONE_MESSAGES = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}}
+CHANGED_RECORDS = {
+    "eventName": ["INSERT", "MODIFY"],
+    "dynamodb": {"NewImage": {"type": {"S": ["record"]}, "index_state": {"S": ["pending"]}}},
+}
+GONE_RECORDS = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}}
+BATCH = 25
+PARALLEL = 10
+"""Batches of one shard at once. Lambda keeps the order of each item's records, and no order between items is needed."""
+RETRIES = 10
+
+
+def follow(
+    table: dynamodb.Table, reader: lambda_.Function, *, filters: Sequence[Mapping[str, Any]], parked: sqs.IQueue
+) -> None:
+    """Send the changes that pass a filter to the function, in order, each at least once; failures go to `parked`."""
+    reader.add_event_source(
+        sources.DynamoEventSource(
+            table, starting_position=lambda_.StartingPosition.TRIM_HORIZON,
+            batch_size=BATCH, parallelization_factor=PARALLEL, retry_attempts=RETRIES,
+            bisect_batch_on_error=True, report_batch_item_failures=True, on_failure=sources.SqsDlq(parked),
+            filters=[lambda_.FilterCriteria.filter(dict(each)) for each in filters],
+        )
+    )  # fmt: skip
