@@ -66,7 +66,7 @@ class Conversation:
         )  # fmt: skip
         return self.commit(after, messages=(message(seq, content),), **more)
 
-    def bury(self) -> Head:
+    def mark_deleted(self) -> Head:
         head = self.known
         return self.commit(replace(head, status="deleted", seq=head.seq + 1, version=head.version + 1))
 

@@ -33,7 +33,7 @@ from palimpsest.scope import UserScope
 from tests.contract.tables import memories_table, sessions_table
 from tests.doubles.extractor import Extracts
 from tests.doubles.tokens import LetterCounter
-from tests.unit.extraction.extraction_world import transcript
+from tests.unit.extraction.service import transcript
 
 CLOCK = SystemClock()
 

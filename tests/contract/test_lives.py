@@ -18,7 +18,7 @@ def buried(talk: Conversation) -> Conversation:
     talk.append("old 1")
     talk.append("old 2", compaction=compaction(1, 1))
     talk.append("old 3", key=key("k", 3))
-    talk.bury()
+    talk.mark_deleted()
     return talk
 
 
@@ -86,7 +86,7 @@ def test_a_late_removal_of_the_old_life_does_not_meet_the_new(store: Store, buri
 
 def test_an_empty_life_is_told_from_the_next_one(store: Store, talk: Conversation) -> None:
     talk.begin()
-    talk.bury()
+    talk.mark_deleted()
     talk.begin(base=1)
     assert store.sessions.remove(talk.scope, first=0, last=1, whole=True) == 0
     assert store.sessions.open(talk.scope, settings=True).settings == settings(base=1)

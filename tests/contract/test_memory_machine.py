@@ -22,9 +22,9 @@ from palimpsest.jobs.ports import JobNotice, Unreadable
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.unit.conversations.test_state_machine import BUDGET
-from tests.unit.extraction.extraction_world import TENANT
+from tests.unit.extraction.service import TENANT
 from tests.unit.memory.test_machine import SOON, RememberedConversation
-from tests.unit.whole_world import Whole
+from tests.unit.whole_service import Whole
 
 WRITES = frozenset(
     {"commit", "remove", "reschedule", "put", "start", "mark", "finish", "settle", "indexed", "used", "move"}
@@ -88,7 +88,7 @@ def _passes(record: dict[str, Any]) -> bool:
 
 
 class Streamed(Whole):
-    """The whole world over tables of its own; jobs and changes come out of their streams."""
+    """The whole service over tables of its own; jobs and changes come out of their streams."""
 
     def __init__(self, endpoint: str, folder: Path, *, faults: Faults, **memory: Any) -> None:
         self._endpoint = endpoint
@@ -139,7 +139,7 @@ class OverTables(RememberedConversation):
         super().__init__()
         self.endpoint = endpoint
 
-    def world_of(self, memory: dict[str, Any]) -> Any:
+    def service_of(self, memory: dict[str, Any]) -> Any:
         memory = {"max_tokens": BUDGET} | memory | SOON
         return Streamed(self.endpoint, Path(self.folder.name), faults=self.maybe_die, **memory)
 

@@ -24,7 +24,7 @@ from tests.contract.search_index.conftest import opensearch_endpoint as opensear
 from tests.doubles.meanings import Meanings
 from tests.engines import minilm
 from tests.engines.npm import required
-from tests.unit.recall.recall_world import SARAH, RecallWorld
+from tests.unit.recall.service import SARAH, RecallService
 
 USERS = ("mei", "claire")
 SAME = 0.01
@@ -109,19 +109,19 @@ def test_a_correction_is_recalled_and_a_deletion_is_not_on_either_index(
 ) -> None:
     embedder = Meanings()
     with place_in(engine, tmp_path, request) as at:
-        world = RecallWorld(tmp_path, index=at.open(embedder.space), embedder=embedder)
-        world.keep("works at Acme", topic="employer")
-        gone = world.keep("likes green tea")
-        world.index_all()
-        world.keep("works at Bolt", topic="employer")
-        world.manage.delete(SARAH, gone.id)
+        service = RecallService(tmp_path, index=at.open(embedder.space), embedder=embedder)
+        service.keep("works at Acme", topic="employer")
+        gone = service.keep("likes green tea")
+        service.index_all()
+        service.keep("works at Bolt", topic="employer")
+        service.manage.delete(SARAH, gone.id)
         at.settle()
-        assert world.found("Where does she work?") == ["works at Bolt"]
-        assert world.found("green tea") == []
-        assert world.index_all() == ()
+        assert service.found("Where does she work?") == ["works at Bolt"]
+        assert service.found("green tea") == []
+        assert service.index_all() == ()
         at.settle()
-        assert world.found("Where does she work?") == ["works at Bolt"]
-        assert world.indexed() == 2  # the deletion's own change has not come yet
+        assert service.found("Where does she work?") == ["works at Bolt"]
+        assert service.indexed() == 2  # the deletion's own change has not come yet
 
 
 @pytest.mark.parametrize("engine", [EMBEDDED, "opensearch"])
@@ -130,18 +130,18 @@ def test_a_rebuilt_index_answers_alike_on_either_engine(
 ) -> None:
     embedder = Meanings()
     with place_in(engine, tmp_path, request) as at:
-        world = RecallWorld(tmp_path, index=at.open(embedder.space), embedder=embedder)
+        service = RecallService(tmp_path, index=at.open(embedder.space), embedder=embedder)
         for number in range(12):
-            world.keep(f"fact number {number} about tea")
-            world.say(f"tea was said {number} times", session=f"s{number}")
-        world.index_all()
+            service.keep(f"fact number {number} about tea")
+            service.say(f"tea was said {number} times", session=f"s{number}")
+        service.index_all()
         at.settle()
-        before = sorted(world.found("tea", k=30))
-        (old,) = world.index.indexes()
+        before = sorted(service.found("tea", k=30))
+        (old,) = service.index.indexes()
         state = ReindexPayload()
         while not state.is_done:
-            state = world.reindex(state)
+            state = service.reindex(state)
         at.settle()
-        assert world.index.indexes() != (old,)
-        assert sorted(world.found("tea", k=30)) == before
+        assert service.index.indexes() != (old,)
+        assert sorted(service.found("tea", k=30)) == before
         assert len(before) == 24

@@ -18,7 +18,7 @@ from palimpsest.search.rebuild import Reindex
 from tests.contract.search_index.builders import Place
 from tests.doubles.meanings import Meanings
 from tests.doubles.owned_index import OwnedIndex
-from tests.unit.recall.recall_world import SARAH, RecallWorld, restored
+from tests.unit.recall.service import SARAH, RecallService, restored
 
 SARAHS = UserScope("acme", "sarah")
 
@@ -29,22 +29,22 @@ def _small_pages(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def world(empty: Place, tmp_path: Path) -> RecallWorld:
+def service(empty: Place, tmp_path: Path) -> RecallService:
     embedder = Meanings()
-    world = RecallWorld(tmp_path, index=empty.open(embedder.space), embedder=embedder)
+    service = RecallService(tmp_path, index=empty.open(embedder.space), embedder=embedder)
     for number in range(5):
-        world.keep(f"fact number {number}")
-        world.say(f"message {number}", f"answer {number}", session=f"s{number}")
-    world.index_all()
+        service.keep(f"fact number {number}")
+        service.say(f"message {number}", f"answer {number}", session=f"s{number}")
+    service.index_all()
     empty.settle()
-    return world
+    return service
 
 
-def rebuilding(world: RecallWorld, place: Place, embedder: Meanings) -> Reindex:
+def rebuilding(service: RecallService, place: Place, embedder: Meanings) -> Reindex:
     """As another process does it, which makes its vectors with that model."""
     index = place.open(embedder.space)
-    embed = Embed(world.memories, world.sessions, index, embedder, world.time)
-    return Reindex(world.owners, world.memories, world.sessions, index, embed)
+    embed = Embed(service.memories, service.sessions, index, embedder, service.time)
+    return Reindex(service.owners, service.memories, service.sessions, index, embed)
 
 
 def run(
@@ -65,61 +65,61 @@ def words(place: Place, space: Space, *texts: str) -> set[str]:
     return {hit.key for text in texts for hit in part.by_words(text, k=99)}
 
 
-def test_killed_at_every_step_it_ends_with_what_the_old_index_held(world: RecallWorld, empty: Place) -> None:
-    before = words(empty, world.embedder.space, "fact", "message", "answer")
-    (old,) = world.index.indexes()
-    done = run(rebuilding(world, empty, world.embedder))
-    assert words(empty, world.embedder.space, "fact", "message", "answer") == before
+def test_killed_at_every_step_it_ends_with_what_the_old_index_held(service: RecallService, empty: Place) -> None:
+    before = words(empty, service.embedder.space, "fact", "message", "answer")
+    (old,) = service.index.indexes()
+    done = run(rebuilding(service, empty, service.embedder))
+    assert words(empty, service.embedder.space, "fact", "message", "answer") == before
     assert (len(before), done.indexed, done.left_out) == (15, 15, 0)
-    assert old not in world.index.indexes()
+    assert old not in service.index.indexes()
 
 
-def test_what_is_written_and_deleted_meanwhile_is_there_and_stays_away(world: RecallWorld, empty: Place) -> None:
-    facts = list(world.memories.listed(SARAH, limit=50).records)
+def test_what_is_written_and_deleted_meanwhile_is_there_and_stays_away(service: RecallService, empty: Place) -> None:
+    facts = list(service.memories.listed(SARAH, limit=50).records)
     kept = {record.id for record in facts}
 
     def write() -> None:
-        world.time.advance(1)
-        kept.add(world.keep(f"fact that came {len(kept)}").id)
+        service.time.advance(1)
+        kept.add(service.keep(f"fact that came {len(kept)}").id)
         if facts:
             gone = facts.pop()
             kept.discard(gone.id)
-            world.manage.delete(SARAH, gone.id)
-            world.pending.append(RecordChanged("acme", "sarah", gone.id))
-        world.index_all()
+            service.manage.delete(SARAH, gone.id)
+            service.pending.append(RecordChanged("acme", "sarah", gone.id))
+        service.index_all()
 
-    run(rebuilding(world, empty, world.embedder), between=write)
-    assert words(empty, world.embedder.space, "fact") == kept
+    run(rebuilding(service, empty, service.embedder), between=write)
+    assert words(empty, service.embedder.space, "fact") == kept
     assert not facts
 
 
 def test_a_page_that_was_read_before_a_deletion_and_is_written_after_it_brings_nothing_back(
-    world: RecallWorld, empty: Place
+    service: RecallService, empty: Place
 ) -> None:
-    record = world.memories.listed(SARAH, limit=1).records[0]
-    use = rebuilding(world, empty, world.embedder)
+    record = service.memories.listed(SARAH, limit=1).records[0]
+    use = rebuilding(service, empty, service.embedder)
     use(ReindexPayload())
-    late = Embed(world.memories, world.sessions, world.index, world.embedder, world.time)
+    late = Embed(service.memories, service.sessions, service.index, service.embedder, service.time)
 
     def delete_first() -> None:
-        world.index.before_write = None
-        world.time.advance(1)
-        world.manage.delete(SARAH, record.id)
-        world.pending.append(RecordChanged("acme", "sarah", record.id))
-        assert world.index_all() == ()
+        service.index.before_write = None
+        service.time.advance(1)
+        service.manage.delete(SARAH, record.id)
+        service.pending.append(RecordChanged("acme", "sarah", record.id))
+        assert service.index_all() == ()
 
-    world.index.before_write = delete_first
+    service.index.before_write = delete_first
     assert late([RecordChanged("acme", "sarah", record.id)]) == ()
     run(use)
-    assert record.id not in words(empty, world.embedder.space, "fact")
+    assert record.id not in words(empty, service.embedder.space, "fact")
 
 
-def test_another_models_vectors_are_never_compared_with_the_old_ones(world: RecallWorld, empty: Place) -> None:
-    newer = Meanings("newer-model", world.embedder.space.dimension)  # as long, so that only the name tells them apart
-    old, new = (OwnedIndex(empty.open(each.space), SARAHS) for each in (world.embedder, newer))
+def test_another_models_vectors_are_never_compared_with_the_old_ones(service: RecallService, empty: Place) -> None:
+    newer = Meanings("newer-model", service.embedder.space.dimension)  # as long, so that only the name tells them apart
+    old, new = (OwnedIndex(empty.open(each.space), SARAHS) for each in (service.embedder, newer))
     question = "fact number 3"
-    old_vector, new_vector = world.embedder.embed([question])[0], newer.embed([question])[0]
-    state, use = ReindexPayload(), rebuilding(world, empty, newer)
+    old_vector, new_vector = service.embedder.embed([question])[0], newer.embed([question])[0]
+    state, use = ReindexPayload(), rebuilding(service, empty, newer)
     while state.phase != "switch":
         state = use(state)
         empty.settle()

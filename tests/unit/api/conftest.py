@@ -11,7 +11,7 @@ from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 
 from tests.unit.api.gateway import Client
-from tests.unit.world import World
+from tests.unit.conversations.service import ConversationService
 
 OF_MEMORIES = ("/v1/users", "/v1/static-facts", "/v1/tools")
 """Paths of which every call goes to the function `memories`, also one that no operation serves."""
@@ -30,7 +30,7 @@ class WorkingClock(FakeClock):
         self.work()
 
 
-class Service(World):
+class Service(ConversationService):
     """The functions behind the front door over stores in memory, with the workers behind them. There is a search index
     if there is a `folder` for it; `embedder` and `answerer` are models, None while there are none. The extractor finds
     what is said as `fact[topic]: content`.

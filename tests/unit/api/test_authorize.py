@@ -18,7 +18,7 @@ from tests.unit.api.handlers import load
 KEY = "pal_" + "k" * 43
 
 
-class World:
+class Authorizing:
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.clock, self.tenants = FakeClock(), InMemoryTenants()
         module = load("authorize")
@@ -33,15 +33,15 @@ class World:
 
 
 @pytest.fixture
-def world(monkeypatch: pytest.MonkeyPatch) -> World:
-    return World(monkeypatch)
+def service(monkeypatch: pytest.MonkeyPatch) -> Authorizing:
+    return Authorizing(monkeypatch)
 
 
-def test_a_known_key_brings_its_tenant_and_scopes(world: World) -> None:
-    world.add()
+def test_a_known_key_brings_its_tenant_and_scopes(service: Authorizing) -> None:
+    service.add()
     context = {"tenant": "acme", "scopes": "read write", "key_id": key_id(KEY)}
-    assert world(f"Bearer {KEY}") == {"isAuthorized": True, "context": context}
-    assert world(f"bearer {KEY}")["isAuthorized"] is True
+    assert service(f"Bearer {KEY}") == {"isAuthorized": True, "context": context}
+    assert service(f"bearer {KEY}")["isAuthorized"] is True
 
 
 @pytest.mark.parametrize(
@@ -60,44 +60,44 @@ def test_a_known_key_brings_its_tenant_and_scopes(world: World) -> None:
         f"Bearer {KEY}\n",
     ],
 )
-def test_anything_else_is_refused_without_a_word(world: World, authorization: str | None) -> None:
-    world.add()
-    assert world(authorization) == {"isAuthorized": False}
+def test_anything_else_is_refused_without_a_word(service: Authorizing, authorization: str | None) -> None:
+    service.add()
+    assert service(authorization) == {"isAuthorized": False}
 
 
-def test_a_key_in_the_query_string_is_no_credential(world: World) -> None:
-    world.add()
+def test_a_key_in_the_query_string_is_no_credential(service: Authorizing) -> None:
+    service.add()
     event = authorizer_event(None, query=f"authorization=Bearer%20{KEY}")
-    assert invoked(world.handler, event) == {"isAuthorized": False}
+    assert invoked(service.handler, event) == {"isAuthorized": False}
 
 
-def test_a_revoked_key_is_refused(world: World) -> None:
-    world.add(revoked=True)
-    assert world(f"Bearer {KEY}") == {"isAuthorized": False}
+def test_a_revoked_key_is_refused(service: Authorizing) -> None:
+    service.add(revoked=True)
+    assert service(f"Bearer {KEY}") == {"isAuthorized": False}
 
 
-def test_a_key_is_refused_once_it_has_expired(world: World) -> None:
-    world.add(expires_at=int((world.clock.now() + timedelta(hours=1)).timestamp()))
-    assert world(f"Bearer {KEY}")["isAuthorized"] is True
-    world.clock.advance(3600)
-    assert world(f"Bearer {KEY}") == {"isAuthorized": False}
+def test_a_key_is_refused_once_it_has_expired(service: Authorizing) -> None:
+    service.add(expires_at=int((service.clock.now() + timedelta(hours=1)).timestamp()))
+    assert service(f"Bearer {KEY}")["isAuthorized"] is True
+    service.clock.advance(3600)
+    assert service(f"Bearer {KEY}") == {"isAuthorized": False}
 
 
-def test_a_store_that_cannot_answer_vouches_for_nobody(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_that_cannot_answer_vouches_for_nobody(service: Authorizing, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails(_: str) -> None:
         raise Unavailable("The store can't answer.")
 
-    monkeypatch.setattr(world.tenants, "api_key", fails)
+    monkeypatch.setattr(service.tenants, "api_key", fails)
     with pytest.raises(Unavailable):
-        world(f"Bearer {KEY}")
+        service(f"Bearer {KEY}")
 
 
-def test_no_key_is_ever_logged(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_key_is_ever_logged(service: Authorizing, monkeypatch: pytest.MonkeyPatch) -> None:
     log = StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", log)
-    world.add()
-    world(f"Bearer {KEY}")
-    world("Bearer pal_" + "z" * 43)
+    service.add()
+    service(f"Bearer {KEY}")
+    service("Bearer pal_" + "z" * 43)
     assert len(log.getvalue().splitlines()) == 2
     assert "kkkk" not in log.getvalue()
     assert "zzzz" not in log.getvalue()

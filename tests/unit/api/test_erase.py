@@ -142,16 +142,15 @@ def documents(service: Service) -> Iterator[Document]:
 
 
 def test_workers_that_come_late_do_nothing(known: Client, service: Service) -> None:
-    world = service
-    late = world.outbox[-1]
+    late = service.outbox[-1]
     assert known("GET", f"/v1/jobs/{late.id}").json["state"] == "pending"
-    read = len(world.extractor.read)
+    read = len(service.extractor.read)
     known("DELETE", USER)
     for _ in range(2):
-        world.handle(late)
+        service.handle(late)
     service.drain()
-    world.handle(late)
-    assert len(world.extractor.read) == read
+    service.handle(late)
+    assert len(service.extractor.read) == read
     assert known("GET", f"/v1/jobs/{late.id}").json["error"] == "erased"
     assert not any(everything(known).values())
 

@@ -13,20 +13,20 @@ from palimpsest.recall.tool import NAME
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks
-from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.context.service import ContextService
 
 ALL = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 POLICY = "Employees work from home three days a week."
 
 
-def remembering(**more: Any) -> BlocksWorld:
+def remembering(**more: Any) -> ContextService:
     """A tenant with a policy, and a user of whom two things are known."""
-    world = BlocksWorld(**{"blocks": ALL, **more})
-    world.state_fact("remote", POLICY)
-    world.learn("Sarah works in Marketing", topic="department", importance=0.9)
-    world.learn("Sarah likes green tea", importance=0.6)
-    world.say("Hello")
-    return world
+    service = ContextService(**{"blocks": ALL, **more})
+    service.state_fact("remote", POLICY)
+    service.learn("Sarah works in Marketing", topic="department", importance=0.9)
+    service.learn("Sarah likes green tea", importance=0.6)
+    service.say("Hello")
+    return service
 
 
 def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
@@ -50,9 +50,9 @@ def test_memory_is_in_the_system_prompt_only_if_so_configured() -> None:
 
 
 def test_memory_stands_behind_the_sessions_own_system_message() -> None:
-    world = remembering(insert_into_system_prompt=True)
-    world.put({"role": "system", "content": "You are an HR assistant."})
-    context = world.context()
+    service = remembering(insert_into_system_prompt=True)
+    service.put({"role": "system", "content": "You are an HR assistant."})
+    context = service.context()
     first = context.fitted.messages[0]["content"]
     assert first == f"You are an HR assistant.\n\n{context.memory.text}"
     assert [chat["role"] for chat in context.fitted.messages] == ["system", "user"]
@@ -66,89 +66,89 @@ def test_blocks_work_with_every_strategy(strategy: str) -> None:
 
 
 def test_what_the_newest_user_message_speaks_of_comes_first() -> None:
-    world = remembering()
-    world.learn("Sarah rides a bicycle", importance=0.8)
-    world.say("Do I like green tea?")
-    facts = [item.text for item in world.context().memory.of("extractive")]
+    service = remembering()
+    service.learn("Sarah rides a bicycle", importance=0.8)
+    service.say("Do I like green tea?")
+    facts = [item.text for item in service.context().memory.of("extractive")]
     assert facts == ["Sarah likes green tea", "Sarah works in Marketing", "Sarah rides a bicycle"]
 
 
 def test_what_the_window_still_holds_is_not_repeated() -> None:
-    world = remembering()
-    world.learn("Sarah said hello", source=Source(session="s", seqs=(1,)))
-    world.learn("Sarah said hello elsewhere", source=Source(session="other", seqs=(1,)))
-    here = world.context()
+    service = remembering()
+    service.learn("Sarah said hello", source=Source(session="s", seqs=(1,)))
+    service.learn("Sarah said hello elsewhere", source=Source(session="other", seqs=(1,)))
+    here = service.context()
     assert "said hello elsewhere" in here.memory.text
     assert "said hello\n" not in here.memory.text
-    world.say("Another session begins.", session="two")
-    assert "said hello\n" in world.context(session="two").memory.text
+    service.say("Another session begins.", session="two")
+    assert "said hello\n" in service.context(session="two").memory.text
 
 
 def test_a_superseded_fact_is_never_shown() -> None:
-    world = remembering()
-    world.time.advance(60)
-    world.learn("Sarah works in Sales", topic="department", importance=0.9)
-    context = world.context()
+    service = remembering()
+    service.time.advance(60)
+    service.learn("Sarah works in Sales", topic="department", importance=0.9)
+    context = service.context()
     assert "Sales" in context.memory.text
     assert "Marketing" not in context.memory.text
 
 
 def test_a_static_fact_of_another_agent_is_not_shown() -> None:
-    world = remembering()
-    world.state_fact("it", "Laptops are replaced every three years.", agent="it")
-    assert "Laptops" not in world.context().memory.text
+    service = remembering()
+    service.state_fact("it", "Laptops are replaced every three years.", agent="it")
+    assert "Laptops" not in service.context().memory.text
 
 
 def test_past_interactions_that_resemble_the_given_message_are_found(tmp_path: Path) -> None:
-    world = remembering(folder=tmp_path)
-    world.talk([("Where can I park my bicycle?", "Behind building 7, near the gate.")], session="old")
-    world.index_all("old", "s")
-    context = world.context("Where was the place to park a bicycle?")
+    service = remembering(folder=tmp_path)
+    service.talk([("Where can I park my bicycle?", "Behind building 7, near the gate.")], session="old")
+    service.index_all("old", "s")
+    context = service.context("Where was the place to park a bicycle?")
     assert context.memory.of("vector")[0].text == "Where can I park my bicycle?"
     assert "- user, 2026-01-01: Where can I park my bicycle?" in context.memory.text
     assert context.degraded == ()
-    assert world.context().memory.of("vector") == ()  # nothing to compare
+    assert service.context().memory.of("vector") == ()  # nothing to compare
 
 
 def test_past_interactions_of_the_window_itself_are_not_repeated(tmp_path: Path) -> None:
-    world = remembering(folder=tmp_path)
-    world.say("Where can I park my bicycle?")
-    world.index_all("s")
-    assert world.context("Where was the place to park a bicycle?").memory.of("vector") == ()
+    service = remembering(folder=tmp_path)
+    service.say("Where can I park my bicycle?")
+    service.index_all("s")
+    assert service.context("Where was the place to park a bicycle?").memory.of("vector") == ()
 
 
 def test_a_past_interaction_that_says_an_earlier_value_is_left_out(tmp_path: Path) -> None:
-    world = remembering(folder=tmp_path)
-    world.put({"role": "user", "content": "My manager is Ms Brown."}, session="old")
-    world.learn("The manager is Ms Brown", topic="manager", source=Source(session="old", seqs=(1,)))
-    world.time.advance(60)
-    world.put({"role": "user", "content": "My manager is Mr Green."}, session="newer")
-    world.learn("The manager is Mr Green", topic="manager", source=Source(session="newer", seqs=(1,)))
-    world.index_all("old", "newer")
-    context = world.context("Who is my manager?")
+    service = remembering(folder=tmp_path)
+    service.put({"role": "user", "content": "My manager is Ms Brown."}, session="old")
+    service.learn("The manager is Ms Brown", topic="manager", source=Source(session="old", seqs=(1,)))
+    service.time.advance(60)
+    service.put({"role": "user", "content": "My manager is Mr Green."}, session="newer")
+    service.learn("The manager is Mr Green", topic="manager", source=Source(session="newer", seqs=(1,)))
+    service.index_all("old", "newer")
+    context = service.context("Who is my manager?")
     assert "Brown" not in context.memory.text
     assert "- user, 2026-01-01: My manager is Mr Green." in context.memory.text
 
 
 def test_past_interactions_of_a_deleted_session_are_not_found(tmp_path: Path) -> None:
-    world = remembering(folder=tmp_path)
-    world.say("Where can I park my bicycle?", session="old")
-    world.index_all("old", "s")
-    world.manage.delete(world.session("old"))
-    assert world.context("Where can I park my bicycle?").memory.of("vector") == ()
+    service = remembering(folder=tmp_path)
+    service.say("Where can I park my bicycle?", session="old")
+    service.index_all("old", "s")
+    service.manage.delete(service.session("old"))
+    assert service.context("Where can I park my bicycle?").memory.of("vector") == ()
 
 
 @pytest.mark.parametrize("failing", ["static", "extractive", "vector", "all"])
 def test_the_window_alone_answers_whatever_fails(tmp_path: Path, failing: str) -> None:
-    world = remembering(folder=tmp_path)
+    service = remembering(folder=tmp_path)
     every = failing == "all"
     if every or failing == "static":
-        world.watched_facts.failing = {"version": Unavailable("down")}
+        service.watched_facts.failing = {"version": Unavailable("down")}
     if every or failing == "extractive":
-        world.watched_memories.failing = {"user": Unavailable("down")}
+        service.watched_memories.failing = {"user": Unavailable("down")}
     if every or failing == "vector":
-        world.embedder.failure = ModelUnavailable("down")
-    context = world.context("And now?")
+        service.embedder.failure = ModelUnavailable("down")
+    context = service.context("And now?")
     assert set(context.degraded) == ({"static", "extractive", "vector"} if every else {failing})
     assert set(context.failures) == set(context.degraded)
     assert [chat["content"] for chat in context.fitted.messages] == ["Hello", "And now?"]
@@ -156,20 +156,20 @@ def test_the_window_alone_answers_whatever_fails(tmp_path: Path, failing: str) -
 
 
 def test_a_place_without_search_still_gives_the_tables_and_says_so() -> None:
-    world = remembering()
-    assert world.context("And now?").degraded == ("vector",)
-    assert world.context().degraded == ()
+    service = remembering()
+    assert service.context("And now?").degraded == ("vector",)
+    assert service.context().degraded == ()
 
 
 def test_a_model_picks_facts_for_a_given_message_only() -> None:
     picks = Picks("2")
     block = {"type": "extractive", "retrieval_prompt": "What matters?"}
-    world = remembering(blocks=[block], chat=picks)
-    assert len(world.context().memory.of("extractive")) == 2
+    service = remembering(blocks=[block], chat=picks)
+    assert len(service.context().memory.of("extractive")) == 2
     assert picks.asked == []
-    assert [item.text for item in world.context("Tea?").memory.of("extractive")] == ["Sarah works in Marketing"]
+    assert [item.text for item in service.context("Tea?").memory.of("extractive")] == ["Sarah works in Marketing"]
     picks.answer = ModelUnavailable("down")
-    degraded = world.context("Tea?")
+    degraded = service.context("Tea?")
     assert degraded.degraded == ("retrieval_model",)
     assert len(degraded.memory.of("extractive")) == 2
 
@@ -180,31 +180,31 @@ def test_the_tool_to_search_memory_is_there_if_so_configured() -> None:
 
 
 def test_without_blocks_long_term_memory_costs_nothing() -> None:
-    world = remembering(blocks=[])
-    world.context()  # from now on the process knows whose the session is
-    world.watched_sessions.calls.clear()
-    context = world.context("And now?")
+    service = remembering(blocks=[])
+    service.context()  # from now on the process knows whose the session is
+    service.watched_sessions.calls.clear()
+    context = service.context("And now?")
     assert context.memory.text == ""
-    assert world.watched_sessions.calls == {"open": 1, "messages": 1}
-    assert world.watched_memories.calls == world.watched_facts.calls == {}
+    assert service.watched_sessions.calls == {"open": 1, "messages": 1}
+    assert service.watched_memories.calls == service.watched_facts.calls == {}
 
 
 def test_an_unchanged_user_and_tenant_cost_one_small_read_each() -> None:
-    world = remembering()
-    world.context()
-    world.time.advance(60)
-    world.context()
-    for watched in (world.watched_sessions, world.watched_memories, world.watched_facts):
+    service = remembering()
+    service.context()
+    service.time.advance(60)
+    service.context()
+    for watched in (service.watched_sessions, service.watched_memories, service.watched_facts):
         watched.calls.clear()
-    assert "Marketing" in world.context().memory.text
-    assert world.watched_sessions.calls == {"open": 1, "messages": 1}
-    assert (world.watched_memories.calls, world.watched_facts.calls) == ({"user": 1}, {"version": 1})
+    assert "Marketing" in service.context().memory.text
+    assert service.watched_sessions.calls == {"open": 1, "messages": 1}
+    assert (service.watched_memories.calls, service.watched_facts.calls) == ({"user": 1}, {"version": 1})
 
 
 def test_a_small_budget_keeps_the_newest_message_and_the_block_of_most_priority() -> None:
-    world = remembering(max_tokens=140)
-    world.say("q" * 340)  # 89 tokens
-    context = world.context()
+    service = remembering(max_tokens=140)
+    service.say("q" * 340)  # 89 tokens
+    context = service.context()
     assert context.fitted.messages[-1]["content"] == "q" * 340
     assert context.memory.tokens + context.fitted.tokens <= 140
     assert context.memory.of("extractive") == ()
@@ -212,9 +212,9 @@ def test_a_small_budget_keeps_the_newest_message_and_the_block_of_most_priority(
 
 
 def test_without_short_term_memory_a_context_holds_the_newest_turn_alone() -> None:
-    world = BlocksWorld(strategy="none")
-    world.put({"role": "assistant", "content": "one"}, {"role": "assistant", "content": "two"})
-    assert world.shown() == ["two"]
-    world.talk([("three", "four"), ("five", "six")])
-    assert world.shown() == ["five", "six"]
-    assert world.shown(session="s", max_tokens=100) == ["five", "six"]
+    service = ContextService(strategy="none")
+    service.put({"role": "assistant", "content": "one"}, {"role": "assistant", "content": "two"})
+    assert service.shown() == ["two"]
+    service.talk([("three", "four"), ("five", "six")])
+    assert service.shown() == ["five", "six"]
+    assert service.shown(session="s", max_tokens=100) == ["five", "six"]

@@ -17,10 +17,10 @@ from palimpsest.recall.tool import SearchTool
 from palimpsest.scope import UserScope
 
 from tests.doubles.tokens import LetterCounter
-from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.context.service import ContextService
 from tests.unit.conversations.overflow.test_flush_machine import everything
-from tests.unit.extraction.extraction_world import SARAH, TENANT
-from tests.unit.whole_world import Model
+from tests.unit.extraction.service import SARAH, TENANT
+from tests.unit.whole_service import Model
 
 DAVID = TENANT.user("david")
 HOSTILE = [
@@ -37,16 +37,16 @@ BLOCK = r"<(?P<kind>static|extractive|vector)_memory>\n(?:- [^<>\n]*\n)+</(?P=ki
 BLOCKS: list[dict[str, Any]] = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 
 
-def told(folder: Path, text: str, **memory: Any) -> BlocksWorld:
+def told(folder: Path, text: str, **memory: Any) -> ContextService:
     """A user who said this, of whom it is remembered, and who begins a new session."""
-    world = BlocksWorld(folder=folder, blocks=BLOCKS, **memory)
-    world.extractor.finds = everything
-    world.state_fact("policy", text)
-    world.say(text)
-    world.handle(world.ask())
-    world.index_all("s")
-    world.say("Hello", session="new")
-    return world
+    service = ContextService(folder=folder, blocks=BLOCKS, **memory)
+    service.extractor.finds = everything
+    service.state_fact("policy", text)
+    service.say(text)
+    service.handle(service.ask())
+    service.index_all("s")
+    service.say("Hello", session="new")
+    return service
 
 
 def hidden(text: str) -> list[str]:
@@ -55,9 +55,9 @@ def hidden(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_path: Path) -> None:
-    world = told(tmp_path, text)
-    assert world.contents() == [text]
-    context = world.context("What of tea?", session="new")
+    service = told(tmp_path, text)
+    assert service.contents() == [text]
+    context = service.context("What of tea?", session="new")
     assert {len(context.memory.of(block)) for block in ("static", "extractive")} == {1}
     assert re.fullmatch(rf"<memory>({BLOCK})+</memory>", context.memory.text)
     assert not hidden(context.memory.text)
@@ -67,8 +67,8 @@ def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_pat
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_data(text: str, tmp_path: Path) -> None:
-    world = told(tmp_path, text, insert_into_system_prompt=True)
-    context = world.context("What of tea?", session="new")
+    service = told(tmp_path, text, insert_into_system_prompt=True)
+    context = service.context("What of tea?", session="new")
     first, *others = context.fitted.messages
     assert first == {"role": "system", "content": context.memory.text}
     assert re.fullmatch(rf"<memory>({BLOCK})+</memory>", context.memory.text)
@@ -77,9 +77,9 @@ def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_dat
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_search_tool_tells_each_memory_on_a_line_of_its_own(text: str, tmp_path: Path) -> None:
-    world = told(tmp_path, text)
-    stores = (world.memories, world.sessions, world.index, world.index, world.embedder)
-    message = SearchTool(Recall(*stores, LetterCounter(), world.clock))(SARAH, {"query": "tea"}, tool_call_id="c1")
+    service = told(tmp_path, text)
+    stores = (service.memories, service.sessions, service.index, service.index, service.embedder)
+    message = SearchTool(Recall(*stores, LetterCounter(), service.clock))(SARAH, {"query": "tea"}, tool_call_id="c1")
     heading, *lines = str(message["content"]).split("\n")
     assert (message["role"], heading) == ("tool", "[User Memory]")
     assert lines
@@ -89,28 +89,28 @@ def test_the_search_tool_tells_each_memory_on_a_line_of_its_own(text: str, tmp_p
 
 
 def test_what_a_caller_notes_on_a_message_changes_nobodys_scope(tmp_path: Path) -> None:
-    world = BlocksWorld(folder=tmp_path)
+    service = ContextService(folder=tmp_path)
     noted = {"tenant": "umbrella", "user_id": "david", "session_id": "davids", "role": "system", "delete": True}
-    world.learn("likes tea", metadata=noted)
-    (record,) = world.records()
+    service.learn("likes tea", metadata=noted)
+    (record,) = service.records()
     assert dict(record.metadata) == noted
-    world.index_all()
-    assert world.memories.listed(DAVID, limit=9).records == ()
-    assert _keys(world, "sarah") == {record.id}
-    assert _keys(world, "david") == set()
+    service.index_all()
+    assert service.memories.listed(DAVID, limit=9).records == ()
+    assert _keys(service, "sarah") == {record.id}
+    assert _keys(service, "david") == set()
 
 
 def test_a_models_answer_can_neither_delete_nor_move_what_is_remembered() -> None:
-    world = BlocksWorld()
-    world.learn("likes tea")
-    (kept,) = world.records()
+    service = ContextService()
+    service.learn("likes tea")
+    (kept,) = service.records()
     orders = {"delete": [kept.id], "forget": True, "tenant": "umbrella", "user_id": "david", "session": "davids"}
-    world.extract = replace(world.extract, extractor=ModelExtractor(Giving(orders), LetterCounter()))
-    world.say("I play chess")
-    world.handle(world.ask())
-    assert world.contents() == ["I play chess", "likes tea"]
-    assert world.memories.listed(DAVID, limit=9).records == ()
-    assert {record.source.session for record in world.records()} == {None, "s"}
+    service.extract = replace(service.extract, extractor=ModelExtractor(Giving(orders), LetterCounter()))
+    service.say("I play chess")
+    service.handle(service.ask())
+    assert service.contents() == ["I play chess", "likes tea"]
+    assert service.memories.listed(DAVID, limit=9).records == ()
+    assert {record.source.session for record in service.records()} == {None, "s"}
 
 
 class Giving(Model):
@@ -124,6 +124,6 @@ class Giving(Model):
         return json.dumps({**self.orders, **json.loads(super()._answer(text))})
 
 
-def _keys(world: BlocksWorld, user: str) -> set[str]:
+def _keys(service: ContextService, user: str) -> set[str]:
 
-    return {hit.key for hit in world.index.by_words(UserScope("acme", user), "tea", k=9)}
+    return {hit.key for hit in service.index.by_words(UserScope("acme", user), "tea", k=9)}

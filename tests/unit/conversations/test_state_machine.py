@@ -11,7 +11,7 @@ from palimpsest.conversations.append import Appended
 from palimpsest.conversations.turns import problems
 from palimpsest.errors import ModelFailed, NotFound
 
-from tests.unit.world import World
+from tests.unit.conversations.service import ConversationService
 
 BUDGET = 400
 MEMORY = st.sampled_from(
@@ -41,16 +41,16 @@ class Conversation(RuleBasedStateMachine):
 
     @initialize(memory=MEMORY)
     def begin(self, memory: dict[str, Any]) -> None:
-        self.world = self.world_of(memory)
+        self.service = self.service_of(memory)
         self.expected: Expected | None = None
         self.writes_until_death: int | None = None
         self.said = 0
         self.keys: list[tuple[str, str]] = []
 
-    def world_of(self, memory: dict[str, Any]) -> Any:
-        world = World(faults=self.maybe_die, max_tokens=BUDGET, **memory)
-        world.summarizer.room = 150
-        return world
+    def service_of(self, memory: dict[str, Any]) -> Any:
+        service = ConversationService(faults=self.maybe_die, max_tokens=BUDGET, **memory)
+        service.summarizer.room = 150
+        return service
 
     def maybe_die(self, step: str) -> None:
         if self.writes_until_death is None:
@@ -64,7 +64,7 @@ class Conversation(RuleBasedStateMachine):
         """One append; None if the process died on the way. What was unsure before is asked again first."""
         role = "user" if text.startswith("q") else "assistant"
         try:
-            sent: Appended = self.world.append(text, role=role, key=key)
+            sent: Appended = self.service.append(text, role=role, key=key)
         except Killed:
             return None
         return sent
@@ -111,25 +111,25 @@ class Conversation(RuleBasedStateMachine):
     def die_soon(self, writes: int) -> None:
         self.writes_until_death = writes
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule(which=st.integers(0, 50), times=st.integers(1, 2))
     def deliver(self, which: int, times: int) -> None:
         """A job's message: late, twice, out of order, or after everything it was about is gone."""
-        job = self.world.outbox[which % len(self.world.outbox)]
+        job = self.service.outbox[which % len(self.service.outbox)]
         for _ in range(times):
             try:
-                self.world.handle(job)
+                self.service.handle(job)
             except (Killed, ModelFailed):
                 continue
 
     @rule(seconds=st.sampled_from([1, 61, 3600, 3 * 3600]))
     def wait(self, seconds: int) -> None:
-        self.world.time.advance(seconds)
+        self.service.time.advance(seconds)
 
     @rule()
     def sweep(self) -> None:
         try:
-            self.world.sweep()
+            self.service.sweep()
         except Killed:
             return
 
@@ -138,7 +138,7 @@ class Conversation(RuleBasedStateMachine):
     def delete(self) -> None:
         self.settle()
         self.writes_until_death = None
-        self.world.app.manage.delete(self.world.session())
+        self.service.app.manage.delete(self.service.session())
         self.expected = None
 
     @precondition(lambda self: self.expected and self.expected.acknowledged)
@@ -148,17 +148,17 @@ class Conversation(RuleBasedStateMachine):
         assert self.expected is not None
         self.writes_until_death = None
         self.finish_removals()
-        history = self.world.history()
+        history = self.service.history()
         if keep < len(history):
-            self.world.app.history.withdraw(self.world.session(), first=history[keep])
+            self.service.app.history.withdraw(self.service.session(), first=history[keep])
             self.expected.acknowledged = self.expected.acknowledged[:keep]
             self.keys = self.keys[: len(self.keys) - (len(history) - keep)]
 
     def finish_removals(self) -> None:
         """Withdrawals under way are few at a time."""
-        for job in list(self.world.outbox):
+        for job in list(self.service.outbox):
             if job.kind == "withdraw":
-                self.world.handle(job)
+                self.service.handle(job)
 
     @invariant()
     def the_history_is_what_was_acknowledged(self) -> None:
@@ -175,7 +175,7 @@ class Conversation(RuleBasedStateMachine):
     def stored(self) -> list[str] | None:
         """Every text of the history; None for a session that is not there."""
         try:
-            page, _ = self.world.app.history.messages(self.world.session(), limit=10_000)
+            page, _ = self.service.app.history.messages(self.service.session(), limit=10_000)
         except NotFound:
             return None
         assert [m.seq for m in page] == sorted({m.seq for m in page})
@@ -186,7 +186,7 @@ class Conversation(RuleBasedStateMachine):
         texts = self.stored()
         if not texts:
             return
-        context = self.world.app.context(self.world.session())
+        context = self.service.app.context(self.service.session())
         assert 0 < context.fitted.tokens <= BUDGET
         assert context.fitted.messages
         assert problems(context.fitted.messages) == []
@@ -199,8 +199,8 @@ class Conversation(RuleBasedStateMachine):
     def the_window_weighs_what_its_head_says(self) -> None:
         if not self.stored():
             return
-        head = self.world.app.manage.read(self.world.session()).head
-        found = self.world.sessions.messages(self.world.session(), first=head.window_start, last=head.seq)
+        head = self.service.app.manage.read(self.service.session()).head
+        found = self.service.sessions.messages(self.service.session(), first=head.window_start, last=head.seq)
         held = [message for message in found if not head.is_withdrawn(message.seq)]
         assert head.window_tokens == sum(message.tokens for message in held)
         assert head.window_messages == len(held)
@@ -209,26 +209,26 @@ class Conversation(RuleBasedStateMachine):
     def no_message_is_outside_both_window_and_summary(self) -> None:
         if not self.stored():
             return
-        session = self.world.session()
-        head = self.world.app.manage.read(session).head
-        covered = [(c.first, c.last) for c in self.world.app.history.compactions(session, limit=1000)[0]]
-        folded = [seq for seq in self.world.history() if seq < head.window_start]
+        session = self.service.session()
+        head = self.service.app.manage.read(session).head
+        covered = [(c.first, c.last) for c in self.service.app.history.compactions(session, limit=1000)[0]]
+        folded = [seq for seq in self.service.history() if seq < head.window_start]
         assert all(any(first <= seq <= last for first, last in covered) for seq in folded)
 
     def teardown(self) -> None:
         """Whatever happened, pending work comes to an end once the failures stop."""
-        if not hasattr(self, "world"):
+        if not hasattr(self, "service"):
             return
         self.writes_until_death = None
         self.settle()
         for _ in range(12):
             delivered = 0
-            while delivered < len(self.world.outbox):  # what a step leaves to the next is under way within seconds
-                self.world.handle_to_the_end(self.world.outbox[delivered])
+            while delivered < len(self.service.outbox):  # what a step leaves to the next is under way within seconds
+                self.service.handle_to_the_end(self.service.outbox[delivered])
                 delivered += 1
-            self.world.time.advance(2 * 3600)
-            self.world.sweep()
-        assert all(job.has_ended for job in self.world.all_jobs())
+            self.service.time.advance(2 * 3600)
+            self.service.sweep()
+        assert all(job.has_ended for job in self.service.all_jobs())
 
 
 TestConversation = Conversation.TestCase

@@ -10,7 +10,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import topic_key
 
-from tests.unit.extraction.extraction_world import SARAH, TENANT, ExtractionWorld, asked
+from tests.unit.extraction.service import SARAH, TENANT, ExtractionService, asked
 
 
 def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (1,), **more: object) -> Finding:
@@ -35,37 +35,40 @@ def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (
     ],
 )
 def test_what_the_messages_do_not_bear_out_is_dropped_and_counted(found: Finding, reason: str) -> None:
-    world, job = asked("I like jazz")
-    world.extractor.finds = lambda _: [found]
-    world.drain()
-    assert world.records() == []
-    assert world.report(job).ledger.dropped == {reason: 1}
-    assert world.report(job).ledger.extracted == 1
+    service, job = asked("I like jazz")
+    service.extractor.finds = lambda _: [found]
+    service.drain()
+    assert service.records() == []
+    assert service.report(job).ledger.dropped == {reason: 1}
+    assert service.report(job).ledger.extracted == 1
 
 
 def test_whose_memory_it_is_comes_from_the_job_alone() -> None:
     """A finding that says its own user's ids says nothing new; there is no way to say another's."""
-    world, _ = asked("I like jazz")
+    service, _ = asked("I like jazz")
     claims = {"user_id": "sarah", "tenant": "acme", "session": "s"}
-    world.extractor.finds = lambda _: [finding("likes jazz", quote="like jazz", claims=claims)]
-    world.drain()
-    assert world.contents() == ["likes jazz"]
-    assert world.memories.listed(TENANT.user("bob"), limit=10).records == ()
+    service.extractor.finds = lambda _: [finding("likes jazz", quote="like jazz", claims=claims)]
+    service.drain()
+    assert service.contents() == ["likes jazz"]
+    assert service.memories.listed(TENANT.user("bob"), limit=10).records == ()
 
 
 def test_the_same_is_said_once_in_a_batch() -> None:
-    world, job = asked("I like jazz. I like Jazz!")
-    world.extractor.finds = lambda _: [finding("likes jazz", quote="like jazz"), finding("Likes  jazz.", quote="Jazz")]
-    world.drain()
-    assert len(world.records()) == 1
-    assert world.report(job).ledger.dropped == {"repeated": 1}
+    service, job = asked("I like jazz. I like Jazz!")
+    service.extractor.finds = lambda _: [
+        finding("likes jazz", quote="like jazz"),
+        finding("Likes  jazz.", quote="Jazz"),
+    ]
+    service.drain()
+    assert len(service.records()) == 1
+    assert service.report(job).ledger.dropped == {"repeated": 1}
 
 
 def test_recalled_text_that_is_fed_back_is_not_remembered_again() -> None:
-    world = ExtractionWorld()
+    service = ExtractionService()
     call = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": "{}"}}
     recalled = "[User Memory]\n- fact: lives in Rome\n- fact: likes jazz"
-    world.put(
+    service.put(
         {"role": "user", "content": "What do you know of me?"},
         {"role": "assistant", "content": "", "tool_calls": [call]},
         {"role": "tool", "tool_call_id": "c1", "content": recalled},
@@ -74,46 +77,46 @@ def test_recalled_text_that_is_fed_back_is_not_remembered_again() -> None:
         {"role": "assistant", "content": "<memory>fact: never closed"},
         {"role": "user", "content": "CONVERSATION SUMMARY: fact: summed up"},
     )
-    job = world.ask()
-    world.drain()
-    assert world.contents() == ["new", "newer"]
-    assert world.report(job).ledger.reasons == {"empty": 1, "tool": 1, "recalled": 2}
+    job = service.ask()
+    service.drain()
+    assert service.contents() == ["new", "newer"]
+    assert service.report(job).ledger.reasons == {"empty": 1, "tool": 1, "recalled": 2}
 
 
 def test_what_was_removed_is_not_extracted_again_from_the_same_messages() -> None:
-    world, _ = asked("fact: one", "fact: two")
-    world.drain()
-    gone = world.records()[0]
-    world.memories.commit(SARAH, MemoryCommit(epoch=0, removed=(gone,)))
-    state = world.memories._known["acme", "sarah"].era
+    service, _ = asked("fact: one", "fact: two")
+    service.drain()
+    gone = service.records()[0]
+    service.memories.commit(SARAH, MemoryCommit(epoch=0, removed=(gone,)))
+    state = service.memories._known["acme", "sarah"].era
     state.progress["s"] = replace(state.progress["s"], through=0)  # as if the table had been restored
-    world.sessions.state.jobs.clear()
-    world.handle(_armed_again(world))
-    assert gone.content not in world.contents()
-    assert world.memories.lines(SARAH, "s", first=1, last=1)[0].dropped == {"removed": 1}
+    service.sessions.state.jobs.clear()
+    service.handle(_armed_again(service))
+    assert gone.content not in service.contents()
+    assert service.memories.lines(SARAH, "s", first=1, last=1)[0].dropped == {"removed": 1}
 
 
-def _armed_again(world: ExtractionWorld) -> Job:
-    partition = world.sessions.state.partitions["acme", "s"]
+def _armed_again(service: ExtractionService) -> Job:
+    partition = service.sessions.state.partitions["acme", "s"]
     assert partition.head is not None
     partition.head = replace(partition.head, armed_seq=0)
-    return world.ask()
+    return service.ask()
 
 
 def test_what_was_removed_may_be_said_anew() -> None:
-    world, _ = asked("fact: one")
-    world.drain()
-    world.memories.commit(SARAH, MemoryCommit(epoch=0, removed=tuple(world.records())))
-    world.say("fact: one")
-    world.handle(world.ask())
-    assert world.contents() == ["one"]
+    service, _ = asked("fact: one")
+    service.drain()
+    service.memories.commit(SARAH, MemoryCommit(epoch=0, removed=tuple(service.records())))
+    service.say("fact: one")
+    service.handle(service.ask())
+    assert service.contents() == ["one"]
 
 
 def test_a_relative_date_becomes_absolute_from_when_it_was_said() -> None:
-    world = ExtractionWorld()
-    world.say("event: ran a marathon yesterday", timestamp="2025-11-03T08:00:00+01:00")
-    world.handle(world.ask())
-    (record,) = world.records()
+    service = ExtractionService()
+    service.say("event: ran a marathon yesterday", timestamp="2025-11-03T08:00:00+01:00")
+    service.handle(service.ask())
+    (record,) = service.records()
     assert record.content == "ran a marathon yesterday (2025-11-02)"
     assert record.keywords == ("2025-11-02",)
     assert record.valid_from == 1_762_153_200_000
@@ -121,32 +124,32 @@ def test_a_relative_date_becomes_absolute_from_when_it_was_said() -> None:
 
 @pytest.mark.parametrize("timestamp", ["2027-01-01T00:00:00Z", "soon", "", None, "-1", "9999999999999"])
 def test_a_client_s_clock_never_sets_a_time_after_the_server_s(timestamp: str | None) -> None:
-    world = ExtractionWorld()
-    world.say("fact[residence]: lives in Rome", timestamp=timestamp)
-    world.handle(world.ask())
-    world.time.advance(1)
-    world.say("fact[residence]: lives in Oslo")
-    world.handle(world.ask())
-    assert world.records()[0].valid_from == int(world.clock.now().timestamp() - 1) * 1000
-    assert world.current("residence") == "lives in Oslo"
+    service = ExtractionService()
+    service.say("fact[residence]: lives in Rome", timestamp=timestamp)
+    service.handle(service.ask())
+    service.time.advance(1)
+    service.say("fact[residence]: lives in Oslo")
+    service.handle(service.ask())
+    assert service.records()[0].valid_from == int(service.clock.now().timestamp() - 1) * 1000
+    assert service.current("residence") == "lives in Oslo"
 
 
 def test_works_at_a_later_b_corrected_twice_and_reworded_leaves_the_newest_current() -> None:
-    world = ExtractionWorld()
+    service = ExtractionService()
     said = ["works at Acme", "works at Bolt", "is working at Bolt", "works at Core", "works at Acme"]
     for content in said:
-        world.time.advance(60)
-        world.say(f"fact[employer]: {content}")
-        world.handle(world.ask())
-    assert world.current("employer") == "works at Acme"
-    chain = [record.content for record in world.memories.versions(SARAH, topic_key("employer") or "")]
+        service.time.advance(60)
+        service.say(f"fact[employer]: {content}")
+        service.handle(service.ask())
+    assert service.current("employer") == "works at Acme"
+    chain = [record.content for record in service.memories.versions(SARAH, topic_key("employer") or "")]
     assert chain == ["works at Acme", "works at Bolt", "works at Bolt", "works at Core", "works at Acme"]
 
 
 def test_conversations_that_arrive_out_of_order_leave_the_newest_statement_current() -> None:
-    world = ExtractionWorld()
+    service = ExtractionService()
     for month, city in ((3, "Rome"), (1, "Oslo"), (2, "Bern")):
-        world.say(f"fact[residence]: lives in {city}", session=city, timestamp=f"2025-0{month}-01T00:00:00Z")
-        world.handle(world.ask(city))
-    assert world.current("residence") == "lives in Rome"
-    assert [record.content[9:] for record in world.memories.versions(SARAH, "residence")] == ["Oslo", "Bern", "Rome"]
+        service.say(f"fact[residence]: lives in {city}", session=city, timestamp=f"2025-0{month}-01T00:00:00Z")
+        service.handle(service.ask(city))
+    assert service.current("residence") == "lives in Rome"
+    assert [record.content[9:] for record in service.memories.versions(SARAH, "residence")] == ["Oslo", "Bern", "Rome"]

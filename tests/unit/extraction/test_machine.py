@@ -13,7 +13,7 @@ from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine
 
-from tests.unit.extraction.extraction_world import SARAH, ExtractionWorld
+from tests.unit.extraction.service import SARAH, ExtractionService
 
 HOUR = 3600
 
@@ -27,13 +27,13 @@ class Extraction(RuleBasedStateMachine):
 
     @initialize(room=st.sampled_from([50, 100, 170, 100_000]), reach=st.sampled_from([0, 1, 99]))
     def begin(self, room: int, reach: int) -> None:
-        self.world = ExtractionWorld()
-        self.world.extractor.room = room
-        self.world.extractor.reaches = lambda chunk: min(chunk.last, chunk.first + reach)
+        self.service = ExtractionService()
+        self.service.extractor.room = room
+        self.service.extractor.reaches = lambda chunk: min(chunk.last, chunk.first + reach)
         self.said = 0
         self.through = 0
         self.crash: str | None = None
-        self.world.sessions.state.faults = self._fault
+        self.service.sessions.state.faults = self._fault
 
     def _fault(self, step: str) -> None:
         if step == self.crash:
@@ -49,33 +49,33 @@ class Extraction(RuleBasedStateMachine):
             role, text = texts.get(kind, ("user", f"fact: statement {self.said}"))
             chats.append({"role": role, "content": text})
         crash, self.crash = self.crash, None  # appends have their own tests
-        self.world.put(*chats)
+        self.service.put(*chats)
         self.crash = crash
 
     @precondition(lambda self: self.said)
     @rule()
     def ask(self) -> None:
         with suppress(Killed):
-            self.world.request(self.world.session())
+            self.service.request(self.service.session())
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule(pick=st.integers(0, 99), last=st.booleans())
     def deliver(self, pick: int, last: bool) -> None:  # noqa: FBT001
         """A message, new or old; `last`: it was its last receive."""
-        job = self.world.outbox[-1 - pick % len(self.world.outbox)]
+        job = self.service.outbox[-1 - pick % len(self.service.outbox)]
         with suppress(Killed):
             self._deliver(job, last=last)
 
     def _deliver(self, job: Job, *, last: bool) -> None:
         try:
-            self.world.handle(job)
+            self.service.handle(job)
         except ModelFailed as failure:
             if last:
-                self.world.give_up(JobNotice(job.tenant, job.id, job.kind), error=failure.code)
+                self.service.give_up(JobNotice(job.tenant, job.id, job.kind), error=failure.code)
 
     @rule(failure=st.sampled_from([None, ModelUnavailable("down"), ModelOutputInvalid("prose")]))
     def turn_the_model(self, failure: ModelFailed | None) -> None:
-        self.world.extractor.failure = failure
+        self.service.extractor.failure = failure
 
     @rule(step=st.sampled_from(["commit memories", "commit", "finish", "start", "settle"]), after=st.booleans())
     def let_it_crash(self, step: str, after: bool) -> None:  # noqa: FBT001
@@ -83,14 +83,14 @@ class Extraction(RuleBasedStateMachine):
 
     @rule(seconds=st.sampled_from([61, HOUR]))
     def sweep(self, seconds: int) -> None:
-        self.world.time.advance(seconds)
+        self.service.time.advance(seconds)
         with suppress(Killed, CommitLost):
-            self.world.sweep()
+            self.service.sweep()
 
     @invariant()
     def progress_never_goes_back(self) -> None:
-        assert self.world.through() >= self.through
-        self.through = self.world.through()
+        assert self.service.through() >= self.through
+        self.through = self.service.through()
 
     @invariant()
     def no_message_is_accounted_for_twice(self) -> None:
@@ -101,42 +101,42 @@ class Extraction(RuleBasedStateMachine):
     @invariant()
     def the_ledger_sums_up(self) -> None:
         for line in self._lines():
-            stored = self.world.sessions.messages(self.world.session(), first=line.first, last=line.last)
+            stored = self.service.sessions.messages(self.service.session(), first=line.first, last=line.last)
             received = len(list(stored))
             assert received == line.extracted + sum(line.skipped.values()) + line.parked
 
     @invariant()
     def what_is_parked_is_written_as_parked(self) -> None:
         parked = tuple((line.first, line.last) for line in self._lines() if line.parked)
-        assert parked == self.world.parked()
+        assert parked == self.service.parked()
 
     def _lines(self) -> tuple[ChunkLine, ...]:
-        return self.world.memories.lines(SARAH, "s", first=0, last=10**9)
+        return self.service.memories.lines(SARAH, "s", first=0, last=10**9)
 
     def teardown(self) -> None:
         """When everything works again, everything is extracted in the end, and no job is left over."""
         if not self.said:
             return
-        world = self.world
+        service = self.service
         self.crash = None
-        world.extractor.failure = None
-        world.request(world.session())
-        world.delivered = 0
-        world.drain()
+        service.extractor.failure = None
+        service.request(service.session())
+        service.delivered = 0
+        service.drain()
         for _ in range(2 * MOST_ATTEMPTS):
-            world.time.advance(OVERDUE_SECONDS + HOUR)
-            world.sweep()
-            world.drain()
-        for job in world.outbox:
-            world.handle(job)  # redriven
-        world.drain()
-        assert world.through() == self.said
-        assert world.parked() == ()
-        assert sum(line.extracted for line in self._lines()) == len(world.records())
-        texts = [str(m.chat["content"]) for m in world.sessions.messages(world.session(), first=1, last=self.said)]
-        assert sorted(text[6:] for text in texts if text.startswith("fact: ")) == world.contents()
-        assert {world.report(job).state for job in world.outbox if job.parent is None} <= {"done"}
-        assert not [job for job in world.sessions.state.jobs.values() if job.due_at is not None]
+            service.time.advance(OVERDUE_SECONDS + HOUR)
+            service.sweep()
+            service.drain()
+        for job in service.outbox:
+            service.handle(job)  # redriven
+        service.drain()
+        assert service.through() == self.said
+        assert service.parked() == ()
+        assert sum(line.extracted for line in self._lines()) == len(service.records())
+        texts = [str(m.chat["content"]) for m in service.sessions.messages(service.session(), first=1, last=self.said)]
+        assert sorted(text[6:] for text in texts if text.startswith("fact: ")) == service.contents()
+        assert {service.report(job).state for job in service.outbox if job.parent is None} <= {"done"}
+        assert not [job for job in service.sessions.state.jobs.values() if job.due_at is not None]
 
 
 TestExtraction = Extraction.TestCase

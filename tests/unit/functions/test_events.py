@@ -16,7 +16,7 @@ from palimpsest.tenants.ports import ApiKey
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import invoked
 from tests.unit.api.handlers import ROOT, load
-from tests.unit.world import World
+from tests.unit.conversations.service import ConversationService
 
 EVENTS = ROOT / "events"
 SESSION = "onboarding-7"
@@ -78,10 +78,10 @@ def answer_to(module: ModuleType, sample: Path) -> dict[str, Any]:
 
 @pytest.mark.parametrize("sample", samples("sessions"))
 def test_sessions_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, module = Service(), load("sessions")
-    monkeypatch.setattr(module.bootstrap, "sessions_app", lambda: world.app)
+    service, module = Service(), load("sessions")
+    monkeypatch.setattr(module.bootstrap, "sessions_app", lambda: service.app)
     drafts = [Draft({"role": "user", "content": "Hello, I am Sarah."})]
-    world.app.append(world.session(SESSION), drafts, user="sarah", agent="hr-assistant")
+    service.app.append(service.session(SESSION), drafts, user="sarah", agent="hr-assistant")
     answer = answer_to(module, sample)
     assert answer["statusCode"] == STATUS[sample.stem], answer["body"]
     assert isinstance(json.loads(answer["body"]), dict)
@@ -104,9 +104,9 @@ def test_memories_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPa
 
 @pytest.mark.parametrize("sample", samples("authorize"))
 def test_authorize_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    world, module = World(), load("authorize")
-    world.tenants.add(ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"})))
-    monkeypatch.setattr(module.bootstrap, "authorizer", lambda: Authorize(world.tenants, world.clock))
+    service, module = ConversationService(), load("authorize")
+    service.tenants.add(ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"})))
+    monkeypatch.setattr(module.bootstrap, "authorizer", lambda: Authorize(service.tenants, service.clock))
     assert answer_to(module, sample)["isAuthorized"] is (sample.stem == "key")
 
 
@@ -120,11 +120,11 @@ def test_site_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    world, module = World(), load("reindex")
+    service, module = ConversationService(), load("reindex")
     done: list[JobNotice] = []
-    worker = Worker(done.append, give_up=world.give_up, hide=lambda *_, **__: None)
+    worker = Worker(done.append, give_up=service.give_up, hide=lambda *_, **__: None)
     monkeypatch.setattr(module.bootstrap, "reindex_worker", lambda: worker)
-    monkeypatch.setattr(module.bootstrap, "reindex_starter", lambda: StartReindex(world.jobs, world.clock))
+    monkeypatch.setattr(module.bootstrap, "reindex_starter", lambda: StartReindex(service.jobs, service.clock))
     begun, again = (answer_to(module, EVENTS / "reindex" / "start.json") for _ in range(2))
     assert (begun["is_new"], again) == (True, {**begun, "is_new": False})
     assert answer_to(module, EVENTS / "reindex" / "job.json") == {"batchItemFailures": []}

@@ -19,8 +19,8 @@ from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.recall.tool import SearchTool
 
 from tests.doubles.tokens import LetterCounter
-from tests.unit.context.blocks_world import BlocksWorld
-from tests.unit.extraction.extraction_world import SARAH
+from tests.unit.context.service import ContextService
+from tests.unit.extraction.service import SARAH
 
 CORRECTED = ("I work at Acme.", "I work at Bolt now.")
 CORRECTED_TWICE = (*CORRECTED, "Actually, I work at Core.")
@@ -35,22 +35,22 @@ class Told:
 
     def __init__(self, folder: Path, said: tuple[str, ...], arrival: tuple[int, ...] | None = None) -> None:
         blocks = [{"type": "extractive"}, {"type": "vector"}]
-        self.world = BlocksWorld(folder=folder, blocks=blocks)
-        self.world.extract = replace(self.world.extract, extractor=PatternExtractor())
+        self.service = ContextService(folder=folder, blocks=blocks)
+        self.service.extract = replace(self.service.extract, extractor=PatternExtractor())
         for day in arrival or range(len(said)):
             session = f"day{day}"
-            self.world.say(said[day], session=session, timestamp=(FIRST_DAY + timedelta(days=day)).isoformat())
-            self.world.handle(self.world.ask(session))
-            self.world.index_all(session)
-        index = self.world.index
-        stores = (self.world.memories, self.world.sessions, index, index, self.world.embedder)
-        self.recall = Recall(*stores, LetterCounter(), self.world.clock)
-        self.search = SearchMemories(*stores, self.world.clock)
-        self.versions = ManageMemories(self.world.memories, self.world.tenants, self.world.clock)
+            self.service.say(said[day], session=session, timestamp=(FIRST_DAY + timedelta(days=day)).isoformat())
+            self.service.handle(self.service.ask(session))
+            self.service.index_all(session)
+        index = self.service.index
+        stores = (self.service.memories, self.service.sessions, index, index, self.service.embedder)
+        self.recall = Recall(*stores, LetterCounter(), self.service.clock)
+        self.search = SearchMemories(*stores, self.service.clock)
+        self.versions = ManageMemories(self.service.memories, self.service.tenants, self.service.clock)
 
     def current(self) -> Record:
-        pointer = self.world.memories.pointers(SARAH, ["employer"])["employer"]
-        (record,) = self.world.memories.records(SARAH, [pointer.record or ""])
+        pointer = self.service.memories.pointers(SARAH, ["employer"])["employer"]
+        (record,) = self.service.memories.records(SARAH, [pointer.record or ""])
         return record
 
     def searched(self, question: str, mode: Mode) -> list[str]:
@@ -66,8 +66,8 @@ class Told:
         return [line for line in content.splitlines()[1:] if "outdated" not in line]
 
     def remembered(self, message: str | None) -> str:
-        self.world.say("Hello again!", session="later")
-        return self.world.context(message, session="later").memory.text
+        self.service.say("Hello again!", session="later")
+        return self.service.context(message, session="later").memory.text
 
 
 @pytest.fixture(

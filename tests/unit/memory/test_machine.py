@@ -21,7 +21,7 @@ from palimpsest.jobs.ports import Changed
 
 from tests.unit.conversations.overflow.test_flush_machine import FLUSH
 from tests.unit.conversations.test_state_machine import BUDGET, MEMORY, Conversation, Killed
-from tests.unit.whole_world import AGAIN, USERS, Whole, fact_of, user_of
+from tests.unit.whole_service import AGAIN, USERS, Whole, fact_of, user_of
 
 BATCH = 10  # changes that one delivery brings
 DIES = st.none() | st.integers(0, 7)
@@ -49,7 +49,7 @@ class RememberedConversation(Conversation):
         self.ingest(turns=2, topical=True)
         self.david_says(" [city] is where he lives")
 
-    def world_of(self, memory: dict[str, Any]) -> Any:
+    def service_of(self, memory: dict[str, Any]) -> Any:
         return Whole(Path(self.folder.name), faults=self.maybe_die, **{"max_tokens": BUDGET} | memory | SOON)
 
     def say(self, speaker: str, words: str) -> None:
@@ -69,7 +69,7 @@ class RememberedConversation(Conversation):
             self.told.append(f"q{self.said} {'[city] is where she was' if topical else 'told'}")
         self.ever["sarah"].update(map(fact_of, self.told))
         with suppress(Killed):
-            self.world.ingest_texts(self.told, "t")
+            self.service.ingest_texts(self.told, "t")
 
     @rule(words=st.sampled_from([" [city] is where he lives", f" once more: {AGAIN}", " told"]))
     def david_says(self, words: str) -> None:
@@ -83,12 +83,12 @@ class RememberedConversation(Conversation):
         self._david_says(text)
 
     def _david_says(self, text: str) -> None:
-        self.world.append(text, role="user", key=f"k{text}", session="d", user="david")
+        self.service.append(text, role="user", key=f"k{text}", session="d", user="david")
 
     @rule(session=st.sampled_from(sorted(USERS)))
     def ask(self, session: str) -> None:
         with suppress(Killed, NotFound):
-            self.world.request(self.world.session(session))
+            self.service.request(self.service.session(session))
 
     @rule(turns=st.integers(2, 4), letters=st.integers(40, 200))
     def talk(self, turns: int, letters: int) -> None:
@@ -96,72 +96,72 @@ class RememberedConversation(Conversation):
             self.say("q", "x" * letters)
             self.say("a", "x" * letters)
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule(which=st.integers(0, 50), times=st.integers(1, 2), dies_at=DIES)
     def deliver(self, which: int, times: int, dies_at: int | None) -> None:
         """A job's message, mostly of one under way; at each delivery the process dies at one of its writes, or not."""
-        jobs = self._under_way() or self.world.outbox
+        jobs = self._under_way() or self.service.outbox
         for _ in range(times):
             self.writes_until_death = dies_at
             with suppress(Killed, ModelFailed):
-                self.world.handle(jobs[-1 - which % len(jobs)])
+                self.service.handle(jobs[-1 - which % len(jobs)])
         self.writes_until_death = None
 
     def _under_way(self) -> list[Job]:
-        return [job for job in self.world.all_jobs() if not job.has_ended]
+        return [job for job in self.service.all_jobs() if not job.has_ended]
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule()
     def deliver_to_the_end(self) -> None:
         """Every job's message until it is done, or dead after its last receive."""
-        for job in list(self.world.outbox):
+        for job in list(self.service.outbox):
             with suppress(Killed):
-                self.world.handle_to_the_end(job)
+                self.service.handle_to_the_end(job)
 
     @rule(fails=st.sampled_from([None, "timeout", "refusal", "prose", "half", "astray"]))
     def turn_the_model(self, fails: str | None) -> None:
-        self.world.model.fails = fails
+        self.service.model.fails = fails
 
     @rule(failure=st.sampled_from([None, ModelUnavailable("down"), ModelOutputInvalid("no vectors")]))
     def turn_the_embedder(self, failure: Exception | None) -> None:
-        self.world.embedder.failure = failure
+        self.service.embedder.failure = failure
 
     @rule(down=st.booleans(), some=st.integers(0, 3))
     def turn_the_index(self, down: bool, some: int) -> None:  # noqa: FBT001
         """Down, or closed to some documents, or well."""
-        self.world.index.down = down
-        keys = sorted(self.world.searchable_of("sarah"))
-        self.world.index.unwritable = set(keys[:some])
+        self.service.index.down = down
+        keys = sorted(self.service.searchable_of("sarah"))
+        self.service.index.unwritable = set(keys[:some])
 
     @rule(start=st.integers(0, 99), times=st.integers(1, 2), late=st.booleans(), dies_at=DIES)
     def index(self, start: int, times: int, late: bool, dies_at: int | None) -> None:  # noqa: FBT001
         """Some of what the streams told: now, twice, out of order, or again long after it was done."""
-        self.world.look()
-        waiting = self.world.delivered_changes if late else self.world.changes
+        self.service.look()
+        waiting = self.service.delivered_changes if late else self.service.changes
         place = start % (len(waiting) or 1)
         batch = list(dict.fromkeys(waiting[place : place + BATCH]))
         for _ in range(times):
             self.writes_until_death = dies_at
             with suppress(Killed, ModelFailed):
-                self.world.deliver_changes(batch)
+                self.service.deliver_changes(batch)
         self.writes_until_death = None
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule(which=st.integers(0, 50))
     def two_at_once(self, which: int) -> None:
         """While the next message is worked on, another is delivered: maybe the same."""
-        job = self.world.outbox[-1 - which % len(self.world.outbox)]
-        self.world.meanwhile = lambda: self.world.handle(job)
+        job = self.service.outbox[-1 - which % len(self.service.outbox)]
+        self.service.meanwhile = lambda: self.service.handle(job)
 
     @rule(pick=st.integers(0, 99))
     def forget_one(self, pick: int) -> None:
-        plain = [record for record in self.world.current_of("sarah") if record.topic_key is None]
+        plain = [record for record in self.service.current_of("sarah") if record.topic_key is None]
         if not plain:
             return
         record = plain[pick % len(plain)]
         self.forgotten.add(record.content)
         with suppress(Killed):
-            self.world.manage_memories.delete(user_of("s"), record.id)
+            self.service.manage_memories.delete(user_of("s"), record.id)
             self.gone |= {record.content} - {AGAIN}
 
     @precondition(lambda self: self.expected is not None)
@@ -178,32 +178,32 @@ class RememberedConversation(Conversation):
 
     @invariant()
     def the_transcript_is_stored_in_order_and_once(self) -> None:
-        texts = _texts(self.world.shown_of("t"))
+        texts = _texts(self.service.shown_of("t"))
         assert texts == self.told[: len(texts)]
 
     @invariant()
     def what_david_said_is_there_once_and_in_order(self) -> None:
-        assert _texts(self.world.shown_of("d")) == self.davids
+        assert _texts(self.service.shown_of("d")) == self.davids
 
     @invariant()
     def nothing_is_remembered_that_its_user_did_not_say_and_nothing_twice(self) -> None:
         for user, said in self.ever.items():
-            contents = Counter(record.content for record in self.world.records_of(user))
+            contents = Counter(record.content for record in self.service.records_of(user))
             assert contents.keys() <= said
             assert not [content for content, times in contents.items() if times > 1]
 
     @invariant()
     def progress_never_goes_back(self) -> None:
         for session, before in self.through.items():
-            self.through[session] = self.world.memories.progress(user_of(session), session).through
+            self.through[session] = self.service.memories.progress(user_of(session), session).through
             assert self.through[session] >= before
 
     @invariant()
     def every_message_has_its_place_in_the_ledger_once(self) -> None:
         for session in USERS:
-            lines = self.world.memories.lines(user_of(session), session, first=0, last=10**9)
+            lines = self.service.memories.lines(user_of(session), session, first=0, last=10**9)
             assert all(one.last < other.first for one, other in pairwise(lines))
-            seqs = [message.seq for message in self.world.stored(session)]
+            seqs = [message.seq for message in self.service.stored(session)]
             for line in lines:
                 received = line.extracted + sum(line.skipped.values()) + line.parked
                 there = sum(line.first <= seq <= line.last for seq in seqs)
@@ -211,7 +211,7 @@ class RememberedConversation(Conversation):
 
     def teardown(self) -> None:
         """Once everything works again, everything is remembered, indexed and done with."""
-        if not hasattr(self, "world"):
+        if not hasattr(self, "service"):
             return
         self._mend_everything()
         super().teardown()
@@ -222,41 +222,41 @@ class RememberedConversation(Conversation):
         self.folder.cleanup()
 
     def _mend_everything(self) -> None:
-        self.writes_until_death = self.world.meanwhile = None
-        self.world.model.fails = self.world.embedder.failure = None
-        self.world.index.down, self.world.index.unwritable = False, set()
+        self.writes_until_death = self.service.meanwhile = None
+        self.service.model.fails = self.service.embedder.failure = None
+        self.service.index.down, self.service.index.unwritable = False, set()
         self.settle()
         if self.told:
-            self.world.ingest_texts(self.told, "t")
+            self.service.ingest_texts(self.told, "t")
         for session in USERS:
             with suppress(NotFound):
-                self.world.request(self.world.session(session))
+                self.service.request(self.service.session(session))
 
     def _index_everything(self) -> None:
         """What still waits, newest first; then once more what was done long ago."""
-        self.world.look()
-        self._index(self.world.changes[::-1])
-        assert self.world.changes == []
+        self.service.look()
+        self._index(self.service.changes[::-1])
+        assert self.service.changes == []
         self._index_says_what_the_tables_say()
-        self._index(self.world.delivered_changes[::-1])
+        self._index(self.service.delivered_changes[::-1])
         self._index_says_what_the_tables_say()
 
     def _index(self, changes: list[Changed]) -> None:
         for start in range(0, len(changes), BATCH):
-            self.world.deliver_changes(changes[start : start + BATCH])
+            self.service.deliver_changes(changes[start : start + BATCH])
 
     def _index_says_what_the_tables_say(self) -> None:
         for user in self.ever:
-            assert self.world.indexed_of(user) == self.world.searchable_of(user)
+            assert self.service.indexed_of(user) == self.service.searchable_of(user)
 
     def _all_is_extracted(self) -> None:
-        assert _texts(self.world.shown_of("t")) == self.told
+        assert _texts(self.service.shown_of("t")) == self.told
         for session in USERS:
-            progress = self.world.memories.progress(user_of(session), session)
-            seqs = [message.seq for message in self.world.shown_of(session)]
+            progress = self.service.memories.progress(user_of(session), session)
+            seqs = [message.seq for message in self.service.shown_of(session)]
             assert not seqs or progress.through >= max(seqs)
             assert not [each for each in progress.parked if any(each[0] <= seq <= each[1] for seq in seqs)]
-        assert not [job for job in self.world.all_jobs() if job.due_at is not None]
+        assert not [job for job in self.service.all_jobs() if job.due_at is not None]
 
     def _all_is_remembered(self, user: str) -> None:
         """Each fact of what still stands in a session, unless it was forgotten, and of a topic what was said last."""
@@ -264,11 +264,11 @@ class RememberedConversation(Conversation):
             (message, name)
             for name, owner in USERS.items()
             if owner == user
-            for message in self.world.shown_of(name)
+            for message in self.service.shown_of(name)
             if text_of(message.chat).startswith("q")
         ]
         facts = {fact_of(text_of(m.chat)) for m, name in standing if not self._was_cut_off(name, m.seq)}
-        remembered = {record.content: record for record in self.world.records_of(user)}
+        remembered = {record.content: record for record in self.service.records_of(user)}
         assert facts - self.forgotten <= remembered.keys()
         assert not self.gone & remembered.keys()
         assert all(record.index_state == "done" for record in remembered.values())
@@ -278,12 +278,12 @@ class RememberedConversation(Conversation):
             if "[city]" in text_of(message.chat) and not self._was_cut_off(name, message.seq)
         ]
         if topical and not (user == "sarah" and self.is_undone):
-            current = {record.content for record in self.world.current_of(user) if record.topic_key == "city"}
+            current = {record.content for record in self.service.current_of(user) if record.topic_key == "city"}
             assert current == {max(topical)[1]}
 
     def _was_cut_off(self, session: str, seq: int) -> bool:
         """Whether the ledger says that an answer on a range that can't be divided was cut off."""
-        lines = self.world.memories.lines(user_of(session), session, first=0, last=seq)
+        lines = self.service.memories.lines(user_of(session), session, first=0, last=seq)
         return any(line.last >= seq and line.dropped.get("cut_off") for line in lines)
 
 

@@ -11,53 +11,53 @@ from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 
 from tests.contract.memory_builders import job
-from tests.unit.memory.memory_world import DAY, SARAH, TENANT, MemoryWorld, fact, message
+from tests.unit.memory.service import DAY, SARAH, TENANT, MemoryService, fact, message
 
 
 @pytest.fixture
-def world() -> MemoryWorld:
-    return MemoryWorld()
+def service() -> MemoryService:
+    return MemoryService()
 
 
 @pytest.fixture
-def worked_at(world: MemoryWorld) -> dict[str, str]:
+def worked_at(service: MemoryService) -> dict[str, str]:
     """Ids by company: A, then B, then C, each said a day after the one before."""
     ids = {}
     for number, company in enumerate("ABC", 1):
-        ids[company] = world.say(f"works at {company}", source=message(number)).record.id
-        world.time.advance(DAY)
+        ids[company] = service.say(f"works at {company}", source=message(number)).record.id
+        service.time.advance(DAY)
     return ids
 
 
-def missing(world: MemoryWorld, record_id: str) -> bool:
+def missing(service: MemoryService, record_id: str) -> bool:
     with pytest.raises(NotFound) as refused:
-        world.manage.read(SARAH, record_id)
+        service.manage.read(SARAH, record_id)
     return refused.value.code == "memory_not_found"
 
 
 # Reading
 
 
-def test_an_old_id_still_answers_with_its_place(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    version = world.manage.read(SARAH, worked_at["B"])
+def test_an_old_id_still_answers_with_its_place(service: MemoryService, worked_at: dict[str, str]) -> None:
+    version = service.manage.read(SARAH, worked_at["B"])
     assert (version.record.content, version.number, version.is_current) == ("works at B", 2, False)
     assert (version.supersedes, version.superseded_by) == (worked_at["A"], worked_at["C"])
-    assert version.valid_to == world.manage.read(SARAH, worked_at["C"]).record.valid_from
+    assert version.valid_to == service.manage.read(SARAH, worked_at["C"]).record.valid_from
 
 
-def test_a_record_without_a_topic_is_its_only_version(world: MemoryWorld) -> None:
-    one = world.say("likes tea", topic=None)
-    assert world.history(one.record) == [(1, "likes tea", True)]
+def test_a_record_without_a_topic_is_its_only_version(service: MemoryService) -> None:
+    one = service.say("likes tea", topic=None)
+    assert service.history(one.record) == [(1, "likes tea", True)]
 
 
-def test_the_history_is_the_same_from_every_version(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    chains = [world.manage.history(SARAH, record_id) for record_id in worked_at.values()]
+def test_the_history_is_the_same_from_every_version(service: MemoryService, worked_at: dict[str, str]) -> None:
+    chains = [service.manage.history(SARAH, record_id) for record_id in worked_at.values()]
     assert [version.record.content for version in chains[0]] == ["works at C", "works at B", "works at A"]
     assert chains[0] == chains[1] == chains[2]
 
 
-def test_a_foreign_users_record_is_not_found(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    manage = world.manage
+def test_a_foreign_users_record_is_not_found(service: MemoryService, worked_at: dict[str, str]) -> None:
+    manage = service.manage
     for scope in (TENANT.user("ana"), Scope("other").user("sarah")):
         for call in (manage.read, manage.history, manage.delete, manage.revert):
             with pytest.raises(NotFound):
@@ -65,23 +65,23 @@ def test_a_foreign_users_record_is_not_found(world: MemoryWorld, worked_at: dict
         with pytest.raises(NotFound):
             manage.patch(scope, worked_at["C"], Change(importance=0.9))
         assert manage.listed(scope, where=Filter(), limit=9) == ((), None)
-    assert world.current() == ["works at C"]
+    assert service.current() == ["works at C"]
 
 
 # Lists
 
 
-def test_only_current_records_are_listed_and_counted(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    world.remember(SARAH, [Statement("event", "moved"), Statement("task", "call Bob"), fact("likes tea", topic=None)])
-    assert sorted(world.current()) == ["call Bob", "likes tea", "moved", "works at C"]
-    assert world.manage.counts(SARAH) == {"fact": 2, "event": 1, "instruction": 0, "task": 1}
+def test_only_current_records_are_listed_and_counted(service: MemoryService, worked_at: dict[str, str]) -> None:
+    service.remember(SARAH, [Statement("event", "moved"), Statement("task", "call Bob"), fact("likes tea", topic=None)])
+    assert sorted(service.current()) == ["call Bob", "likes tea", "moved", "works at C"]
+    assert service.manage.counts(SARAH) == {"fact": 2, "event": 1, "instruction": 0, "task": 1}
 
 
-def test_everything_is_counted_over_many_pages(world: MemoryWorld) -> None:
+def test_everything_is_counted_over_many_pages(service: MemoryService) -> None:
     for start in range(0, 240, 30):
-        world.remember(SARAH, [fact(f"likes {start + number}", topic=None) for number in range(30)])
-    assert world.manage.counts(SARAH)["fact"] == 240
-    assert len(world.manage.matching(SARAH, Filter(types=frozenset({"fact"})))) == 240
+        service.remember(SARAH, [fact(f"likes {start + number}", topic=None) for number in range(30)])
+    assert service.manage.counts(SARAH)["fact"] == 240
+    assert len(service.manage.matching(SARAH, Filter(types=frozenset({"fact"})))) == 240
 
 
 @pytest.mark.parametrize(
@@ -102,8 +102,8 @@ def test_everything_is_counted_over_many_pages(world: MemoryWorld) -> None:
     ],
 )
 def test_a_list_may_be_limited(where: dict[str, Any], found: set[str]) -> None:
-    world = MemoryWorld()
-    begin = world.now
+    service = MemoryService()
+    begin = service.now
     told = [
         fact("tea", topic=None, importance=0.9, subject="Sarah", metadata={"a": 1}),
         Statement("event", "run", source=message(1), metadata={"a": 1, "b": [2]}),
@@ -111,22 +111,22 @@ def test_a_list_may_be_limited(where: dict[str, Any], found: set[str]) -> None:
         Statement("instruction", "brief", importance=0.8),
     ]
     for statement in told:
-        world.remember(SARAH, [statement])
-        world.time.advance(1)
+        service.remember(SARAH, [statement])
+        service.time.advance(1)
     limits = {name: begin + value if name.startswith("created") else value for name, value in where.items()}
-    assert set(world.current(**limits)) == found
-    assert len(world.manage.matching(SARAH, Filter(**limits))) == len(found)
+    assert set(service.current(**limits)) == found
+    assert len(service.manage.matching(SARAH, Filter(**limits))) == len(found)
 
 
-def test_pages_join_to_the_whole_list(world: MemoryWorld) -> None:
+def test_pages_join_to_the_whole_list(service: MemoryService) -> None:
     for number in range(7):
-        world.say(f"likes {number}", topic=None)
-        world.say(f"works at {number}")
-        world.time.advance(1)
+        service.say(f"likes {number}", topic=None)
+        service.say(f"works at {number}")
+        service.time.advance(1)
     found: list[str] = []
     after = None
     for _ in range(5):
-        page, after = world.manage.listed(SARAH, where=Filter(), limit=3, after=after, newest_first=False)
+        page, after = service.manage.listed(SARAH, where=Filter(), limit=3, after=after, newest_first=False)
         found += [record.content for record in page]
     assert (found, after) == ([*(f"likes {number}" for number in range(7)), "works at 6"], None)
 
@@ -134,55 +134,55 @@ def test_pages_join_to_the_whole_list(world: MemoryWorld) -> None:
 # Changing
 
 
-def test_new_content_supersedes_and_keeps_the_rest(world: MemoryWorld) -> None:
-    first = world.say(
+def test_new_content_supersedes_and_keeps_the_rest(service: MemoryService) -> None:
+    first = service.say(
         "works at A", subject="Sarah", importance=0.8, keywords=("A",), source=message(1), agent="hr"
     ).record
-    newer = world.manage.patch(SARAH, first.id, Change(content="works at B", metadata={"by": "user"}))
+    newer = service.manage.patch(SARAH, first.id, Change(content="works at B", metadata={"by": "user"}))
     assert newer.id != first.id
     assert (newer.subject, newer.importance, newer.agent, newer.metadata) == ("Sarah", 0.8, "hr", {"by": "user"})
     assert (newer.keywords, newer.source.quote, newer.source.session) == ((), None, "talk")
-    assert world.memories.records(SARAH, [newer.id]) == (newer,)
-    assert world.history(newer) == [(2, "works at B", True), (1, "works at A", False)]
-    (old,) = world.memories.records(SARAH, [first.id])
+    assert service.memories.records(SARAH, [newer.id]) == (newer,)
+    assert service.history(newer) == [(2, "works at B", True), (1, "works at A", False)]
+    (old,) = service.memories.records(SARAH, [first.id])
     assert (old.metadata, old.index_state) == ({}, "pending")
 
 
-def test_keywords_given_with_new_content_are_its_own(world: MemoryWorld) -> None:
-    first = world.say("works at A", keywords=("A",)).record
-    newer = world.manage.patch(SARAH, first.id, Change(content="works at B", keywords=("B",)))
+def test_keywords_given_with_new_content_are_its_own(service: MemoryService) -> None:
+    first = service.say("works at A", keywords=("A",)).record
+    newer = service.manage.patch(SARAH, first.id, Change(content="works at B", keywords=("B",)))
     assert newer.keywords == ("B",)
 
 
-def test_other_fields_change_in_place_and_keep_what_is_not_said(world: MemoryWorld) -> None:
-    first = world.say("works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)).record
-    world.memories.indexed(SARAH, first)
-    changed = world.manage.patch(SARAH, first.id, Change(importance=0.9, metadata={"b": 2}))
+def test_other_fields_change_in_place_and_keep_what_is_not_said(service: MemoryService) -> None:
+    first = service.say("works at A", subject="Sarah", keywords=("A",), metadata={"a": 1}, source=message(1)).record
+    service.memories.indexed(SARAH, first)
+    changed = service.manage.patch(SARAH, first.id, Change(importance=0.9, metadata={"b": 2}))
     expected = replace(first, importance=0.9, metadata={"b": 2}, version=first.version + 1)
     assert changed == expected
-    assert world.memories.records(SARAH, [first.id]) == (expected,)
-    assert world.history(first) == [(1, "works at A", True)]
+    assert service.memories.records(SARAH, [first.id]) == (expected,)
+    assert service.history(first) == [(1, "works at A", True)]
 
 
-def test_the_same_content_is_no_new_version(world: MemoryWorld) -> None:
-    first = world.say("works at A").record
-    assert world.manage.patch(SARAH, first.id, Change(content="works at A")).id == first.id
+def test_the_same_content_is_no_new_version(service: MemoryService) -> None:
+    first = service.say("works at A").record
+    assert service.manage.patch(SARAH, first.id, Change(content="works at A")).id == first.id
 
 
-def test_a_record_without_a_topic_gets_a_history_by_its_first_edit(world: MemoryWorld) -> None:
-    first = world.say("likes tea", topic=None, importance=0.6).record
-    second = world.manage.patch(SARAH, first.id, Change(content="likes coffee", importance=0.9))
-    third = world.manage.patch(SARAH, second.id, Change(content="likes milk"))
-    assert world.history(first) == [(3, "likes milk", True), (2, "likes coffee", False), (1, "likes tea", False)]
-    assert world.current() == ["likes milk"]
-    importances = [version.record.importance for version in world.manage.history(SARAH, third.id)]
+def test_a_record_without_a_topic_gets_a_history_by_its_first_edit(service: MemoryService) -> None:
+    first = service.say("likes tea", topic=None, importance=0.6).record
+    second = service.manage.patch(SARAH, first.id, Change(content="likes coffee", importance=0.9))
+    third = service.manage.patch(SARAH, second.id, Change(content="likes milk"))
+    assert service.history(first) == [(3, "likes milk", True), (2, "likes coffee", False), (1, "likes tea", False)]
+    assert service.current() == ["likes milk"]
+    importances = [version.record.importance for version in service.manage.history(SARAH, third.id)]
     assert importances == [0.9, 0.9, 0.6]
 
 
-def test_only_the_current_version_can_be_changed(world: MemoryWorld, worked_at: dict[str, str]) -> None:
+def test_only_the_current_version_can_be_changed(service: MemoryService, worked_at: dict[str, str]) -> None:
     for change in (Change(content="x"), Change(importance=0.1)):
         with pytest.raises(Conflict) as refused:
-            world.manage.patch(SARAH, worked_at["A"], change)
+            service.manage.patch(SARAH, worked_at["A"], change)
         assert refused.value.code == "not_current"
 
 
@@ -191,90 +191,92 @@ def test_a_change_after_another_writers_is_decided_anew() -> None:
 
     def rival(step: str) -> None:
         if step == "before commit memories" and armed and rivals:
-            world.say(rivals.pop())
+            service.say(rivals.pop())
 
     armed = False
-    world = MemoryWorld(faults=rival)
-    first = world.say("works at A").record
+    service = MemoryService(faults=rival)
+    first = service.say("works at A").record
     armed = True
     with pytest.raises(Conflict):
-        world.manage.patch(SARAH, first.id, Change(content="works at B"))
-    assert world.current() == ["works at Z"]
+        service.manage.patch(SARAH, first.id, Change(content="works at B"))
+    assert service.current() == ["works at Z"]
 
 
 def test_a_version_that_is_reverted_to_is_current_again_as_a_new_one(
-    world: MemoryWorld, worked_at: dict[str, str]
+    service: MemoryService, worked_at: dict[str, str]
 ) -> None:
-    again = world.manage.revert(SARAH, worked_at["A"])
+    again = service.manage.revert(SARAH, worked_at["A"])
     assert again.id not in worked_at.values()
     assert (again.content, again.source) == ("works at A", message(1))
-    assert world.current() == ["works at A"]
-    assert [(number, content) for number, content, _ in world.history(again)] == [
+    assert service.current() == ["works at A"]
+    assert [(number, content) for number, content, _ in service.history(again)] == [
         (4, "works at A"), (3, "works at C"), (2, "works at B"), (1, "works at A"),
     ]  # fmt: skip
 
 
-def test_the_current_version_is_not_reverted_to(world: MemoryWorld, worked_at: dict[str, str]) -> None:
+def test_the_current_version_is_not_reverted_to(service: MemoryService, worked_at: dict[str, str]) -> None:
     with pytest.raises(Conflict) as refused:
-        world.manage.revert(SARAH, worked_at["C"])
+        service.manage.revert(SARAH, worked_at["C"])
     assert refused.value.code == "is_current"
 
 
-def test_a_reverted_version_tells_the_index_of_what_it_displaced(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    (displaced,) = world.memories.records(SARAH, [worked_at["C"]])
-    world.memories.indexed(SARAH, displaced)
-    world.manage.revert(SARAH, worked_at["A"])
-    assert world.memories.records(SARAH, [worked_at["C"]])[0].index_state == "pending"
+def test_a_reverted_version_tells_the_index_of_what_it_displaced(
+    service: MemoryService, worked_at: dict[str, str]
+) -> None:
+    (displaced,) = service.memories.records(SARAH, [worked_at["C"]])
+    service.memories.indexed(SARAH, displaced)
+    service.manage.revert(SARAH, worked_at["A"])
+    assert service.memories.records(SARAH, [worked_at["C"]])[0].index_state == "pending"
 
 
 # Deleting
 
 
-def test_deleting_the_current_version_retracts_the_topic(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    world.manage.delete(SARAH, worked_at["C"])
-    assert missing(world, worked_at["C"])
-    assert world.current() == []
-    assert world.manage.counts(SARAH)["fact"] == 0
-    assert [is_current for *_, is_current in world.history(world.manage.read(SARAH, worked_at["B"]).record)] == [
+def test_deleting_the_current_version_retracts_the_topic(service: MemoryService, worked_at: dict[str, str]) -> None:
+    service.manage.delete(SARAH, worked_at["C"])
+    assert missing(service, worked_at["C"])
+    assert service.current() == []
+    assert service.manage.counts(SARAH)["fact"] == 0
+    assert [is_current for *_, is_current in service.history(service.manage.read(SARAH, worked_at["B"]).record)] == [
         False, False,
     ]  # fmt: skip
 
 
 def test_a_late_older_statement_does_not_revive_a_retracted_topic(
-    world: MemoryWorld, worked_at: dict[str, str]
+    service: MemoryService, worked_at: dict[str, str]
 ) -> None:
-    world.manage.delete(SARAH, worked_at["C"])
-    late = world.say("works at Q", valid_from=world.now - 5 * DAY * 1000)
+    service.manage.delete(SARAH, worked_at["C"])
+    late = service.say("works at Q", valid_from=service.now - 5 * DAY * 1000)
     assert late.outcome == "created"
-    assert world.current() == []
+    assert service.current() == []
 
 
 def test_a_retracted_topic_can_be_reverted_to_and_spoken_of_again(
-    world: MemoryWorld, worked_at: dict[str, str]
+    service: MemoryService, worked_at: dict[str, str]
 ) -> None:
-    world.manage.delete(SARAH, worked_at["C"])
-    world.manage.revert(SARAH, worked_at["B"])
-    assert world.current() == ["works at B"]
-    assert world.say("works at D").outcome == "superseded"
+    service.manage.delete(SARAH, worked_at["C"])
+    service.manage.revert(SARAH, worked_at["B"])
+    assert service.current() == ["works at B"]
+    assert service.say("works at D").outcome == "superseded"
 
 
 def test_deleting_an_old_version_leaves_the_others_and_their_numbers_close_up(
-    world: MemoryWorld, worked_at: dict[str, str]
+    service: MemoryService, worked_at: dict[str, str]
 ) -> None:
-    world.manage.delete(SARAH, worked_at["B"])
-    assert missing(world, worked_at["B"])
-    assert world.history(world.manage.read(SARAH, worked_at["A"]).record) == [
+    service.manage.delete(SARAH, worked_at["B"])
+    assert missing(service, worked_at["B"])
+    assert service.history(service.manage.read(SARAH, worked_at["A"]).record) == [
         (2, "works at C", True), (1, "works at A", False),
     ]  # fmt: skip
 
 
-def test_deleting_what_was_said_several_times_leaves_nothing_of_it(world: MemoryWorld) -> None:
+def test_deleting_what_was_said_several_times_leaves_nothing_of_it(service: MemoryService) -> None:
     for at, company in ((1, "A"), (5, "A"), (3, "B"), (9, "A")):
-        world.say(f"works at {company}", valid_from=at)
-    current = world.memories.pointers(SARAH, ["employer"])["employer"].record
-    world.manage.delete(SARAH, str(current))
-    assert [record.content for record in world.memories.versions(SARAH, "employer")] == ["works at B"]
-    assert world.current() == []
+        service.say(f"works at {company}", valid_from=at)
+    current = service.memories.pointers(SARAH, ["employer"])["employer"].record
+    service.manage.delete(SARAH, str(current))
+    assert [record.content for record in service.memories.versions(SARAH, "employer")] == ["works at B"]
+    assert service.current() == []
 
 
 def test_a_deletion_that_meets_a_new_statement_does_not_retract_it() -> None:
@@ -282,79 +284,79 @@ def test_a_deletion_that_meets_a_new_statement_does_not_retract_it() -> None:
 
     def rival(step: str) -> None:
         if step == "before commit memories" and armed and rivals:
-            world.say(rivals.pop())
+            service.say(rivals.pop())
 
     armed = False
-    world = MemoryWorld(faults=rival)
-    first = world.say("works at A").record
+    service = MemoryService(faults=rival)
+    first = service.say("works at A").record
     armed = True
-    world.manage.delete(SARAH, first.id)
-    assert missing(world, first.id)
-    assert world.current() == ["works at Z"]
+    service.manage.delete(SARAH, first.id)
+    assert missing(service, first.id)
+    assert service.current() == ["works at Z"]
 
 
-def test_deleting_twice_is_not_found(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    world.manage.delete(SARAH, worked_at["A"])
+def test_deleting_twice_is_not_found(service: MemoryService, worked_at: dict[str, str]) -> None:
+    service.manage.delete(SARAH, worked_at["A"])
     with pytest.raises(NotFound):
-        world.manage.delete(SARAH, worked_at["A"])
+        service.manage.delete(SARAH, worked_at["A"])
 
 
-def test_a_deleted_record_said_again_can_be_edited_and_deleted_again(world: MemoryWorld) -> None:
+def test_a_deleted_record_said_again_can_be_edited_and_deleted_again(service: MemoryService) -> None:
     for _ in range(2):
-        first = world.say("likes tea", topic=None)
+        first = service.say("likes tea", topic=None)
         assert first.outcome == "created"
-        newer = world.manage.patch(SARAH, first.record.id, Change(content="likes coffee"))
-        world.manage.delete(SARAH, newer.id)
-        world.manage.delete(SARAH, first.record.id)
-        assert world.current() == []
+        newer = service.manage.patch(SARAH, first.record.id, Change(content="likes coffee"))
+        service.manage.delete(SARAH, newer.id)
+        service.manage.delete(SARAH, first.record.id)
+        assert service.current() == []
 
 
 # Expiry
 
 
-def test_what_has_expired_is_neither_read_nor_listed_nor_counted(world: MemoryWorld) -> None:
-    world.keep_for(10)
-    one = world.say("likes tea", topic=None).record
-    world.time.advance(10 * DAY - 1)
-    assert world.manage.read(SARAH, one.id).record == one
-    world.time.advance(1)
-    assert missing(world, one.id)
-    assert world.current() == []
-    assert world.manage.counts(SARAH)["fact"] == 0
-    assert world.manage.matching(SARAH, Filter()) == ()
+def test_what_has_expired_is_neither_read_nor_listed_nor_counted(service: MemoryService) -> None:
+    service.keep_for(10)
+    one = service.say("likes tea", topic=None).record
+    service.time.advance(10 * DAY - 1)
+    assert service.manage.read(SARAH, one.id).record == one
+    service.time.advance(1)
+    assert missing(service, one.id)
+    assert service.current() == []
+    assert service.manage.counts(SARAH)["fact"] == 0
+    assert service.manage.matching(SARAH, Filter()) == ()
 
 
-def test_the_versions_of_a_topic_expire_together(world: MemoryWorld) -> None:
-    world.keep_for(10)
-    first = world.say("works at A").record
-    world.time.advance(6 * DAY)
-    second = world.say("works at B").record
-    world.time.advance(6 * DAY)
-    assert world.manage.read(SARAH, first.id).number == 1
-    world.time.advance(4 * DAY)
-    assert missing(world, first.id)
-    assert missing(world, second.id)
+def test_the_versions_of_a_topic_expire_together(service: MemoryService) -> None:
+    service.keep_for(10)
+    first = service.say("works at A").record
+    service.time.advance(6 * DAY)
+    second = service.say("works at B").record
+    service.time.advance(6 * DAY)
+    assert service.manage.read(SARAH, first.id).number == 1
+    service.time.advance(4 * DAY)
+    assert missing(service, first.id)
+    assert missing(service, second.id)
 
 
-def test_what_is_edited_is_kept_from_then_on(world: MemoryWorld) -> None:
-    world.keep_for(10)
-    tea = world.say("likes tea", topic=None).record
-    work = world.say("works at A").record
-    world.time.advance(9 * DAY)
-    world.manage.patch(SARAH, tea.id, Change(content="likes coffee"))
-    world.manage.patch(SARAH, work.id, Change(importance=0.9))
-    world.time.advance(9 * DAY)
-    assert sorted(world.current()) == ["likes coffee", "works at A"]
+def test_what_is_edited_is_kept_from_then_on(service: MemoryService) -> None:
+    service.keep_for(10)
+    tea = service.say("likes tea", topic=None).record
+    work = service.say("works at A").record
+    service.time.advance(9 * DAY)
+    service.manage.patch(SARAH, tea.id, Change(content="likes coffee"))
+    service.manage.patch(SARAH, work.id, Change(importance=0.9))
+    service.time.advance(9 * DAY)
+    assert sorted(service.current()) == ["likes coffee", "works at A"]
 
 
 # Erasure
 
 
-def test_nothing_of_an_erased_user_is_found(world: MemoryWorld, worked_at: dict[str, str]) -> None:
-    world.memories.erase(SARAH, epoch=0, job=job(SARAH))
-    assert all(missing(world, record_id) for record_id in worked_at.values())
-    assert world.current() == []
-    assert world.memories.wipe(SARAH, below_epoch=1) > 0
+def test_nothing_of_an_erased_user_is_found(service: MemoryService, worked_at: dict[str, str]) -> None:
+    service.memories.erase(SARAH, epoch=0, job=job(SARAH))
+    assert all(missing(service, record_id) for record_id in worked_at.values())
+    assert service.current() == []
+    assert service.memories.wipe(SARAH, below_epoch=1) > 0
 
 
 def test_a_change_decided_before_an_erasure_brings_nothing_into_the_new_epoch() -> None:
@@ -366,7 +368,7 @@ def test_a_change_decided_before_an_erasure_brings_nothing_into_the_new_epoch() 
             armed = False
             here.memories.erase(SARAH, epoch=0, job=job(SARAH))
 
-    here = MemoryWorld(faults=eraser)
+    here = MemoryService(faults=eraser)
     first = here.say("works at A").record
     armed = True
     with pytest.raises(NotFound):
@@ -383,6 +385,6 @@ def test_a_lost_commit_is_not_told_to_the_caller() -> None:
             lost -= 1
             raise CommitLost("Another writer was first.")
 
-    world = MemoryWorld(faults=crowd)
-    assert world.say("works at A").outcome == "created"
-    assert (lost, world.current()) == (0, ["works at A"])
+    service = MemoryService(faults=crowd)
+    assert service.say("works at A").outcome == "created"
+    assert (lost, service.current()) == (0, ["works at A"])

@@ -16,12 +16,12 @@ from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions
 from palimpsest.scope import UserScope
 
-from tests.unit.recall.recall_world import DAVID, DAY, SARAH, TENANT, RecallWorld, Words
+from tests.unit.recall.service import DAVID, DAY, SARAH, TENANT, RecallService, Words
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> RecallWorld:
-    return RecallWorld(tmp_path)
+def service(tmp_path: Path) -> RecallService:
+    return RecallService(tmp_path)
 
 
 def only(*types: Any, **more: Any) -> Filter:
@@ -31,91 +31,91 @@ def only(*types: Any, **more: Any) -> Filter:
 # What is found
 
 
-def test_a_record_is_found_by_words_by_meaning_and_by_its_topic(world: RecallWorld) -> None:
-    record = world.keep("The manager is Dana Reyes", topic="manager")
-    world.keep("Likes tea in the morning")
-    world.index_all()
-    (best, *_) = world.recall("Who is Sarah's manager?").memories
+def test_a_record_is_found_by_words_by_meaning_and_by_its_topic(service: RecallService) -> None:
+    record = service.keep("The manager is Dana Reyes", topic="manager")
+    service.keep("Likes tea in the morning")
+    service.index_all()
+    (best, *_) = service.recall("Who is Sarah's manager?").memories
     assert (best.id, best.type, best.content) == (record.id, "fact", "The manager is Dana Reyes")
     assert best.found_by == ("keyword", "topic_key", "vector")
     assert 0 < best.score <= 1
 
 
-def test_other_words_find_it_by_its_meaning(world: RecallWorld) -> None:
-    world.keep("Dana is the manager")
-    world.keep("The garden needs water")
-    world.index_all()
-    (best, *_) = world.recall("Who is the boss?").memories
+def test_other_words_find_it_by_its_meaning(service: RecallService) -> None:
+    service.keep("Dana is the manager")
+    service.keep("The garden needs water")
+    service.index_all()
+    (best, *_) = service.recall("Who is the boss?").memories
     assert best.content == "Dana is the manager"
     assert best.found_by == ("vector",)
 
 
-def test_a_message_comes_back_as_it_was_said_with_its_own_number(world: RecallWorld) -> None:
-    _, said = world.say("hello there", "My bicycle is red")
-    world.index_all()
-    (best, *_) = world.recall("Which colour has the bicycle?").memories
+def test_a_message_comes_back_as_it_was_said_with_its_own_number(service: RecallService) -> None:
+    _, said = service.say("hello there", "My bicycle is red")
+    service.index_all()
+    (best, *_) = service.recall("Which colour has the bicycle?").memories
     assert (best.type, best.content, best.speaker) == ("message", "My bicycle is red", "user")
     assert (best.source.session, best.source.message_ids, best.source.seqs) == ("talk", (said.id,), (2,))
     assert best.id == said.id
 
 
-def test_what_was_said_a_moment_ago_is_found_before_it_is_indexed(world: RecallWorld) -> None:
-    world.say("My bicycle is red")
-    record = world.keep("The bicycle stands in the cellar")
-    found = world.recall("Where is the red bicycle?").memories
+def test_what_was_said_a_moment_ago_is_found_before_it_is_indexed(service: RecallService) -> None:
+    service.say("My bicycle is red")
+    record = service.keep("The bicycle stands in the cellar")
+    found = service.recall("Where is the red bicycle?").memories
     assert {one.type for one in found} == {"message", "fact"}
     assert all(one.found_by == ("newest",) for one in found)
     assert record.id in {one.id for one in found}
 
 
-def test_tasks_are_found_and_those_of_ended_sessions_come_last(world: RecallWorld) -> None:
-    said = world.say("please book the flight")
-    world.keep("book the flight to Porto", type="task", said=said)
-    world.keep("The flight to Porto is on Friday", type="event")
-    world.index_all()
-    (best, *rest) = world.recall("What about the flight to Porto?", where=only("task", "event")).memories
+def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallService) -> None:
+    said = service.say("please book the flight")
+    service.keep("book the flight to Porto", type="task", said=said)
+    service.keep("The flight to Porto is on Friday", type="event")
+    service.index_all()
+    (best, *rest) = service.recall("What about the flight to Porto?", where=only("task", "event")).memories
     assert {best.type, *(one.type for one in rest)} == {"task", "event"}
-    world.change_head(status="ended")
-    assert [one.type for one in world.recall("Is the flight to book?", where=only("task", "event")).memories] == [
+    service.change_head(status="ended")
+    assert [one.type for one in service.recall("Is the flight to book?", where=only("task", "event")).memories] == [
         "event",
         "task",
     ]
 
 
-def test_a_time_in_the_question_brings_what_was_said_then(world: RecallWorld) -> None:
-    world.say("The race was hard", session="january")
-    world.index_all()
-    world.time.advance(40 * DAY)
+def test_a_time_in_the_question_brings_what_was_said_then(service: RecallService) -> None:
+    service.say("The race was hard", session="january")
+    service.index_all()
+    service.time.advance(40 * DAY)
     for number in range(60):
-        world.say("The race was hard indeed", session=f"later{number}")
-    world.index_all()
-    assert world.recall("How was the race in January 2026?").memories[0].source.session == "january"
-    assert world.recall("How was the race?").memories[0].source.session != "january"
+        service.say("The race was hard indeed", session=f"later{number}")
+    service.index_all()
+    assert service.recall("How was the race in January 2026?").memories[0].source.session == "january"
+    assert service.recall("How was the race?").memories[0].source.session != "january"
 
 
-def test_k_and_budget_cut_the_answer(world: RecallWorld) -> None:
+def test_k_and_budget_cut_the_answer(service: RecallService) -> None:
     for number in range(8):
-        world.keep(f"tea number {number} is good")
-    world.index_all()
-    assert len(world.found("tea")) == 5
-    assert len(world.found("tea", k=7)) == 7
-    assert len(world.found("tea", k=7, max_tokens=12)) == 2
-    assert world.found("tea", max_tokens=4) == []
+        service.keep(f"tea number {number} is good")
+    service.index_all()
+    assert len(service.found("tea")) == 5
+    assert len(service.found("tea", k=7)) == 7
+    assert len(service.found("tea", k=7, max_tokens=12)) == 2
+    assert service.found("tea", max_tokens=4) == []
 
 
-def test_second_evidence_is_not_thrown_away(world: RecallWorld) -> None:
-    world.say("I like green tea", session="one")
-    world.say("I like green tea", session="two")
-    world.index_all()
-    assert world.found("green tea") == ["I like green tea"] * 2
+def test_second_evidence_is_not_thrown_away(service: RecallService) -> None:
+    service.say("I like green tea", session="one")
+    service.say("I like green tea", session="two")
+    service.index_all()
+    assert service.found("green tea") == ["I like green tea"] * 2
 
 
-def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(world: RecallWorld) -> None:
-    said = world.say("I like green tea", "By the way, I like green tea, and the train is late again today, sadly")
-    world.keep("Likes green tea", said=said[:1], quote="I like green tea")
-    world.keep("Enjoys green tea", said=said[1:], quote="I like green tea")
-    world.index_all()
-    found = world.found("green tea", k=9)
+def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(service: RecallService) -> None:
+    said = service.say("I like green tea", "By the way, I like green tea, and the train is late again today, sadly")
+    service.keep("Likes green tea", said=said[:1], quote="I like green tea")
+    service.keep("Enjoys green tea", said=said[1:], quote="I like green tea")
+    service.index_all()
+    found = service.found("green tea", k=9)
     assert "I like green tea" not in found
     assert len(found) == 3
 
@@ -123,159 +123,160 @@ def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(world: RecallW
 # What is true now
 
 
-def test_an_earlier_value_is_never_current_in_any_channel(world: RecallWorld) -> None:
-    first, _, second = world.say(
+def test_an_earlier_value_is_never_current_in_any_channel(service: RecallService) -> None:
+    first, _, second = service.say(
         "I work at Acme", "Good to know", "Now I work at Bolt", role=("user", "assistant", "user")
     )
-    world.keep("works at Acme", topic="employer", said=[first])
-    stale = list(world.pending)
-    world.embed(stale)
-    world.keep("works at Bolt", topic="employer", said=[second])
+    service.keep("works at Acme", topic="employer", said=[first])
+    stale = list(service.pending)
+    service.embed(stale)
+    service.keep("works at Bolt", topic="employer", said=[second])
     for question in ("Where does Sarah work?", "Who is the employer?", "work at Acme"):  # the index is behind
-        found = world.recall(question).memories
+        found = service.recall(question).memories
         assert "works at Acme" not in [one.content for one in found]
         assert found[0].content in ("works at Bolt", "Now I work at Bolt")
-    world.index_all()
-    found = world.recall("Where do I work?").memories
+    service.index_all()
+    found = service.recall("Where do I work?").memories
     assert found[0].content == "works at Bolt"
     (outdated,) = [one for one in found if one.content == "I work at Acme"]
     assert outdated.outdated_by == found[0].id
 
 
-def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(world: RecallWorld) -> None:
-    said = world.say("It is on March 3", "No, on March 10", "After all on March 17")
+def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(service: RecallService) -> None:
+    said = service.say("It is on March 3", "No, on March 10", "After all on March 17")
     for days, number in ((3, 2), (1, 0), (2, 1)):
-        moment = world.now - (10 - days) * DAY * 1000
-        world.keep(f"the party is on March {3 + 7 * number}", topic="party", said=[said[number]], valid_from=moment)
+        moment = service.now - (10 - days) * DAY * 1000
+        service.keep(f"the party is on March {3 + 7 * number}", topic="party", said=[said[number]], valid_from=moment)
     for _ in range(2):  # before it is indexed, and after
-        records = [one for one in world.recall("When is the party in March?", k=9).memories if one.type == "fact"]
+        records = [one for one in service.recall("When is the party in March?", k=9).memories if one.type == "fact"]
         assert [one.content for one in records] == ["the party is on March 17"]
-        world.index_all()
+        service.index_all()
 
 
-def test_a_question_of_the_past_may_have_the_earlier_value_first(world: RecallWorld) -> None:
-    first, second = world.say("I worked at Acme for years", "Bolt hired me")
-    world.keep("works at Acme", topic="employer", said=[first])
-    world.keep("works at Bolt", topic="employer", said=[second])
-    world.index_all()
+def test_a_question_of_the_past_may_have_the_earlier_value_first(service: RecallService) -> None:
+    first, second = service.say("I worked at Acme for years", "Bolt hired me")
+    service.keep("works at Acme", topic="employer", said=[first])
+    service.keep("works at Bolt", topic="employer", said=[second])
+    service.index_all()
     assert (
-        world.recall("Where did I work for years before, at Acme?").memories[0].content == "I worked at Acme for years"
+        service.recall("Where did I work for years before, at Acme?").memories[0].content
+        == "I worked at Acme for years"
     )
 
 
-def test_a_value_that_returned_is_not_outdated(world: RecallWorld) -> None:
-    messages = world.say("Oat milk please", "Whole milk now", "Oat milk again")
+def test_a_value_that_returned_is_not_outdated(service: RecallService) -> None:
+    messages = service.say("Oat milk please", "Whole milk now", "Oat milk again")
     for number, content in enumerate(("milk: oat", "milk: whole", "milk: oat")):
-        world.time.advance(1)
-        world.keep(content, topic="milk", said=[messages[number]])
-    world.index_all()
-    outdated = {one.content for one in world.recall("Which milk?", k=9).memories if one.outdated_by}
+        service.time.advance(1)
+        service.keep(content, topic="milk", said=[messages[number]])
+    service.index_all()
+    outdated = {one.content for one in service.recall("Which milk?", k=9).memories if one.outdated_by}
     assert outdated == {"Whole milk now"}
 
 
-def test_what_is_deleted_expired_or_of_a_deleted_session_is_not_shown(world: RecallWorld) -> None:
-    world.say("tea with lemon", session="gone")
-    world.say("tea with sugar", session="over")
-    world.say("tea with milk", "tea with rum", session="cut")
-    removed = world.keep("tea at five")
-    world.keep("tea at six")
-    world.index_all()
-    world.bury("gone")
-    world.change_head("over", expires_at=1)
-    world.change_head("cut", withdrawn=((2, 2),))
-    world.manage.delete(SARAH, removed.id)
-    assert set(world.found("tea", k=9)) == {"tea with milk", "tea at six"}
-    world.time.advance(366 * DAY)
-    assert set(world.found("tea", k=9)) == {"tea with milk"}
+def test_what_is_deleted_expired_or_of_a_deleted_session_is_not_shown(service: RecallService) -> None:
+    service.say("tea with lemon", session="gone")
+    service.say("tea with sugar", session="over")
+    service.say("tea with milk", "tea with rum", session="cut")
+    removed = service.keep("tea at five")
+    service.keep("tea at six")
+    service.index_all()
+    service.mark_deleted("gone")
+    service.change_head("over", expires_at=1)
+    service.change_head("cut", withdrawn=((2, 2),))
+    service.manage.delete(SARAH, removed.id)
+    assert set(service.found("tea", k=9)) == {"tea with milk", "tea at six"}
+    service.time.advance(366 * DAY)
+    assert set(service.found("tea", k=9)) == {"tea with milk"}
 
 
-def test_a_deleted_topic_does_not_come_back_with_its_earlier_value(world: RecallWorld) -> None:
-    world.keep("works at Acme", topic="employer")
-    new = world.keep("works at Bolt", topic="employer")
-    world.embed(world.pending[:1])
-    world.manage.delete(SARAH, new.id)
-    assert world.found("Who is the employer, where does she work?") == []
+def test_a_deleted_topic_does_not_come_back_with_its_earlier_value(service: RecallService) -> None:
+    service.keep("works at Acme", topic="employer")
+    new = service.keep("works at Bolt", topic="employer")
+    service.embed(service.pending[:1])
+    service.manage.delete(SARAH, new.id)
+    assert service.found("Who is the employer, where does she work?") == []
 
 
-def test_another_users_and_tenants_memories_are_not_there(world: RecallWorld) -> None:
-    world.keep("likes green tea", scope=DAVID)
-    world.say("green tea please", session="davids", user="david")
-    world.index_all()
-    assert world.found("green tea") == []
-    assert world.found("green tea", scope=TENANT.user("nobody")) == []
-    assert len(world.found("green tea", scope=DAVID)) == 2
+def test_another_users_and_tenants_memories_are_not_there(service: RecallService) -> None:
+    service.keep("likes green tea", scope=DAVID)
+    service.say("green tea please", session="davids", user="david")
+    service.index_all()
+    assert service.found("green tea") == []
+    assert service.found("green tea", scope=TENANT.user("nobody")) == []
+    assert len(service.found("green tea", scope=DAVID)) == 2
 
 
-def test_a_key_of_another_users_session_in_the_index_is_not_followed(world: RecallWorld) -> None:
-    world.say("the secret is tea", session="davids", user="david")
-    world.index_all()
-    (documents,) = world.index.writes
-    world.index.write(UserScope("acme", "sarah"), documents)
-    recalled = world.recall("What is the secret?", explain=True)
+def test_a_key_of_another_users_session_in_the_index_is_not_followed(service: RecallService) -> None:
+    service.say("the secret is tea", session="davids", user="david")
+    service.index_all()
+    (documents,) = service.index.writes
+    service.index.write(UserScope("acme", "sarah"), documents)
+    recalled = service.recall("What is the secret?", explain=True)
     assert recalled.memories == ()
     assert recalled.trace is not None
     assert recalled.trace["dropped"] == {"davids/1": "foreign"}
 
 
-def test_query_languages_are_text(world: RecallWorld) -> None:
-    world.keep('likes "quotes" AND {"match_all": {}}')
-    world.index_all()
+def test_query_languages_are_text(service: RecallService) -> None:
+    service.keep('likes "quotes" AND {"match_all": {}}')
+    service.index_all()
     for question in ('* OR content:"x"', '{"match_all": {}}', "'; DROP TABLE records; --", "MATCH (n) RETURN n"):
-        assert world.recall(question).degraded == ()
+        assert service.recall(question).degraded == ()
 
 
 # What held at a moment
 
 
-def test_as_of_gives_what_held_then_and_known_at_what_was_known_then(world: RecallWorld) -> None:
-    start = world.now
-    world.keep("works at Acme", topic="employer", valid_from=start - 30 * DAY * 1000)
-    world.time.advance(DAY)
-    world.keep("works at Bolt", topic="employer")
-    world.time.advance(DAY)
-    world.keep("works at Cola", topic="employer", valid_from=start - 10 * DAY * 1000)  # learned late
-    world.index_all()
-    assert world.found("Where does she work?") == ["works at Bolt"]
-    assert world.found("Where does she work?", as_of=start - 20 * DAY * 1000) == ["works at Acme"]
-    assert world.found("Where does she work?", as_of=start) == ["works at Cola"]
-    assert world.found("Where does she work?", as_of=start, known_at=start + 1) == ["works at Acme"]
-    assert world.found("Where does she work?", known_at=start + 1) == ["works at Acme"]
-    assert world.found("Where does she work?", as_of=start - 40 * DAY * 1000) == []
+def test_as_of_gives_what_held_then_and_known_at_what_was_known_then(service: RecallService) -> None:
+    start = service.now
+    service.keep("works at Acme", topic="employer", valid_from=start - 30 * DAY * 1000)
+    service.time.advance(DAY)
+    service.keep("works at Bolt", topic="employer")
+    service.time.advance(DAY)
+    service.keep("works at Cola", topic="employer", valid_from=start - 10 * DAY * 1000)  # learned late
+    service.index_all()
+    assert service.found("Where does she work?") == ["works at Bolt"]
+    assert service.found("Where does she work?", as_of=start - 20 * DAY * 1000) == ["works at Acme"]
+    assert service.found("Where does she work?", as_of=start) == ["works at Cola"]
+    assert service.found("Where does she work?", as_of=start, known_at=start + 1) == ["works at Acme"]
+    assert service.found("Where does she work?", known_at=start + 1) == ["works at Acme"]
+    assert service.found("Where does she work?", as_of=start - 40 * DAY * 1000) == []
 
 
-def test_as_of_hides_what_was_said_later(world: RecallWorld) -> None:
-    world.say("tea is fine")
-    world.keep("likes tea")
-    world.index_all()
-    moment = world.now
-    world.time.advance(DAY)
-    world.say("tea is great", session="later")
-    world.keep("loves tea")
-    world.index_all()
-    assert set(world.found("tea", as_of=moment)) == {"tea is fine", "likes tea"}
+def test_as_of_hides_what_was_said_later(service: RecallService) -> None:
+    service.say("tea is fine")
+    service.keep("likes tea")
+    service.index_all()
+    moment = service.now
+    service.time.advance(DAY)
+    service.say("tea is great", session="later")
+    service.keep("loves tea")
+    service.index_all()
+    assert set(service.found("tea", as_of=moment)) == {"tea is fine", "likes tea"}
 
 
-def test_as_of_gives_nothing_of_a_topic_that_had_been_retracted(world: RecallWorld) -> None:
-    record = world.keep("works at Acme", topic="employer")
-    world.time.advance(DAY)
-    newer = world.keep("works at Bolt", topic="employer")
-    world.index_all()
-    world.manage.delete(SARAH, newer.id)
-    assert world.found("Where does she work?", as_of=newer.valid_from) == []
-    assert world.found("Where does she work?", as_of=record.valid_from) == ["works at Acme"]
-    assert world.found("Where does she work?") == []
+def test_as_of_gives_nothing_of_a_topic_that_had_been_retracted(service: RecallService) -> None:
+    record = service.keep("works at Acme", topic="employer")
+    service.time.advance(DAY)
+    newer = service.keep("works at Bolt", topic="employer")
+    service.index_all()
+    service.manage.delete(SARAH, newer.id)
+    assert service.found("Where does she work?", as_of=newer.valid_from) == []
+    assert service.found("Where does she work?", as_of=record.valid_from) == ["works at Acme"]
+    assert service.found("Where does she work?") == []
 
 
 # Filters
 
 
-def test_filters_hold_in_the_index_and_out_of_it(world: RecallWorld) -> None:
-    said = world.say("tea one", metadata={"channel": "web"}, agent="hr")
-    world.keep("tea two", importance=0.9, subject="Sarah", agent="hr", metadata={"team": "x"}, said=said)
-    world.keep("tea three", type="instruction", importance=0.3)
-    world.time.advance(DAY)
-    late = world.now
-    world.keep("tea four", type="event")
+def test_filters_hold_in_the_index_and_out_of_it(service: RecallService) -> None:
+    said = service.say("tea one", metadata={"channel": "web"}, agent="hr")
+    service.keep("tea two", importance=0.9, subject="Sarah", agent="hr", metadata={"team": "x"}, said=said)
+    service.keep("tea three", type="instruction", importance=0.3)
+    service.time.advance(DAY)
+    late = service.now
+    service.keep("tea four", type="event")
     wanted: list[tuple[Filter, set[str]]] = [
         (only("message"), {"tea one"}),
         (only("instruction", "event"), {"tea three", "tea four"}),
@@ -291,33 +292,33 @@ def test_filters_hold_in_the_index_and_out_of_it(world: RecallWorld) -> None:
     ]
     for indexed in (False, True):
         if indexed:
-            world.index_all()
+            service.index_all()
         for where, contents in wanted:
-            assert set(world.found("tea", where=where)) == contents, (where, indexed)
-    world.index.down = True
+            assert set(service.found("tea", where=where)) == contents, (where, indexed)
+    service.index.down = True
     for where, contents in wanted:
-        assert set(world.found("tea", where=where)) == contents, where
+        assert set(service.found("tea", where=where)) == contents, where
 
 
 # Nothing near, thresholds, trace
 
 
-def test_a_question_that_nothing_answers_gives_nothing(world: RecallWorld) -> None:
-    world.keep("The garden needs water twice a week")
-    world.say("The train leaves at nine from platform four")
-    world.index_all()
-    recalled = world.recall("What blood type does Sarah have?", answer=True, explain=True)
+def test_a_question_that_nothing_answers_gives_nothing(service: RecallService) -> None:
+    service.keep("The garden needs water twice a week")
+    service.say("The train leaves at nine from platform four")
+    service.index_all()
+    recalled = service.recall("What blood type does Sarah have?", answer=True, explain=True)
     assert (recalled.memories, recalled.answer, recalled.citations) == ((), "", ())
     assert recalled.trace is not None
     assert {each["cut"] for each in recalled.trace["ranking"]} == {"below_threshold"}
 
 
-def test_the_trace_says_why_without_repeating_what_is_stored(world: RecallWorld) -> None:
-    record = world.keep("Dana runs the whole department", topic="manager")
-    gone = world.keep("The manager is on holiday")
-    world.index_all()
-    world.manage.delete(SARAH, gone.id)
-    recalled = world.recall("Who is my manager?", explain=True)
+def test_the_trace_says_why_without_repeating_what_is_stored(service: RecallService) -> None:
+    record = service.keep("Dana runs the whole department", topic="manager")
+    gone = service.keep("The manager is on holiday")
+    service.index_all()
+    service.manage.delete(SARAH, gone.id)
+    recalled = service.recall("Who is my manager?", explain=True)
     trace = recalled.trace
     assert trace is not None
     assert trace["dropped"] == {gone.id: "missing"}
@@ -327,27 +328,27 @@ def test_the_trace_says_why_without_repeating_what_is_stored(world: RecallWorld)
     assert ranking["retrievers"]["topic_key"] == 1
     assert ranking["parts"]["topic"] > 0
     assert "department" not in str(trace)
-    assert world.recall("Who is my manager?").trace is None
+    assert service.recall("Who is my manager?").trace is None
 
 
-def test_what_was_shown_is_counted_as_used(world: RecallWorld) -> None:
-    record = world.keep("likes tea")
-    world.index_all()
-    world.recall("tea")
-    world.recall("tea")
-    assert world.memories.uses(SARAH, [record.id])[record.id][0] == 2
+def test_what_was_shown_is_counted_as_used(service: RecallService) -> None:
+    record = service.keep("likes tea")
+    service.index_all()
+    service.recall("tea")
+    service.recall("tea")
+    assert service.memories.uses(SARAH, [record.id])[record.id][0] == 2
 
 
 # What fails
 
 
 def test_the_question_is_embedded_while_the_tables_are_read(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    world.keep("likes green tea")
-    world.index_all()
+    service.keep("likes green tea")
+    service.index_all()
     is_reading = threading.Event()
-    read, embed = world.memories.listed, world.embedder.embed
+    read, embed = service.memories.listed, service.embedder.embed
     together: list[bool] = []
 
     def reading(*args: Any, **more: Any) -> Any:
@@ -358,101 +359,101 @@ def test_the_question_is_embedded_while_the_tables_are_read(
         together.append(is_reading.wait(timeout=3))
         return embed(texts)
 
-    monkeypatch.setattr(world.memories, "listed", reading)
-    monkeypatch.setattr(world.embedder, "embed", embedding)
-    assert world.found("green tea") == ["likes green tea"]
+    monkeypatch.setattr(service.memories, "listed", reading)
+    monkeypatch.setattr(service.embedder, "embed", embedding)
+    assert service.found("green tea") == ["likes green tea"]
     assert together == [True]
 
 
-def test_without_vectors_it_says_so_and_goes_on(world: RecallWorld) -> None:
-    world.keep("likes green tea")
-    world.index_all()
-    world.embedder.failure = ModelUnavailable("busy")
-    recalled = world.recall("green tea")
+def test_without_vectors_it_says_so_and_goes_on(service: RecallService) -> None:
+    service.keep("likes green tea")
+    service.index_all()
+    service.embedder.failure = ModelUnavailable("busy")
+    recalled = service.recall("green tea")
     assert [one.content for one in recalled.memories] == ["likes green tea"]
     assert recalled.degraded == ("vector",)
 
 
-def test_while_another_models_index_is_read_it_is_searched_by_words(world: RecallWorld) -> None:
-    world.keep("likes green tea")
-    world.index_all()
-    world.index.no_vectors = True
-    recalled = world.recall("green tea")
+def test_while_another_models_index_is_read_it_is_searched_by_words(service: RecallService) -> None:
+    service.keep("likes green tea")
+    service.index_all()
+    service.index.no_vectors = True
+    recalled = service.recall("green tea")
     assert len(recalled.memories) == 1
     assert recalled.degraded == ("vector",)
 
 
-def test_without_an_embedder_it_says_so(world: RecallWorld) -> None:
-    world.keep("likes green tea")
-    world.index_all()
-    recall = Recall(world.memories, world.sessions, world.index, world.index, None, Words(), world.time)
+def test_without_an_embedder_it_says_so(service: RecallService) -> None:
+    service.keep("likes green tea")
+    service.index_all()
+    recall = Recall(service.memories, service.sessions, service.index, service.index, None, Words(), service.time)
     recalled = recall(SARAH, RecallRequest("green tea"))
     assert len(recalled.memories) == 1
     assert recalled.degraded == ("vector",)
 
 
-def test_with_the_search_engine_down_the_tables_answer(world: RecallWorld) -> None:
-    world.keep("The manager is Dana", topic="manager")
-    world.keep("likes green tea")
-    world.say("hello", "The bicycle is red", session="older")
-    world.time.advance(1)
-    world.say("I need a new bicycle")
-    world.index_all()
-    world.index.down = True
-    assert world.recall("Which bicycle is red?").degraded == ("search", "vector")
-    assert world.found("Which bicycle is red?")[0] == "The bicycle is red"
-    assert world.found("green tea") == ["likes green tea"]
-    assert world.found("manager") == ["The manager is Dana"]
-    assert world.found("blood type") == []
+def test_with_the_search_engine_down_the_tables_answer(service: RecallService) -> None:
+    service.keep("The manager is Dana", topic="manager")
+    service.keep("likes green tea")
+    service.say("hello", "The bicycle is red", session="older")
+    service.time.advance(1)
+    service.say("I need a new bicycle")
+    service.index_all()
+    service.index.down = True
+    assert service.recall("Which bicycle is red?").degraded == ("search", "vector")
+    assert service.found("Which bicycle is red?")[0] == "The bicycle is red"
+    assert service.found("green tea") == ["likes green tea"]
+    assert service.found("manager") == ["The manager is Dana"]
+    assert service.found("blood type") == []
 
 
-def test_a_slow_search_engine_is_not_waited_for(world: RecallWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.keep("likes green tea")
-    world.index_all()
+def test_a_slow_search_engine_is_not_waited_for(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.keep("likes green tea")
+    service.index_all()
 
     def slow(*args: Any, **more: Any) -> Any:
         time.sleep(1)
         return ()
 
-    monkeypatch.setattr(type(world.index), "by_words", slow)
+    monkeypatch.setattr(type(service.index), "by_words", slow)
     monkeypatch.setattr(recall_search, "SEARCH_SECONDS", 0.2)
-    recalled = world.recall("green tea")
+    recalled = service.recall("green tea")
     assert [one.content for one in recalled.memories] == ["likes green tea"]
     assert "search" in recalled.degraded
 
 
 @pytest.mark.parametrize("method", ["records", "pointers", "listed", "uses", "versions"])
 def test_a_table_of_memories_that_fails_is_an_error_and_never_an_empty_answer(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch, method: str
+    service: RecallService, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    said = world.say("The manager is great")
-    world.keep("The manager is Dana", topic="manager", said=said)
-    world.index_all()
-    monkeypatch.setattr(world.memories, method, _failing)
+    said = service.say("The manager is great")
+    service.keep("The manager is Dana", topic="manager", said=said)
+    service.index_all()
+    monkeypatch.setattr(service.memories, method, _failing)
     with pytest.raises(Unavailable):
-        world.recall("Who is the manager?")
+        service.recall("Who is the manager?")
 
 
 @pytest.mark.parametrize("method", ["open", "messages_at", "listed", "messages"])
 def test_a_table_of_sessions_that_fails_is_an_error_too(
-    world: RecallWorld, monkeypatch: pytest.MonkeyPatch, method: str
+    service: RecallService, monkeypatch: pytest.MonkeyPatch, method: str
 ) -> None:
-    world.say("The manager is great")
-    world.index_all()
-    monkeypatch.setattr(world.sessions, method, _failing)
+    service.say("The manager is great")
+    service.index_all()
+    monkeypatch.setattr(service.sessions, method, _failing)
     with pytest.raises(Unavailable):
-        world.recall("Who is the manager?")
+        service.recall("Who is the manager?")
 
 
 def _failing(*args: Any, **more: Any) -> Any:
     raise Unavailable("The store did not answer.")
 
 
-def test_a_use_that_can_not_be_counted_does_no_harm(world: RecallWorld, monkeypatch: pytest.MonkeyPatch) -> None:
-    world.keep("likes tea")
-    world.index_all()
-    monkeypatch.setattr(world.memories, "used", _failing)
-    assert world.found("tea") == ["likes tea"]
+def test_a_use_that_can_not_be_counted_does_no_harm(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
+    service.keep("likes tea")
+    service.index_all()
+    monkeypatch.setattr(service.memories, "used", _failing)
+    assert service.found("tea") == ["likes tea"]
 
 
 # Reranking
@@ -472,18 +473,18 @@ class Reversing:
         return [len(text) / 1_000 for text in texts]
 
 
-def test_a_reranker_has_the_last_word(world: RecallWorld) -> None:
-    world.keep("green tea")
-    world.keep("green tea, bought at the little shop behind the old station")
-    world.index_all()
-    assert world.found("green tea")[0] == "green tea"
-    assert world.found("green tea", reranker=Reversing())[0].startswith("green tea, bought")
+def test_a_reranker_has_the_last_word(service: RecallService) -> None:
+    service.keep("green tea")
+    service.keep("green tea, bought at the little shop behind the old station")
+    service.index_all()
+    assert service.found("green tea")[0] == "green tea"
+    assert service.found("green tea", reranker=Reversing())[0].startswith("green tea, bought")
 
 
-def test_a_reranker_that_fails_is_done_without(world: RecallWorld) -> None:
-    world.keep("green tea")
-    world.index_all()
-    recalled = world.recall("green tea", reranker=Reversing(ModelFailed("no")))
+def test_a_reranker_that_fails_is_done_without(service: RecallService) -> None:
+    service.keep("green tea")
+    service.index_all()
+    recalled = service.recall("green tea", reranker=Reversing(ModelFailed("no")))
     assert len(recalled.memories) == 1
     assert recalled.degraded == ("reranker",)
 
@@ -491,58 +492,58 @@ def test_a_reranker_that_fails_is_done_without(world: RecallWorld) -> None:
 # One retriever alone
 
 
-def test_one_retriever_answers_alone_with_its_own_scores(world: RecallWorld) -> None:
-    world.keep("Dana is the manager")
-    world.say("The manager was here")
-    world.index_all()
-    by_meaning = world.search(SARAH, "the boss", mode="vector", k=9)
+def test_one_retriever_answers_alone_with_its_own_scores(service: RecallService) -> None:
+    service.keep("Dana is the manager")
+    service.say("The manager was here")
+    service.index_all()
+    by_meaning = service.search(SARAH, "the boss", mode="vector", k=9)
     assert {one.content for one in by_meaning} == {"Dana is the manager", "The manager was here"}
     assert all(-1 <= one.score <= 1 and one.found_by == ("vector",) for one in by_meaning)
-    assert world.search(SARAH, "the boss", mode="keyword") == ()
-    assert [one.type for one in world.search(SARAH, "manager", mode="keyword", where=only("message"))] == ["message"]
+    assert service.search(SARAH, "the boss", mode="keyword") == ()
+    assert [one.type for one in service.search(SARAH, "manager", mode="keyword", where=only("message"))] == ["message"]
 
 
-def test_a_retriever_alone_marks_an_earlier_value_too(world: RecallWorld) -> None:
-    first, second = world.say("I work at Acme", "Now I work at Bolt")
-    world.keep("works at Acme", topic="employer", said=[first])
-    current = world.keep("works at Bolt", topic="employer", said=[second])
-    world.index_all()
-    found = {one.content: one.outdated_by for one in world.search(SARAH, "work", mode="keyword", k=9)}
+def test_a_retriever_alone_marks_an_earlier_value_too(service: RecallService) -> None:
+    first, second = service.say("I work at Acme", "Now I work at Bolt")
+    service.keep("works at Acme", topic="employer", said=[first])
+    current = service.keep("works at Bolt", topic="employer", said=[second])
+    service.index_all()
+    found = {one.content: one.outdated_by for one in service.search(SARAH, "work", mode="keyword", k=9)}
     assert found == {"I work at Acme": current.id, "Now I work at Bolt": None, "works at Bolt": None}
 
 
-def test_nothing_stands_in_for_a_retriever_that_fails(world: RecallWorld) -> None:
-    world.index.down = True
+def test_nothing_stands_in_for_a_retriever_that_fails(service: RecallService) -> None:
+    service.index.down = True
     with pytest.raises(Unavailable):
-        world.search(SARAH, "manager", mode="keyword")
-    world.index.down = False
-    world.embedder.failure = ModelUnavailable("busy")
+        service.search(SARAH, "manager", mode="keyword")
+    service.index.down = False
+    service.embedder.failure = ModelUnavailable("busy")
     with pytest.raises(Unavailable):
-        world.search(SARAH, "manager", mode="vector")
-    without = type(world.search)(world.memories, world.sessions, world.index, world.index, None, world.time)
+        service.search(SARAH, "manager", mode="vector")
+    without = type(service.search)(service.memories, service.sessions, service.index, service.index, None, service.time)
     with pytest.raises(Unprocessable):
         without(SARAH, "manager", mode="vector")
 
 
-def test_sessions_are_found_by_what_was_said_in_them(world: RecallWorld) -> None:
-    world.say("The bicycle is red", "A red bicycle indeed", session="bikes")
-    world.say("The red train", session="trains")
-    world.say("Hello", session="other")
-    world.say("My red bicycle", session="davids", user="david")
-    world.index_all()
-    find = FindSessions(world.search)
+def test_sessions_are_found_by_what_was_said_in_them(service: RecallService) -> None:
+    service.say("The bicycle is red", "A red bicycle indeed", session="bikes")
+    service.say("The red train", session="trains")
+    service.say("Hello", session="other")
+    service.say("My red bicycle", session="davids", user="david")
+    service.index_all()
+    find = FindSessions(service.search)
     assert find(SARAH, "red bicycle", limit=9) == ("bikes", "trains")
-    world.bury("bikes")
+    service.mark_deleted("bikes")
     assert find(SARAH, "red bicycle", limit=9) == ("trains",)
     assert find(SARAH, "red", limit=0) == ()
 
 
-def test_a_head_without_messages_is_no_trouble(world: RecallWorld) -> None:
+def test_a_head_without_messages_is_no_trouble(service: RecallService) -> None:
     scope = TENANT.session("empty")
-    world.say("hello", session="empty")
-    head = world.sessions.open(scope).head
+    service.say("hello", session="empty")
+    head = service.sessions.open(scope).head
     assert head is not None
-    world.sessions.remove(scope, first=1, last=9, whole=False)
-    world.sessions.commit(scope, Commit(before=head, after=head))
-    world.index_all()
-    assert world.found("hello") == []
+    service.sessions.remove(scope, first=1, last=9, whole=False)
+    service.sessions.commit(scope, Commit(before=head, after=head))
+    service.index_all()
+    assert service.found("hello") == []

@@ -13,8 +13,8 @@ from palimpsest.recall.search import SearchMemories
 from palimpsest.recall.tool import SearchTool
 
 from tests.doubles.tokens import LetterCounter
-from tests.unit.context.blocks_world import BlocksWorld
-from tests.unit.extraction.extraction_world import SARAH
+from tests.unit.context.service import ContextService
+from tests.unit.extraction.service import SARAH
 
 KNOWN = ("Sarah lives in Rome", "Sarah was in Rome in 2019")
 ASKED = "Where should I eat tonight?"
@@ -52,21 +52,21 @@ def lines_on_rome(chunk: Chunk) -> list[Finding]:
 
 @pytest.mark.parametrize("way", WAYS)
 def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str, tmp_path: Path) -> None:
-    world = BlocksWorld(folder=tmp_path, blocks=[{"type": "extractive"}])
-    world.extractor.finds = lines_on_rome
+    service = ContextService(folder=tmp_path, blocks=[{"type": "extractive"}])
+    service.extractor.finds = lines_on_rome
     for content in KNOWN:
-        world.learn(content, importance=0.9)
-    world.say(ASKED)
-    world.index_all("s")
-    stores = (world.memories, world.sessions, world.index, world.index, world.embedder)
-    recall = Recall(*stores, LetterCounter(), world.clock)
+        service.learn(content, importance=0.9)
+    service.say(ASKED)
+    service.index_all("s")
+    stores = (service.memories, service.sessions, service.index, service.index, service.embedder)
+    recall = Recall(*stores, LetterCounter(), service.clock)
     tool = str(SearchTool(recall)(SARAH, {"query": "Rome"})["content"])
-    memory = world.context().memory.text
+    memory = service.context().memory.text
     assert tool.count("Rome") == memory.count("Rome") == 2
-    world.put(*WAYS[way](tool, memory), session="next")
-    world.put(user("I like it in Rome"), session="next")
-    world.handle(world.ask("next"))
-    assert world.contents() == sorted([*KNOWN, "I like it in Rome"])
-    world.index_all("next")
-    found = SearchMemories(*stores, world.clock)(SARAH, "Rome", mode="keyword", k=20)
+    service.put(*WAYS[way](tool, memory), session="next")
+    service.put(user("I like it in Rome"), session="next")
+    service.handle(service.ask("next"))
+    assert service.contents() == sorted([*KNOWN, "I like it in Rome"])
+    service.index_all("next")
+    found = SearchMemories(*stores, service.clock)(SARAH, "Rome", mode="keyword", k=20)
     assert sorted(one.content for one in found) == sorted([*KNOWN, "I like it in Rome", "I like it in Rome"])

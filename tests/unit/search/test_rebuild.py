@@ -19,22 +19,22 @@ from palimpsest.search.rebuild import Reindex
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
 from tests.doubles.owned_index import OwnedIndex
-from tests.unit.recall.recall_world import DAVID, SARAH, RecallWorld, Words, restored
+from tests.unit.recall.service import DAVID, SARAH, RecallService, Words, restored
 
 MOST_STEPS = 200
 
 
 @pytest.fixture
-def world(tmp_path: Path) -> RecallWorld:
-    world = RecallWorld(tmp_path)
+def service(tmp_path: Path) -> RecallService:
+    service = RecallService(tmp_path)
     for number in range(7):
-        world.say(*(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}")
-    world.say("hello from david", session="davids", user="david")
+        service.say(*(f"message {number} {place}" for place in range(number + 1)), session=f"s{number}")
+    service.say("hello from david", session="davids", user="david")
     for number in range(9):
-        world.keep(f"fact number {number}", topic="counter" if number > 5 else None)
-    world.keep("fact of david", scope=DAVID)
-    world.index_all()
-    return world
+        service.keep(f"fact number {number}", topic="counter" if number > 5 else None)
+    service.keep("fact of david", scope=DAVID)
+    service.index_all()
+    return service
 
 
 @pytest.fixture(autouse=True)
@@ -57,157 +57,157 @@ def everything(index: FailingIndex | EmbeddedIndex, owner: str = "sarah") -> set
     return {hit.key for text in ("message", "fact", "hello") for hit in part.by_words(text, k=100)}
 
 
-def test_a_rebuilt_index_holds_what_the_old_one_held(world: RecallWorld) -> None:
-    before, others = everything(world.index), everything(world.index, "david")
-    (old,) = world.index.indexes()
-    done = run(world.reindex, ReindexPayload())
+def test_a_rebuilt_index_holds_what_the_old_one_held(service: RecallService) -> None:
+    before, others = everything(service.index), everything(service.index, "david")
+    (old,) = service.index.indexes()
+    done = run(service.reindex, ReindexPayload())
     assert done.is_done
-    assert everything(world.index) == before
-    assert everything(world.index, "david") == others
+    assert everything(service.index) == before
+    assert everything(service.index, "david") == others
     assert len(before) == 28 + 7  # seven facts hold, two were displaced
-    assert world.index.indexes() != (old,)
+    assert service.index.indexes() != (old,)
     assert done.indexed == 29 + 10
 
 
-def test_until_the_end_the_old_index_is_read(world: RecallWorld) -> None:
-    state = world.reindex(ReindexPayload())
-    (read, built) = world.index.indexes()
+def test_until_the_end_the_old_index_is_read(service: RecallService) -> None:
+    state = service.reindex(ReindexPayload())
+    (read, built) = service.index.indexes()
     while state.phase != "switch":
-        assert world.index.indexes() == (read, built)
-        assert everything(world.index)
-        state = world.reindex(state)
-    world.reindex(state)
-    assert world.index.indexes() == (built,)
+        assert service.index.indexes() == (read, built)
+        assert everything(service.index)
+        state = service.reindex(state)
+    service.reindex(state)
+    assert service.index.indexes() == (built,)
 
 
-def test_every_step_may_be_cut_off_and_done_again(world: RecallWorld) -> None:
-    before = everything(world.index)
+def test_every_step_may_be_cut_off_and_done_again(service: RecallService) -> None:
+    before = everything(service.index)
     state = ReindexPayload()
     while not state.is_done:
-        world.reindex(state)  # killed before its state was kept
-        state = restored(world.reindex(state))
-    assert everything(world.index) == before
-    assert len(world.index.indexes()) == 1
+        service.reindex(state)  # killed before its state was kept
+        state = restored(service.reindex(state))
+    assert everything(service.index) == before
+    assert len(service.index.indexes()) == 1
 
 
-def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(world: RecallWorld) -> None:
-    facts = [record for record in world.memories.listed(SARAH, limit=50).records if record.topic_key is None]
+def test_what_is_written_and_deleted_meanwhile_is_in_the_new_index(service: RecallService) -> None:
+    facts = [record for record in service.memories.listed(SARAH, limit=50).records if record.topic_key is None]
     state = ReindexPayload()
     step = 0
     while not state.is_done:
-        state = world.reindex(state)
-        world.time.advance(1)
-        world.keep(f"fact that came in step {step}")
-        world.say(f"message in step {step}", session=f"new{step % 3}")
+        state = service.reindex(state)
+        service.time.advance(1)
+        service.keep(f"fact that came in step {step}")
+        service.say(f"message in step {step}", session=f"new{step % 3}")
         if step < len(facts):
-            world.manage.delete(SARAH, facts[step].id)
-            world.pending.append(RecordChanged("acme", "sarah", facts[step].id))
-        world.index_all()
+            service.manage.delete(SARAH, facts[step].id)
+            service.pending.append(RecordChanged("acme", "sarah", facts[step].id))
+        service.index_all()
         step += 1
-    expected = _expected(world)
-    assert everything(world.index) == expected
+    expected = _expected(service)
+    assert everything(service.index) == expected
     assert len(expected) > 30
 
 
-def _expected(world: RecallWorld) -> set[str]:
+def _expected(service: RecallService) -> set[str]:
     """What a fresh index of the same tables holds."""
-    records, _ = world.manage.listed(SARAH, where=Filter(), limit=99)
+    records, _ = service.manage.listed(SARAH, where=Filter(), limit=99)
     found = {record.id for record in records}
-    for name in world.sessions.listed(SARAH.owner, user="sarah", limit=99).sessions:
-        said = world.sessions.messages(SARAH.owner.session(name), first=1, last=99)
+    for name in service.sessions.listed(SARAH.owner, user="sarah", limit=99).sessions:
+        said = service.sessions.messages(SARAH.owner.session(name), first=1, last=99)
         found |= {f"{name}/{message.seq}" for message in said}
     return found
 
 
 def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are_never_mixed(
-    world: RecallWorld, tmp_path: Path
+    service: RecallService, tmp_path: Path
 ) -> None:
     newer = Meanings("newer-model", 64)
     index = FailingIndex(EmbeddedIndex(tmp_path / "index.sqlite", space=newer.space))
-    embed = Embed(world.memories, world.sessions, index, newer, world.time)
-    use = Reindex(world.owners, world.memories, world.sessions, index, embed)
-    recall = Recall(world.memories, world.sessions, index, index, newer, Words(), world.time)
+    embed = Embed(service.memories, service.sessions, index, newer, service.time)
+    use = Reindex(service.owners, service.memories, service.sessions, index, embed)
+    recall = Recall(service.memories, service.sessions, index, index, newer, Words(), service.time)
     state = run(use, ReindexPayload(), steps=4)
     assert not state.is_done
     during = recall(SARAH, RecallRequest("message 6 3"))
     assert (during.degraded, bool(during.memories)) == (("vector",), True)
-    assert world.recall("message 6 3").degraded == ()  # whoever still has the old model
+    assert service.recall("message 6 3").degraded == ()  # whoever still has the old model
     assert run(use, state).is_done
     assert recall(SARAH, RecallRequest("message 6 3")).degraded == ()
-    assert world.recall("message 6 3").degraded == ("vector",)
+    assert service.recall("message 6 3").degraded == ("vector",)
     assert [name.rpartition(".")[0] for name in index.indexes()] == ["newer-model-64"]
 
 
-def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(world: RecallWorld) -> None:
-    state = world.reindex(ReindexPayload())
-    world.index.down = True
+def test_a_page_that_cannot_be_indexed_stops_it_and_nothing_is_skipped(service: RecallService) -> None:
+    state = service.reindex(ReindexPayload())
+    service.index.down = True
     with pytest.raises(Unavailable):
-        world.reindex(state)
-    world.index.down = False
-    world.index.unwritable = {"s3/2"}
+        service.reindex(state)
+    service.index.down = False
+    service.index.unwritable = {"s3/2"}
     with pytest.raises(Unavailable):
-        run(world.reindex, state)
-    world.index.unwritable = set()
-    before = everything(world.index)
-    assert run(world.reindex, state).is_done
-    assert everything(world.index) == before
+        run(service.reindex, state)
+    service.index.unwritable = set()
+    before = everything(service.index)
+    assert run(service.reindex, state).is_done
+    assert everything(service.index) == before
 
 
 @pytest.mark.parametrize("failure", [ModelUnavailable("busy"), ModelFailed("no such key")], ids=["away", "refuses all"])
 def test_a_model_that_gives_no_vectors_stops_it_before_anything_loses_its_own(
-    world: RecallWorld, failure: ModelFailed
+    service: RecallService, failure: ModelFailed
 ) -> None:
-    state = world.reindex(ReindexPayload())
-    world.embedder.failure = failure
+    state = service.reindex(ReindexPayload())
+    service.embedder.failure = failure
     with pytest.raises(ModelFailed):
-        world.reindex(state)
+        service.reindex(state)
 
 
-def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(world: RecallWorld) -> None:
-    world.embedder.refused = {"message 3 1": ModelFailed("refused", code="model_refused_request")}
-    done = run(world.reindex, ReindexPayload())
+def test_one_text_that_the_model_never_takes_is_left_out_of_the_vectors_alone(service: RecallService) -> None:
+    service.embedder.refused = {"message 3 1": ModelFailed("refused", code="model_refused_request")}
+    done = run(service.reindex, ReindexPayload())
     assert (done.is_done, done.left_out) == (True, 1)
-    assert "s3/2" in everything(world.index)
+    assert "s3/2" in everything(service.index)
 
 
 def test_a_page_of_nothing_but_such_a_text_holds_nothing_up(tmp_path: Path) -> None:
-    world = RecallWorld(tmp_path)
-    world.say("unspeakable")
-    world.embedder.refused = {"unspeakable": ModelFailed("refused", code="model_refused_request")}
-    done = run(world.reindex, ReindexPayload())
+    service = RecallService(tmp_path)
+    service.say("unspeakable")
+    service.embedder.refused = {"unspeakable": ModelFailed("refused", code="model_refused_request")}
+    done = run(service.reindex, ReindexPayload())
     assert (done.is_done, done.indexed, done.left_out) == (True, 0, 1)
-    assert world.indexed() == 1
+    assert service.indexed() == 1
 
 
 def test_where_nothing_is_stored_an_empty_index_takes_its_place(tmp_path: Path) -> None:
-    world = RecallWorld(tmp_path)
-    assert run(world.reindex, ReindexPayload()).is_done
-    assert len(world.index.indexes()) == 1
+    service = RecallService(tmp_path)
+    assert run(service.reindex, ReindexPayload()).is_done
+    assert len(service.index.indexes()) == 1
 
 
-def test_every_tenant_is_there_although_none_is_named(world: RecallWorld) -> None:
+def test_every_tenant_is_there_although_none_is_named(service: RecallService) -> None:
     other = Scope("other").user("sarah")
-    world.keep("other tenant's fact", scope=other)
-    assert run(world.reindex, ReindexPayload()).is_done
-    assert world.indexed(other) == 1
+    service.keep("other tenant's fact", scope=other)
+    assert run(service.reindex, ReindexPayload()).is_done
+    assert service.indexed(other) == 1
 
 
-def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(world: RecallWorld) -> None:
-    before = everything(world.index)
-    state = world.reindex(ReindexPayload())
+def test_a_session_or_user_that_goes_while_its_turn_is_takes_nobody_elses_place(service: RecallService) -> None:
+    before = everything(service.index)
+    state = service.reindex(ReindexPayload())
     while not is_amid(state, "messages"):
-        state = world.reindex(state)
+        state = service.reindex(state)
     gone, place = str(state.within).split("#")[1], state.seq
     assert place > 0
-    world.bury(gone)
-    world.sessions.remove(SARAH.owner.session(gone), first=1, last=99, whole=True)
-    world.pending = [MessageChanged("acme", gone, seq) for seq in range(1, 20)]
-    world.index_all()
+    service.mark_deleted(gone)
+    service.sessions.remove(SARAH.owner.session(gone), first=1, last=99, whole=True)
+    service.pending = [MessageChanged("acme", gone, seq) for seq in range(1, 20)]
+    service.index_all()
     while not is_amid(state, "records"):
-        state = world.reindex(state)
+        state = service.reindex(state)
     moved = replace(state, within="acme#somebody", page="a cursor that is somebody else's")
-    assert run(world.reindex, moved).is_done
-    assert everything(world.index) == {key for key in before if not key.startswith(f"{gone}/")}
+    assert run(service.reindex, moved).is_done
+    assert everything(service.index) == {key for key in before if not key.startswith(f"{gone}/")}
 
 
 def is_amid(state: ReindexPayload, phase: str) -> bool:
@@ -215,22 +215,22 @@ def is_amid(state: ReindexPayload, phase: str) -> bool:
     return state.phase == phase and state.within is not None
 
 
-def test_a_late_write_of_what_was_deleted_does_not_bring_it_back(world: RecallWorld) -> None:
-    record = world.memories.listed(DAVID, limit=1).records[0]
+def test_a_late_write_of_what_was_deleted_does_not_bring_it_back(service: RecallService) -> None:
+    record = service.memories.listed(DAVID, limit=1).records[0]
     written: list[str] = []
 
     def delete_meanwhile() -> None:
-        if not written and any(change.key == record.id for change in world.index.arriving):
+        if not written and any(change.key == record.id for change in service.index.arriving):
             written.append(record.id)
-            world.time.advance(1)
-            world.manage.delete(DAVID, record.id)
-            world.pending.append(RecordChanged("acme", "david", record.id))
-            world.index_all()
+            service.time.advance(1)
+            service.manage.delete(DAVID, record.id)
+            service.pending.append(RecordChanged("acme", "david", record.id))
+            service.index_all()
 
-    world.index.before_write = delete_meanwhile
-    assert run(world.reindex, ReindexPayload()).is_done
+    service.index.before_write = delete_meanwhile
+    assert run(service.reindex, ReindexPayload()).is_done
     assert written == [record.id]
-    assert record.id not in everything(world.index, "david")
+    assert record.id not in everything(service.index, "david")
 
 
 def test_a_state_survives_being_kept() -> None:

@@ -20,8 +20,8 @@ DAY = 24 * 3600
 PICKED: dict[str, Any] = {"blocks": [{"type": "extractive", "retrieval_prompt": "What matters for this trip?"}]}
 
 
-def block(world: Remembered, **more: Any) -> ExtractiveMemory:
-    return ExtractiveMemory(world.memories, world.clock, **more)
+def block(service: Remembered, **more: Any) -> ExtractiveMemory:
+    return ExtractiveMemory(service.memories, service.clock, **more)
 
 
 def texts(found: BlockContent) -> list[str]:
@@ -29,94 +29,94 @@ def texts(found: BlockContent) -> list[str]:
 
 
 def test_a_user_nobody_knows_costs_one_read() -> None:
-    world = Remembered()
-    memory = block(world)
+    service = Remembered()
+    memory = block(service)
     assert memory.get(conversation()).items == ()
-    assert world.memories.calls == {"user": 1}
+    assert service.memories.calls == {"user": 1}
 
 
 def test_the_best_come_first_and_what_the_message_speaks_of_before_that() -> None:
-    world = Remembered()
-    world.learn("Is called Sarah", importance=0.9)
-    world.learn("Likes green tea", importance=0.6)
-    world.learn("Rides a bicycle", importance=0.7)
-    memory = block(world)
+    service = Remembered()
+    service.learn("Is called Sarah", importance=0.9)
+    service.learn("Likes green tea", importance=0.6)
+    service.learn("Rides a bicycle", importance=0.7)
+    memory = block(service)
     assert texts(memory.get(conversation())) == ["Is called Sarah", "Rides a bicycle", "Likes green tea"]
     assert texts(memory.get(conversation(), "Where do I get good tea?"))[:2] == ["Likes green tea", "Is called Sarah"]
 
 
 def test_memories_are_the_users_alone() -> None:
-    world = Remembered()
-    world.learn("Is called Sarah")
-    world.learn("Is called Max", user="max")
-    assert texts(block(world).get(conversation(user="max"))) == ["Is called Max"]
+    service = Remembered()
+    service.learn("Is called Sarah")
+    service.learn("Is called Max", user="max")
+    assert texts(block(service).get(conversation(user="max"))) == ["Is called Max"]
 
 
 def test_only_what_holds_now_is_shown() -> None:
-    world = Remembered()
-    memory = block(world)
-    world.learn("Works in Marketing", topic="department")
+    service = Remembered()
+    memory = block(service)
+    service.learn("Works in Marketing", topic="department")
     assert texts(memory.get(conversation())) == ["Works in Marketing"]
-    world.clock.advance(1)
-    world.learn("Works in Sales", topic="department")
+    service.clock.advance(1)
+    service.learn("Works in Sales", topic="department")
     assert texts(memory.get(conversation())) == ["Works in Sales"]
 
 
 def test_what_was_deleted_or_retracted_is_gone_at_once() -> None:
-    world = Remembered()
-    memory = block(world)
-    plain = world.learn("Likes tea")
-    world.learn("Works in Marketing", topic="department")
-    world.clock.advance(1)
-    newer = world.learn("Works in Sales", topic="department")
+    service = Remembered()
+    memory = block(service)
+    plain = service.learn("Likes tea")
+    service.learn("Works in Marketing", topic="department")
+    service.clock.advance(1)
+    newer = service.learn("Works in Sales", topic="department")
     assert len(memory.get(conversation()).items) == 2
-    manage = ManageMemories(world.store, world.remember.tenants, world.clock)
+    manage = ManageMemories(service.store, service.remember.tenants, service.clock)
     manage.delete(SARAH, plain)
     manage.delete(SARAH, newer)
     assert texts(memory.get(conversation())) == []
 
 
 def test_what_expires_is_gone_though_nothing_was_written() -> None:
-    world = Remembered()
-    world.learn("Likes tea")
-    memory = block(world)
+    service = Remembered()
+    service.learn("Likes tea")
+    memory = block(service)
     assert memory.get(conversation()).items
-    world.clock.advance(366 * DAY)
+    service.clock.advance(366 * DAY)
     assert memory.get(conversation()).items == ()
 
 
 def test_an_erased_user_is_not_remembered() -> None:
-    world = Remembered()
-    world.learn("Likes tea")
-    memory = block(world)
+    service = Remembered()
+    service.learn("Likes tea")
+    memory = block(service)
     assert memory.get(conversation()).items
     job = on_user(SARAH, kind="erase", epoch=1, payload=ErasePayload(), now=0)
-    world.store.erase(SARAH, epoch=0, job=job)
+    service.store.erase(SARAH, epoch=0, job=job)
     assert memory.get(conversation()).items == ()
 
 
 def test_an_unchanged_user_costs_one_small_read() -> None:
-    world = Remembered()
-    world.learn("Likes tea", topic="drinks")
-    memory = block(world)
+    service = Remembered()
+    service.learn("Likes tea", topic="drinks")
+    memory = block(service)
     memory.get(conversation())
-    world.clock.advance(extractive.LAG / timedelta(seconds=1))
+    service.clock.advance(extractive.LAG / timedelta(seconds=1))
     memory.get(conversation())  # read once more: a list may be late
-    world.memories.calls.clear()
+    service.memories.calls.clear()
     for message in (None, "What do I drink?", "And what else?"):
         assert texts(memory.get(conversation(), message)) == ["Likes tea"]
-    assert world.memories.calls == {"user": 3}
+    assert service.memories.calls == {"user": 3}
 
 
 def test_what_a_late_list_did_not_show_at_first_is_found_a_moment_later() -> None:
-    world = Remembered()
-    world.learn("Likes tea")
-    memory = block(world)
-    listed = world.store.listed
-    world.store.listed = lambda *a, **k: listed(world_of_nobody, **k)  # type: ignore[method-assign]
+    service = Remembered()
+    service.learn("Likes tea")
+    memory = block(service)
+    listed = service.store.listed
+    service.store.listed = lambda *a, **k: listed(world_of_nobody, **k)  # type: ignore[method-assign]
     assert memory.get(conversation()).items == ()
-    world.store.listed = listed  # type: ignore[method-assign]
-    world.clock.advance(2)
+    service.store.listed = listed  # type: ignore[method-assign]
+    service.clock.advance(2)
     assert texts(memory.get(conversation())) == ["Likes tea"]
 
 
@@ -127,22 +127,22 @@ def test_of_very_many_records_the_newest_and_the_very_first_are_looked_at(monkey
     monkeypatch.setattr(extractive, "NEWEST", 5)
     monkeypatch.setattr(extractive, "OLDEST", 2)
     monkeypatch.setattr(extractive, "POINTERS", 3)
-    world = Remembered()
+    service = Remembered()
     for number in range(12):
-        world.learn(f"Number {number}", topic=f"number {number}")
-        world.clock.advance(1)
-    found = texts(block(world).get(conversation()))
+        service.learn(f"Number {number}", topic=f"number {number}")
+        service.clock.advance(1)
+    found = texts(block(service).get(conversation()))
     assert sorted(found) == sorted(f"Number {number}" for number in (0, 1, 7, 8, 9, 10, 11))
 
 
 def test_a_store_that_fails_is_not_a_user_without_memories() -> None:
-    world = Remembered()
-    world.learn("Likes tea")
+    service = Remembered()
+    service.learn("Likes tea")
     for call in ("user", "listed", "pointers"):
-        world.learn(f"Knows {call}", topic=call)
-        world.memories.failing = {call: Unavailable("down")}
+        service.learn(f"Knows {call}", topic=call)
+        service.memories.failing = {call: Unavailable("down")}
         with pytest.raises(Unavailable):
-            block(world).get(conversation())
+            block(service).get(conversation())
 
 
 def test_without_more_a_conversation_changes_nothing_from_here() -> None:
@@ -166,16 +166,16 @@ def test_what_a_conversation_changes_goes_where_it_is_wired_to() -> None:
 
 
 def learned(*contents: str) -> Remembered:
-    world = Remembered()
+    service = Remembered()
     for number, content in enumerate(contents):
-        world.learn(content, importance=0.9 - number / 10)
-    return world
+        service.learn(content, importance=0.9 - number / 10)
+    return service
 
 
 def test_a_model_picks_what_matters_in_its_order() -> None:
-    world = learned("Is called Sarah", "Likes tea", "Flies on Monday")
+    service = learned("Is called Sarah", "Likes tea", "Flies on Monday")
     picks = Picks("3, 1")
-    found = block(world, chat=picks).get(conversation(**PICKED), "Pack my bag")
+    found = block(service, chat=picks).get(conversation(**PICKED), "Pack my bag")
     assert texts(found) == ["Flies on Monday", "Is called Sarah"]
     assert found.degraded == ()
     ((instructions, text),) = picks.asked

@@ -19,7 +19,7 @@ from tests.unit.context.blocks.test_vector import Resembles
 ALL: dict[str, Any] = {"blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]}
 
 
-def world() -> Remembered:
+def service() -> Remembered:
     made = Remembered()
     made.facts.put(ACME, StaticFact("p", "A policy", "2026-01-01T00:00:00.000Z"), version=0)
     made.learn("Likes tea")
@@ -35,14 +35,14 @@ def blocks(made: Remembered, resembles: Any = None) -> BlockReader:
 
 
 def test_each_block_that_is_configured_brings_what_it_has() -> None:
-    reading = blocks(world()).begin(conversation(**ALL), given="Hello")
+    reading = blocks(service()).begin(conversation(**ALL), given="Hello")
     found = {each.block: [item.text for item in each.items] for each in reading.results("ignored")}
     assert found == {"static": ["A policy"], "extractive": ["Likes tea"], "vector": ["said"] * 3}
     assert reading.failures == {}
 
 
 def test_only_what_is_configured_is_read() -> None:
-    made = world()
+    made = service()
     reading = blocks(made).begin(conversation(blocks=[{"type": "static"}]), given="Hello")
     assert [each.block for each in reading.results(None)] == ["static"]
     assert made.memories.calls == {}
@@ -50,7 +50,7 @@ def test_only_what_is_configured_is_read() -> None:
 
 def test_without_a_message_only_tables_are_asked() -> None:
     resembles = Resembles()
-    reading = blocks(world(), resembles).begin(conversation(**ALL), given=None)
+    reading = blocks(service(), resembles).begin(conversation(**ALL), given=None)
     assert [each.block for each in reading.results("the newest of the user")] == ["static", "extractive"]
     assert resembles.asked == []
 
@@ -65,7 +65,7 @@ def test_without_a_message_only_tables_are_asked() -> None:
     ],
 )
 def test_a_block_that_fails_is_named_and_the_others_answer(failing: str, error: Exception, code: str) -> None:
-    made, resembles = world(), Resembles()
+    made, resembles = service(), Resembles()
     made.facts.failing = {"version": error} if failing == "static" else {}
     made.memories.failing = {"user": error} if failing == "extractive" else {}
     resembles.failure = error if failing == "vector" else None
@@ -93,7 +93,7 @@ def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> No
         return []
 
     try:
-        reading = blocks(world(), never).begin(conversation(**ALL), given="Hello", patience=1.0)
+        reading = blocks(service(), never).begin(conversation(**ALL), given="Hello", patience=1.0)
         found = reading.results(None)
         assert [name for each in found for name in each.degraded] == ["vector"]
         assert reading.failures == {"vector": "TimeoutError"}
@@ -123,7 +123,7 @@ def test_the_blocks_are_read_at_the_same_time() -> None:
         together.wait()
         return []
 
-    made = world()
+    made = service()
     made.facts, made.memories = Meets(made.facts), Meets(made.memories)
     reading = blocks(made, meets).begin(conversation(**ALL), given="Hello")
     assert [each.degraded for each in reading.results(None)] == [(), (), ()]

@@ -19,11 +19,11 @@ ONLY_HR = StaticFact("chair", "A chair is paid for.", WHEN, agent="hr")
 
 
 def stated(*facts: StaticFact) -> tuple[Remembered, StaticMemory]:
-    world = Remembered()
+    service = Remembered()
     for version, fact in enumerate(facts):
-        world.facts.put(ACME, fact, version=version)
-    world.facts.calls.clear()
-    return world, StaticMemory(world.facts)
+        service.facts.put(ACME, fact, version=version)
+    service.facts.calls.clear()
+    return service, StaticMemory(service.facts)
 
 
 def test_facts_of_the_tenant_are_for_every_agent_and_those_of_an_agent_for_that_one() -> None:
@@ -34,18 +34,18 @@ def test_facts_of_the_tenant_are_for_every_agent_and_those_of_an_agent_for_that_
 
 
 def test_facts_that_did_not_change_cost_one_small_read() -> None:
-    world, memory = stated(POLICY)
+    service, memory = stated(POLICY)
     for _ in range(3):
         assert memory.get(conversation()).items
-    assert world.facts.calls == {"version": 3, "all": 1}
+    assert service.facts.calls == {"version": 3, "all": 1}
 
 
 def test_a_changed_fact_is_seen_at_once() -> None:
-    world, memory = stated(POLICY)
+    service, memory = stated(POLICY)
     memory.get(conversation())
-    world.facts.put(ACME, StaticFact("remote", "Four days.", WHEN), version=1)
+    service.facts.put(ACME, StaticFact("remote", "Four days.", WHEN), version=1)
     assert [item.text for item in memory.get(conversation()).items] == ["Four days."]
-    world.facts.delete(ACME, "remote", version=2)
+    service.facts.delete(ACME, "remote", version=2)
     assert memory.get(conversation()).items == ()
 
 
@@ -60,9 +60,9 @@ def test_a_conversation_can_not_change_what_the_tenant_states() -> None:
 
 
 def test_a_store_that_fails_is_not_a_tenant_without_facts() -> None:
-    world, memory = stated(POLICY)
+    service, memory = stated(POLICY)
     memory.get(conversation())
-    world.facts.failing["version"] = Unavailable("down")
+    service.facts.failing["version"] = Unavailable("down")
     with pytest.raises(Unavailable):
         memory.get(conversation())
 
@@ -70,18 +70,18 @@ def test_a_store_that_fails_is_not_a_tenant_without_facts() -> None:
 def test_the_facts_that_were_used_last_are_cached_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenant with one fact weighs two, one with two facts three: six units hold the first and another, no third."""
     monkeypatch.setattr(static, "MAX_CACHED", 6)
-    world = Remembered()
+    service = Remembered()
     tenants = [Scope(name) for name in ("a", "b", "c")]
     for tenant, number in zip(tenants, (1, 2, 2), strict=True):
         for version in range(number):
-            world.facts.put(tenant, StaticFact(f"fact-{version}", "It is so.", WHEN), version=version)
-    memory = StaticMemory(world.facts)
+            service.facts.put(tenant, StaticFact(f"fact-{version}", "It is so.", WHEN), version=version)
+    memory = StaticMemory(service.facts)
 
     def reads_of(tenant: Scope) -> int:
-        world.facts.calls.clear()
+        service.facts.calls.clear()
         session = conversation()
         assert memory.get(replace(session, scope=tenant.session("s"))).items
-        return int(world.facts.calls.get("all", 0))
+        return int(service.facts.calls.get("all", 0))
 
     a, b, c = tenants
     assert [reads_of(a), reads_of(b), reads_of(a), reads_of(b), reads_of(a)] == [1, 1, 0, 0, 0]

@@ -13,7 +13,7 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 
-from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.context.service import ContextService
 from tests.unit.conversations.test_state_machine import BUDGET, Conversation, Killed
 
 SMALL = 160  # tokens: a few messages are a full window
@@ -27,8 +27,8 @@ def everything(chunk: Chunk) -> list[Finding]:
     return [Finding("fact", text, (seq,), text, importance=0.8) for seq, text in texts]
 
 
-class Flushing(BlocksWorld):
-    """The world of blocks, as the machine of conversations knows a world."""
+class Flushing(ContextService):
+    """The service of blocks, as the machine of conversations knows a service."""
 
     def __init__(self, **more: Any) -> None:
         super().__init__(**more)
@@ -59,34 +59,34 @@ class FlushedConversation(Conversation):
     def begin(self) -> None:
         super().begin({})
 
-    def world_of(self, memory: dict[str, Any]) -> Any:
+    def service_of(self, memory: dict[str, Any]) -> Any:
         return Flushing(faults=self.maybe_die, **FLUSH)
 
-    @precondition(lambda self: hasattr(self, "world"))
+    @precondition(lambda self: hasattr(self, "service"))
     @rule()
     def the_model_goes_down_or_comes_back(self) -> None:
-        extractor = self.world.extractor
+        extractor = self.service.extractor
         extractor.failure = None if extractor.failure else ModelUnavailable("down")
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule()
     def deliver_everything(self) -> None:
-        for job in list(self.world.outbox):
+        for job in list(self.service.outbox):
             with suppress(Killed):
-                self.world.handle_to_the_end(job)
+                self.service.handle_to_the_end(job)
 
     def teardown(self) -> None:
-        if hasattr(self, "world"):
-            self.world.extractor.failure = None
+        if hasattr(self, "service"):
+            self.service.extractor.failure = None
         super().teardown()
 
     @invariant()
     def what_left_the_window_is_stored(self) -> None:
-        if not hasattr(self, "world") or not self.stored():
+        if not hasattr(self, "service") or not self.stored():
             return
-        head = self.world.head()
+        head = self.service.head()
         gone = range(head.base + 1, head.window_start)
-        progress = self.world.memories.progress(self.world.session().owner.user("sarah"), "s")
+        progress = self.service.memories.progress(self.service.session().owner.user("sarah"), "s")
         assert not gone or progress.through >= gone[-1]
 
 

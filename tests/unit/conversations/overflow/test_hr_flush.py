@@ -10,16 +10,16 @@ from palimpsest.conversations.messages import Draft
 from palimpsest.conversations.turns import problems
 from palimpsest.extraction.patterns import PatternExtractor
 
-from tests.unit.context.blocks_world import BlocksWorld
+from tests.unit.context.service import ContextService
 from tests.unit.conversations.overflow.hr import FORMAL
-from tests.unit.extraction.extraction_world import SARAH
+from tests.unit.extraction.service import SARAH
 
 POLICY = "Remote work policy: employees may work from home up to 3 days a week, with their manager's approval."
 WEEKS = 3 * 7 * 24 * 3600
 BUDGET = 800
 
 
-def after_the_talk(folder: Path) -> BlocksWorld:
+def after_the_talk(folder: Path) -> ContextService:
     """The conversation, every job of it done; without a model."""
     memory: dict[str, Any] = {
         "strategy": "flush",
@@ -27,22 +27,22 @@ def after_the_talk(folder: Path) -> BlocksWorld:
         "keep_recent_turns": 2,
         "max_stm_token_ratio": 0.4,
     }
-    world = BlocksWorld(folder=folder, **memory)
-    world.extract = replace(world.extract, extractor=PatternExtractor())
-    world.state_fact("remote-work", POLICY)
+    service = ContextService(folder=folder, **memory)
+    service.extract = replace(service.extract, extractor=PatternExtractor())
+    service.state_fact("remote-work", POLICY)
     for chat in FORMAL:
-        world.put(chat)
-        world.drain()
-    world.index_all("s")
-    return world
+        service.put(chat)
+        service.drain()
+    service.index_all("s")
+    return service
 
 
 def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_said_before(tmp_path: Path) -> None:
-    world = after_the_talk(tmp_path)
-    head = world.head()
+    service = after_the_talk(tmp_path)
+    head = service.head()
     assert head.window_start > 3
-    assert {each.method for each in world.compactions()} == {"flush"}
-    context = world.context("So, am I eligible?")
+    assert {each.method for each in service.compactions()} == {"flush"}
+    context = service.context("So, am I eligible?")
     said = [str(chat["content"]) for chat in context.fitted.messages[:-1]]
     assert said == [str(chat["content"]) for chat in FORMAL[head.window_start - 1 :]]
     memory = context.memory.text
@@ -56,11 +56,11 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_what_was_
 
 
 def test_weeks_later_a_new_session_of_the_same_user_recalls_it(tmp_path: Path) -> None:
-    world = after_the_talk(tmp_path)
-    world.time.advance(WEEKS)
-    world.say("Hello again! Can I still work remotely?", session="weeks-later")
+    service = after_the_talk(tmp_path)
+    service.time.advance(WEEKS)
+    service.say("Hello again! Can I still work remotely?", session="weeks-later")
     for message in (None, "Which form was it that I need to apply?"):
-        memory = world.context(message, session="weeks-later").memory
+        memory = service.context(message, session="weeks-later").memory
         assert "I'm Sarah from Marketing." in memory.text
         assert "I've been with the company for 2 years." in memory.text
         assert POLICY in memory.text
@@ -68,10 +68,10 @@ def test_weeks_later_a_new_session_of_the_same_user_recalls_it(tmp_path: Path) -
 
 
 def test_another_user_knows_the_policy_and_nothing_of_sarah(tmp_path: Path) -> None:
-    world = after_the_talk(tmp_path)
+    service = after_the_talk(tmp_path)
     hello = Draft({"role": "user", "content": "Hello!"})
-    world.append(world.session("davids"), [hello], user="david")
-    context = world.context("Which form was it that I need to apply?", session="davids")
+    service.append(service.session("davids"), [hello], user="david")
+    context = service.context("Which form was it that I need to apply?", session="davids")
     assert POLICY in context.memory.text
     assert context.memory.of("extractive") == context.memory.of("vector") == ()
 

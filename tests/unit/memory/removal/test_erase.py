@@ -19,12 +19,12 @@ from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE
 from palimpsest.memory.statements import Statement
 
-from tests.unit.world import TENANT, World
+from tests.unit.conversations.service import TENANT, ConversationService
 
 SARAH = TENANT.user("sarah")
 
 
-class Erasing(World):
+class Erasing(ConversationService):
     """The service with long-term memory and the workers that erase and extract."""
 
     def __init__(self) -> None:
@@ -66,53 +66,53 @@ class Erasing(World):
 
 
 @pytest.fixture
-def world() -> Erasing:
+def service() -> Erasing:
     return Erasing()
 
 
-def filled(world: Erasing, sessions: int = 3) -> Erasing:
+def filled(service: Erasing, sessions: int = 3) -> Erasing:
     for number in range(sessions):
-        world.append("fact: said", "and more", session=f"s{number}")
-    world.remember("likes tea", "has a dog")
-    return world
+        service.append("fact: said", "and more", session=f"s{number}")
+    service.remember("likes tea", "has a dog")
+    return service
 
 
 WRITES = ("commit", "remove", "wipe", "start", "finish", "put job")
 
 
 @pytest.mark.parametrize("moment", [f"{when} {write}" for write in WRITES for when in ("before", "after")])
-def test_a_crash_at_any_write_is_made_good_by_the_next_delivery(world: Erasing, moment: str) -> None:
-    filled(world)
-    job = world.erase()
-    slow(world, seconds=20)
-    crashes = crash_at(world, moment)
+def test_a_crash_at_any_write_is_made_good_by_the_next_delivery(service: Erasing, moment: str) -> None:
+    filled(service)
+    job = service.erase()
+    slow(service, seconds=20)
+    crashes = crash_at(service, moment)
     for _ in range(3):
         try:
-            world.drain()
+            service.drain()
         except Unavailable:
-            world.delivered -= 1  # its message comes again
+            service.delivered -= 1  # its message comes again
     assert crashes == [moment]
-    assert [world.stored(f"s{number}") for number in range(3)] == [0, 0, 0]
-    assert world.left() == 0
-    done = world.now(job.id)
+    assert [service.stored(f"s{number}") for number in range(3)] == [0, 0, 0]
+    assert service.left() == 0
+    done = service.now(job.id)
     assert (done.state, done.error) == ("done", None)
     assert done.result["sessions"] <= 3
 
 
-def slow(world: Erasing, *, seconds: float) -> None:
+def slow(service: Erasing, *, seconds: float) -> None:
     """Every removal takes so long, so that the job takes several steps."""
 
     def takes(step: str) -> None:
         if step in ("after remove", "after wipe"):
-            world.time.advance(seconds)
+            service.time.advance(seconds)
 
-    world.sessions.state.faults = takes
+    service.sessions.state.faults = takes
 
 
-def crash_at(world: Erasing, moment: str) -> list[str]:
+def crash_at(service: Erasing, moment: str) -> list[str]:
     """The first write of that kind is cut off, once."""
     crashes: list[str] = []
-    otherwise = world.sessions.state.faults
+    otherwise = service.sessions.state.faults
 
     def crash(step: str) -> None:
         otherwise(step)
@@ -120,108 +120,108 @@ def crash_at(world: Erasing, moment: str) -> list[str]:
             crashes.append(step)
             raise Unavailable("killed")
 
-    world.sessions.state.faults = crash
+    service.sessions.state.faults = crash
     return crashes
 
 
-def test_steps_are_bounded_and_the_job_that_was_asked_for_tells_how_far_they_came(world: Erasing) -> None:
-    filled(world, sessions=SESSIONS_AT_ONCE + 2)
-    slow(world, seconds=3)
-    job = world.erase()
-    world.handle(job)
-    after_one = world.now(job.id)
+def test_steps_are_bounded_and_the_job_that_was_asked_for_tells_how_far_they_came(service: Erasing) -> None:
+    filled(service, sessions=SESSIONS_AT_ONCE + 2)
+    slow(service, seconds=3)
+    job = service.erase()
+    service.handle(job)
+    after_one = service.now(job.id)
     assert (after_one.state, after_one.result) == ("running", {"sessions": SESSIONS_AT_ONCE})
-    world.drain()
-    assert len([each for each in world.outbox if each.kind == "erase"]) > 1
-    done = world.now(job.id)
+    service.drain()
+    assert len([each for each in service.outbox if each.kind == "erase"]) > 1
+    done = service.now(job.id)
     assert (done.state, done.result["sessions"]) == ("done", SESSIONS_AT_ONCE + 2)
-    assert {world.now(each.id).state for each in world.outbox} == {"done"}
+    assert {service.now(each.id).state for each in service.outbox} == {"done"}
 
 
-def test_a_message_delivered_twice_changes_nothing(world: Erasing) -> None:
-    job = filled(world).erase()
-    world.drain()
-    result = world.now(job.id).result
-    world.append("new", session="s0")
-    world.remember("likes coffee")
-    for each in list(world.outbox):
-        world.handle(each)
-    assert (world.said("s0"), world.contents()) == (["new"], ["likes coffee"])
-    assert world.now(job.id).result == result
+def test_a_message_delivered_twice_changes_nothing(service: Erasing) -> None:
+    job = filled(service).erase()
+    service.drain()
+    result = service.now(job.id).result
+    service.append("new", session="s0")
+    service.remember("likes coffee")
+    for each in list(service.outbox):
+        service.handle(each)
+    assert (service.said("s0"), service.contents()) == (["new"], ["likes coffee"])
+    assert service.now(job.id).result == result
 
 
-def test_a_lost_or_failed_erasure_is_begun_again_by_the_sweep(world: Erasing) -> None:
-    lost = filled(world).erase()
-    world.delivered = len(world.outbox)
-    world.time.advance(OVERDUE_SECONDS + 1)
-    world.sweep()
-    (again,) = [each for each in world.outbox if each.kind == "erase" and each.id != lost.id]
-    world.removal.give_up(JobNotice(again.tenant, again.id, again.kind), error="unavailable")
-    world.time.advance(retry_delay(again.attempt) + 1)
-    world.sweep()
-    world.drain()
-    assert (world.now(lost.id).state, world.left(), world.stored("s1")) == ("done", 0, 0)
+def test_a_lost_or_failed_erasure_is_begun_again_by_the_sweep(service: Erasing) -> None:
+    lost = filled(service).erase()
+    service.delivered = len(service.outbox)
+    service.time.advance(OVERDUE_SECONDS + 1)
+    service.sweep()
+    (again,) = [each for each in service.outbox if each.kind == "erase" and each.id != lost.id]
+    service.removal.give_up(JobNotice(again.tenant, again.id, again.kind), error="unavailable")
+    service.time.advance(retry_delay(again.attempt) + 1)
+    service.sweep()
+    service.drain()
+    assert (service.now(lost.id).state, service.left(), service.stored("s1")) == ("done", 0, 0)
 
 
 def test_a_session_that_the_list_did_not_name_at_first_is_found_the_second_time(
-    world: Erasing, monkeypatch: pytest.MonkeyPatch
+    service: Erasing, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    job = filled(world, sessions=2).erase()
-    listed = world.sessions.listed
+    job = filled(service, sessions=2).erase()
+    listed = service.sessions.listed
     answers = [Listed((), None)]
 
     def lagging(*place: Any, **more: Any) -> Listed:
         return answers.pop() if answers else listed(*place, **more)
 
-    monkeypatch.setattr(world.sessions, "listed", lagging)
-    world.drain()
-    assert (world.stored("s0"), world.stored("s1"), world.now(job.id).result["sessions"]) == (0, 0, 2)
+    monkeypatch.setattr(service.sessions, "listed", lagging)
+    service.drain()
+    assert (service.stored("s0"), service.stored("s1"), service.now(job.id).result["sessions"]) == (0, 0, 2)
 
 
-def test_a_session_that_begins_while_its_user_is_erased_is_of_the_new_life(world: Erasing) -> None:
+def test_a_session_that_begins_while_its_user_is_erased_is_of_the_new_life(service: Erasing) -> None:
     """The epoch was read before the erasure, the transaction comes after it."""
     erased: list[Job] = []
 
     def meanwhile(step: str) -> None:
         if step == "before commit" and not erased:
-            erased.append(world.erase())
+            erased.append(service.erase())
 
-    world.sessions.state.faults = meanwhile
-    world.append("first", session="s0")
-    world.app.manage.create(world.session("s1"), user="sarah", agent=None, wanted=Wanted())
-    world.drain()
+    service.sessions.state.faults = meanwhile
+    service.append("first", session="s0")
+    service.app.manage.create(service.session("s1"), user="sarah", agent=None, wanted=Wanted())
+    service.drain()
     assert erased
-    assert world.said("s0") == ["first"]
-    assert world.app.manage.read(world.session("s1")).head.epoch == 1
+    assert service.said("s0") == ["first"]
+    assert service.app.manage.read(service.session("s1")).head.epoch == 1
 
 
-def test_an_append_that_meets_the_removal_of_its_session_begins_it_again(world: Erasing) -> None:
-    filled(world, sessions=1)
+def test_an_append_that_meets_the_removal_of_its_session_begins_it_again(service: Erasing) -> None:
+    filled(service, sessions=1)
     meets: list[str] = []
 
     def meanwhile(step: str) -> None:
         if step == "before commit" and not meets:
             meets.append(step)
-            world.erase()
-            world.drain()
+            service.erase()
+            service.drain()
 
-    world.sessions.state.faults = meanwhile
-    world.append("after all", session="s0")
-    world.drain()
-    assert (world.said("s0"), world.stored("s0")) == (["after all"], 1)
+    service.sessions.state.faults = meanwhile
+    service.append("after all", session="s0")
+    service.drain()
+    assert (service.said("s0"), service.stored("s0")) == (["after all"], 1)
 
 
-def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(world: Erasing) -> None:
-    filled(world, sessions=1)
-    sessions = EpochGuard(world.sessions)
-    before = sessions.open(world.session("s0"), settings=True)
-    assert before == world.sessions.open(world.session("s0"), settings=True)
-    world.erase()
-    head = sessions.open(world.session("s0")).head
+def test_an_erased_session_opens_as_one_that_has_expired_and_any_other_as_it_is(service: Erasing) -> None:
+    filled(service, sessions=1)
+    sessions = EpochGuard(service.sessions)
+    before = sessions.open(service.session("s0"), settings=True)
+    assert before == service.sessions.open(service.session("s0"), settings=True)
+    service.erase()
+    head = sessions.open(service.session("s0")).head
     assert head is not None
     assert head.is_gone(0)
-    world.append("again", session="s0")
-    assert sessions.open(world.session("s0")) == world.sessions.open(world.session("s0"), user="sarah")
+    service.append("again", session="s0")
+    assert sessions.open(service.session("s0")) == service.sessions.open(service.session("s0"), user="sarah")
 
 
 SESSIONS = st.sampled_from(("s0", "s1"))
@@ -232,7 +232,7 @@ class Lives(RuleBasedStateMachine):
 
     def __init__(self) -> None:
         super().__init__()
-        self.world = Erasing()
+        self.service = Erasing()
         self.numbers = count()
         self.said: dict[str, list[str]] = {"s0": [], "s1": []}
         self.facts: set[str] = set()
@@ -240,7 +240,7 @@ class Lives(RuleBasedStateMachine):
 
     def text(self) -> str:
         """What nobody has said before."""
-        self.world.time.advance(1)
+        self.service.time.advance(1)
         text = f"number {next(self.numbers)}"
         self.life.add(text)
         return text
@@ -248,61 +248,61 @@ class Lives(RuleBasedStateMachine):
     @rule(session=SESSIONS)
     def append(self, session: str) -> None:
         text = f"fact: {self.text()}"
-        self.world.append(text, session=session)
+        self.service.append(text, session=session)
         self.said[session].append(text)
 
     @rule(session=SESSIONS)
     def extract(self, session: str) -> None:
         if self.said[session]:
-            self.world.extract(session)
+            self.service.extract(session)
 
     @rule()
     def remember(self) -> None:
         text = self.text()
-        self.world.remember(text)
+        self.service.remember(text)
         self.facts.add(text)
 
     @rule(session=SESSIONS, keep_memories=st.booleans())
     def delete(self, session: str, *, keep_memories: bool) -> None:
         if self.said[session]:
-            self.world.app.manage.delete(self.world.session(session), keep_memories=keep_memories)
+            self.service.app.manage.delete(self.service.session(session), keep_memories=keep_memories)
             self.said[session] = []
 
     @rule()
     def erase(self) -> None:
-        self.world.erase()
+        self.service.erase()
         self.said, self.facts, self.life = {"s0": [], "s1": []}, set(), set()
 
-    @precondition(lambda self: self.world.outbox)
+    @precondition(lambda self: self.service.outbox)
     @rule(data=st.data(), writes=st.none() | st.integers(0, 5))
     def deliver(self, data: st.DataObject, writes: int | None) -> None:
         """Any job's message, once more; with a number of writes, cut off after so many."""
-        job = data.draw(st.sampled_from(self.world.outbox))
+        job = data.draw(st.sampled_from(self.service.outbox))
         left = iter(range(writes)) if writes is not None else repeat(0)
 
         def crash(step: str) -> None:
             if step.startswith("before") and next(left, None) is None:
                 raise Unavailable("killed")
 
-        self.world.sessions.state.faults = crash
+        self.service.sessions.state.faults = crash
         with suppress(Unavailable):
-            self.world.handle(job)
-        self.world.sessions.state.faults = lambda step: None
+            self.service.handle(job)
+        self.service.sessions.state.faults = lambda step: None
 
     @invariant()
     def what_is_seen_is_of_this_life(self) -> None:
-        assert {name: self.world.said(name) for name in self.said} == self.said
-        assert self.facts <= set(self.world.contents()) <= self.life
+        assert {name: self.service.said(name) for name in self.said} == self.said
+        assert self.facts <= set(self.service.contents()) <= self.life
 
     def teardown(self) -> None:
-        self.world.drain()
-        for job in list(self.world.outbox):
-            self.world.handle(job)
-        self.world.drain()
+        self.service.drain()
+        for job in list(self.service.outbox):
+            self.service.handle(job)
+        self.service.drain()
         self.what_is_seen_is_of_this_life()
-        stored = {name: self.world.stored(name) for name in self.said}
+        stored = {name: self.service.stored(name) for name in self.said}
         assert stored == {name: len(texts) for name, texts in self.said.items()}
-        assert self.world.left() == 0
+        assert self.service.left() == 0
 
 
 TestLives = Lives.TestCase

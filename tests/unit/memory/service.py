@@ -17,7 +17,7 @@ from tests.service import TENANT as TENANT  # noqa: PLC0414
 from tests.service import Service
 
 
-class MemoryWorld(Service):
+class MemoryService(Service):
     """`near` says which statements of a topic say the same."""
 
     def __init__(self, *, near: Near = is_same, **more: Any) -> None:

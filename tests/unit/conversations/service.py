@@ -14,7 +14,7 @@ from tests.service import TENANT as TENANT  # noqa: PLC0414
 from tests.service import Service
 
 
-class World(Service):
+class ConversationService(Service):
     """The service without long-term memory."""
 
     def __init__(

@@ -26,10 +26,10 @@ from palimpsest.tenants.ports import TenantSettings
 from palimpsest.tenants.static_facts import ManageStaticFacts
 
 from tests.unit.context.blocks.remembered import Watched
-from tests.unit.extraction.extraction_world import SARAH, TENANT, ExtractionWorld
+from tests.unit.extraction.service import SARAH, TENANT, ExtractionService
 
 
-class BlocksWorld(ExtractionWorld):
+class ContextService(ExtractionService):
     """Conversations with all their memory. What the front door reads is watched."""
 
     def __init__(

@@ -39,7 +39,7 @@ class Words:
         return len(text.split())
 
 
-class RecallWorld(Service):
+class RecallService(Service):
     """`index` is the embedded one in `folder` unless another is given; `pending` is what nobody has indexed yet."""
 
     def __init__(self, folder: Path, **more: Any) -> None:
@@ -91,7 +91,7 @@ class RecallWorld(Service):
         assert head is not None
         self.sessions.commit(scope, Commit(before=head, after=replace(head, version=head.version + 1, **changes)))
 
-    def bury(self, session: str = "talk") -> None:
+    def mark_deleted(self, session: str = "talk") -> None:
         """The session as its deletion leaves it at once: a tombstone; its messages are still there."""
         scope = TENANT.session(session)
         head = self.sessions.open(scope).head

@@ -28,7 +28,7 @@ DOWN = ModelUnavailable("down")
 PROSE = ModelOutputInvalid("prose")
 
 
-class ExtractionWorld(Service):
+class ExtractionService(Service):
     """Conversations that are extracted: asked for by the tests, or with `extract` "auto" by the sessions' own rule."""
 
     def __init__(
@@ -113,24 +113,24 @@ def facts(number: int, *, word: str = "thing") -> list[str]:
     return [f"fact: {word} {each} is so" for each in range(number)]
 
 
-def asked(*texts: str, room: int = 100_000) -> tuple[ExtractionWorld, Job]:
+def asked(*texts: str, room: int = 100_000) -> tuple[ExtractionService, Job]:
     """A session whose messages wait to be extracted, and the job."""
-    world = ExtractionWorld()
-    world.extractor.room = room
-    world.say(*texts)
-    return world, world.ask()
+    service = ExtractionService()
+    service.extractor.room = room
+    service.say(*texts)
+    return service, service.ask()
 
 
-def erase(world: ExtractionWorld) -> None:
-    epoch = world.memories.user(SARAH).epoch
+def erase(service: ExtractionService) -> None:
+    epoch = service.memories.user(SARAH).epoch
     job = replace(
         armed(tenant="acme", kind="delete", payload=RemovalPayload(), session="all", first=0, last=epoch, now=0),
         user="sarah",
     )
-    world.memories.erase(SARAH, epoch=epoch, job=job)
+    service.memories.erase(SARAH, epoch=epoch, job=job)
 
 
-def crashing(world: ExtractionWorld, where: str) -> None:
+def crashing(service: ExtractionService, where: str) -> None:
     """Make the next commit to memories crash there."""
     crashes = iter([RuntimeError("killed")])
 
@@ -139,14 +139,14 @@ def crashing(world: ExtractionWorld, where: str) -> None:
             for error in crashes:
                 raise error
 
-    world.sessions.state.faults = crash
+    service.sessions.state.faults = crash
 
 
-def failed(*texts: str) -> tuple[ExtractionWorld, Job]:
+def failed(*texts: str) -> tuple[ExtractionService, Job]:
     """A job all of which is parked, and a model that is up again."""
-    world, job = asked(*texts, room=SMALL)
-    world.extractor.failure = DOWN
-    world.drain()
-    world.extractor.failure = None
-    world.extractor.read.clear()
-    return world, job
+    service, job = asked(*texts, room=SMALL)
+    service.extractor.failure = DOWN
+    service.drain()
+    service.extractor.failure = None
+    service.extractor.read.clear()
+    return service, job
