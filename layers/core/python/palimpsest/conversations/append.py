@@ -10,10 +10,16 @@ from functools import cache
 from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations.buffer import completes_buffer
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.history import live, window
-from palimpsest.conversations.lifecycle import Configuration, begun, check_owner, touched, with_messages
+from palimpsest.conversations.lifecycle import (
+    Configuration,
+    begun,
+    check_owner,
+    completes_buffer,
+    touched,
+    with_messages,
+)
 from palimpsest.conversations.messages import (
     SYSTEM_ROLES,
     Draft,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from palimpsest.conversations.buffer import OUTAGES, armed_extraction, buffered_turns
+from palimpsest.conversations.lifecycle import armed_extraction, buffered_turns
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.job import Job, another_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
+
+OUTAGES = frozenset({"model_unavailable", "unavailable", "contention"})
+"""Errors that the next extraction would meet as well; any other error may be caused by the messages themselves."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import seconds
-from palimpsest.conversations.buffer import OUTAGES
+from palimpsest.conversations.schedule import OUTAGES
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
 from palimpsest.extraction.jobs import MOST_ATTEMPTS, ended, next_start, parked_within
 from palimpsest.extraction.ports import Extractor

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.buffer import buffered_turns
 from palimpsest.conversations.history import live
+from palimpsest.conversations.lifecycle import buffered_turns
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head

@@ -7,9 +7,8 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Literal
 
-from palimpsest.conversations.buffer import armed_extraction
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
-from palimpsest.conversations.lifecycle import evicted
+from palimpsest.conversations.lifecycle import armed_extraction, evicted
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.turns import groups, turns
