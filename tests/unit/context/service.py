@@ -15,18 +15,17 @@ from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction
 from palimpsest.engines.in_memory.state import Faults
-from palimpsest.errors import PalimpsestError
-from palimpsest.jobs.job import MAX_RECEIVES, Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel
-from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
 from palimpsest.tenants.static_facts import ManageStaticFacts
 
+from tests.service import SARAH, TENANT
 from tests.unit.context.blocks.remembered import Watched
-from tests.unit.extraction.service import SARAH, TENANT, ExtractionService
+from tests.unit.extraction.service import ExtractionService
 
 
 class ContextService(ExtractionService):
@@ -64,17 +63,9 @@ class ContextService(ExtractionService):
         else:
             then_flush(self.extract, self.flush)(notice)
 
-    def handle_to_the_end(self, job: Job) -> None:
-        notice = JobNotice(job.tenant, job.id, job.kind)
+    def fail(self, job: Job, *, error: str = "unavailable") -> None:
         give_up = self.give_up_overflow if job.kind == "flush" else then_flush(self.give_up, self.flush)
-        for receive in range(1, MAX_RECEIVES + 1):
-            try:
-                self.handle(job)
-            except PalimpsestError as failure:
-                if receive == MAX_RECEIVES:
-                    give_up(notice, error=failure.code)
-            else:
-                return
+        give_up(JobNotice(job.tenant, job.id, job.kind), error=error)
 
     def talk(self, turns: Sequence[tuple[str, str]] | int, *, session: str = "s", letters: int = 40) -> None:
         """Whole turns: a question and its answer."""
@@ -96,8 +87,7 @@ class ContextService(ExtractionService):
         for name in sessions:
             last = self.head(name).seq
             changes += [MessageChanged("acme", name, seq) for seq in range(1, last + 1)]
-        embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
-        assert embed(changes) == ()
+        assert self.embed(changes) == ()
 
     def context(self, message: str | None = None, *, session: str = "s", **asked: Any) -> Context:
         given: Chat | None = None if message is None else {"role": "user", "content": message}
