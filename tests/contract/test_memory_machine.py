@@ -21,8 +21,8 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
 
 from tests.contract.tables import memories_table, sessions_table
+from tests.service import TENANT
 from tests.unit.conversations.test_state_machine import BUDGET
-from tests.unit.extraction.service import TENANT
 from tests.unit.memory.test_machine import SOON, RememberedConversation
 from tests.unit.whole_service import Whole
 

@@ -24,7 +24,8 @@ from tests.contract.search_index.conftest import opensearch_endpoint as opensear
 from tests.doubles.meanings import Meanings
 from tests.engines import minilm
 from tests.engines.npm import required
-from tests.unit.recall.service import SARAH, RecallService
+from tests.service import SARAH
+from tests.unit.recall.service import RecallService
 
 USERS = ("mei", "claire")
 SAME = 0.01

@@ -24,8 +24,8 @@ from palimpsest.search.documents import message_key
 
 from tests.doubles.owned_index import OwnedIndex
 from tests.doubles.summarizer import RecordingSummarizer
+from tests.service import TENANT
 from tests.unit.conversations.overflow.test_flush_machine import Flushing
-from tests.unit.extraction.service import TENANT
 
 USERS = {"s": "sarah", "t": "sarah", "d": "david"}
 """Whose each session is."""

@@ -18,7 +18,8 @@ from palimpsest.search.rebuild import Reindex
 from tests.contract.search_index.builders import Place
 from tests.doubles.meanings import Meanings
 from tests.doubles.owned_index import OwnedIndex
-from tests.unit.recall.service import SARAH, RecallService, restored
+from tests.service import SARAH
+from tests.unit.recall.service import RecallService, restored
 
 SARAHS = UserScope("acme", "sarah")
 

@@ -17,9 +17,9 @@ from palimpsest.recall.tool import SearchTool
 from palimpsest.scope import UserScope
 
 from tests.doubles.tokens import LetterCounter
+from tests.service import SARAH, TENANT
 from tests.unit.context.service import ContextService
 from tests.unit.conversations.overflow.test_flush_machine import everything
-from tests.unit.extraction.service import SARAH, TENANT
 from tests.unit.whole_service import Model
 
 DAVID = TENANT.user("david")

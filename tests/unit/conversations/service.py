@@ -10,7 +10,6 @@ from palimpsest.conversations.append import Appended
 from palimpsest.conversations.messages import Draft
 from palimpsest.engines.in_memory.state import Faults
 
-from tests.service import TENANT as TENANT  # noqa: PLC0414
 from tests.service import Service
 
 

@@ -11,7 +11,8 @@ from palimpsest.conversations.messages import Draft
 from palimpsest.errors import CommitLost, Conflict, NotFound, TooLarge, Unavailable, Unprocessable
 from palimpsest.retry import pause_after
 
-from tests.unit.conversations.service import TENANT, ConversationService
+from tests.service import TENANT
+from tests.unit.conversations.service import ConversationService
 
 HOUR = 3600
 

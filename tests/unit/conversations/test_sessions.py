@@ -6,7 +6,8 @@ import pytest
 from palimpsest.conversations.manage import Wanted
 from palimpsest.errors import BadRequest, Conflict, NotFound
 
-from tests.unit.conversations.service import TENANT, ConversationService
+from tests.service import TENANT
+from tests.unit.conversations.service import ConversationService
 
 DAY = 24 * 3600
 

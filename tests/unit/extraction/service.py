@@ -19,9 +19,7 @@ from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.models.ports import ChatModel
 
-from tests.service import SARAH as SARAH  # noqa: PLC0414
-from tests.service import TENANT as TENANT  # noqa: PLC0414
-from tests.service import Service
+from tests.service import SARAH, Service
 
 SMALL = 100  # tokens: two of the messages that `facts` gives fit
 DOWN = ModelUnavailable("down")

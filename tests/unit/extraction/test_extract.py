@@ -12,7 +12,8 @@ from palimpsest.jobs.job import OVERDUE_SECONDS
 from palimpsest.tenants.ports import TenantSettings
 
 from tests.doubles.extractor import stated
-from tests.unit.extraction.service import SARAH, SMALL, TENANT, ExtractionService, asked, crashing, facts
+from tests.service import SARAH, TENANT
+from tests.unit.extraction.service import SMALL, ExtractionService, asked, crashing, facts
 
 
 def test_what_was_said_is_remembered_with_its_source() -> None:

@@ -10,7 +10,8 @@ from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import topic_key
 
-from tests.unit.extraction.service import SARAH, TENANT, ExtractionService, asked
+from tests.service import SARAH, TENANT
+from tests.unit.extraction.service import ExtractionService, asked
 
 
 def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (1,), **more: object) -> Finding:

@@ -15,7 +15,8 @@ from palimpsest.errors import Conflict, TooLarge, Unprocessable
 from palimpsest.jobs.job import armed
 from palimpsest.jobs.kinds import RemovalPayload
 
-from tests.unit.extraction.service import SARAH, TENANT, ExtractionService, transcript
+from tests.service import SARAH, TENANT
+from tests.unit.extraction.service import ExtractionService, transcript
 
 
 def stored(service: ExtractionService, session: str) -> list[str]:

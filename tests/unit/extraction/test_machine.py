@@ -13,7 +13,8 @@ from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine
 
-from tests.unit.extraction.service import SARAH, ExtractionService
+from tests.service import SARAH
+from tests.unit.extraction.service import ExtractionService
 
 HOUR = 3600
 

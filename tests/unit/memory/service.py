@@ -11,10 +11,7 @@ from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Near, Remembered, Statement, is_same
 from palimpsest.tenants.ports import TenantSettings
 
-from tests.service import DAY as DAY  # noqa: PLC0414
-from tests.service import SARAH as SARAH  # noqa: PLC0414
-from tests.service import TENANT as TENANT  # noqa: PLC0414
-from tests.service import Service
+from tests.service import SARAH, TENANT, Service
 
 
 class MemoryService(Service):

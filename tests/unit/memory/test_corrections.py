@@ -19,8 +19,8 @@ from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.recall.tool import SearchTool
 
 from tests.doubles.tokens import LetterCounter
+from tests.service import SARAH
 from tests.unit.context.service import ContextService
-from tests.unit.extraction.service import SARAH
 
 CORRECTED = ("I work at Acme.", "I work at Bolt now.")
 CORRECTED_TWICE = (*CORRECTED, "Actually, I work at Core.")

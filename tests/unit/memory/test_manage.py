@@ -11,7 +11,8 @@ from palimpsest.memory.statements import Statement
 from palimpsest.scope import Scope
 
 from tests.contract.memory_builders import job
-from tests.unit.memory.service import DAY, SARAH, TENANT, MemoryService, fact, message
+from tests.service import DAY, SARAH, TENANT
+from tests.unit.memory.service import MemoryService, fact, message
 
 
 @pytest.fixture

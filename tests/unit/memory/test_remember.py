@@ -14,7 +14,8 @@ from palimpsest.memory.records import Record
 from palimpsest.memory.statements import Remembered, Statement
 
 from tests.contract.memory_builders import job
-from tests.unit.memory.service import DAY, SARAH, TENANT, MemoryService, fact, message
+from tests.service import DAY, SARAH, TENANT
+from tests.unit.memory.service import MemoryService, fact, message
 
 
 @pytest.fixture

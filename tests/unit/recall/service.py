@@ -22,11 +22,7 @@ from palimpsest.recall.recall import Recall, Recalled
 from palimpsest.scope import UserScope
 from palimpsest.search.rebuild import Reindex
 
-from tests.service import DAVID as DAVID  # noqa: PLC0414
-from tests.service import DAY as DAY  # noqa: PLC0414
-from tests.service import SARAH as SARAH  # noqa: PLC0414
-from tests.service import TENANT as TENANT  # noqa: PLC0414
-from tests.service import Service
+from tests.service import SARAH, TENANT, Service
 
 
 class Words:

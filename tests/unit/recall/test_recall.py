@@ -16,7 +16,8 @@ from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions
 from palimpsest.scope import UserScope
 
-from tests.unit.recall.service import DAVID, DAY, SARAH, TENANT, RecallService, Words
+from tests.service import DAVID, DAY, SARAH, TENANT
+from tests.unit.recall.service import RecallService, Words
 
 
 @pytest.fixture

@@ -13,8 +13,8 @@ from palimpsest.recall.search import SearchMemories
 from palimpsest.recall.tool import SearchTool
 
 from tests.doubles.tokens import LetterCounter
+from tests.service import SARAH
 from tests.unit.context.service import ContextService
-from tests.unit.extraction.service import SARAH
 
 KNOWN = ("Sarah lives in Rome", "Sarah was in Rome in 2019")
 ASKED = "Where should I eat tonight?"

@@ -9,7 +9,8 @@ from palimpsest.errors import Unavailable
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.tool import UNUSABLE, SearchTool, definition
 
-from tests.unit.recall.service import DAVID, SARAH, RecallService, Words
+from tests.service import DAVID, SARAH
+from tests.unit.recall.service import RecallService, Words
 
 
 @pytest.fixture

@@ -15,7 +15,8 @@ from palimpsest.scope import UserScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import Document, Gone
 
-from tests.unit.recall.service import DAVID, DAY, SARAH, RecallService
+from tests.service import DAVID, DAY, SARAH
+from tests.unit.recall.service import RecallService
 
 
 @pytest.fixture

@@ -19,7 +19,8 @@ from palimpsest.search.rebuild import Reindex
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
 from tests.doubles.owned_index import OwnedIndex
-from tests.unit.recall.service import DAVID, SARAH, RecallService, Words, restored
+from tests.service import DAVID, SARAH
+from tests.unit.recall.service import RecallService, Words, restored
 
 MOST_STEPS = 200
 

@@ -13,8 +13,8 @@ from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 
+from tests.service import TENANT
 from tests.unit.context.service import ContextService
-from tests.unit.extraction.service import TENANT
 
 MINUTE = 60
 FLUSH: dict[str, Any] = {"strategy": "flush", "max_tokens": 600, "keep_recent_turns": 3, "extract": "manual"}

@@ -10,9 +10,9 @@ from palimpsest.conversations.messages import Draft
 from palimpsest.conversations.turns import problems
 from palimpsest.extraction.patterns import PatternExtractor
 
+from tests.service import SARAH
 from tests.unit.context.service import ContextService
 from tests.unit.conversations.overflow.hr import FORMAL
-from tests.unit.extraction.service import SARAH
 
 POLICY = "Remote work policy: employees may work from home up to 3 days a week, with their manager's approval."
 WEEKS = 3 * 7 * 24 * 3600

@@ -19,7 +19,8 @@ from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE
 from palimpsest.memory.statements import Statement
 
-from tests.unit.conversations.service import TENANT, ConversationService
+from tests.service import TENANT
+from tests.unit.conversations.service import ConversationService
 
 SARAH = TENANT.user("sarah")
 

@@ -16,7 +16,8 @@ from palimpsest.memory.removal.expire import A_ROUND, AT_ONCE, Expire
 from palimpsest.memory.removal.topic import MOST_PLACES
 from palimpsest.workers.sweep import Sweep
 
-from tests.unit.memory.service import DAY, SARAH, TENANT, MemoryService, fact, message
+from tests.service import DAY, SARAH, TENANT
+from tests.unit.memory.service import MemoryService, fact, message
 
 YEAR = 365 * DAY
 

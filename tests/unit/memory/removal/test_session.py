@@ -10,7 +10,8 @@ from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.records import Source
 from palimpsest.memory.statements import Statement
 
-from tests.unit.extraction.service import SARAH, TENANT, ExtractionService, erase
+from tests.service import SARAH, TENANT
+from tests.unit.extraction.service import ExtractionService, erase
 
 
 class Deleting(ExtractionService):
