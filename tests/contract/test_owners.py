@@ -12,6 +12,7 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.in_memory.background import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
 from palimpsest.memory.ports import Memories, MemoryCommit, Owners
 from palimpsest.scope import Scope, SessionScope, UserScope
 
@@ -82,6 +83,15 @@ def test_a_list_goes_on_after_any_place(stores: Stores, at_once: int) -> None:
         known += [scope for scope, _ in users_page]
         place = users_page[-1][1]
     assert (len(talked), set(talked), len(known), set(known)) == (8, sessions, 6, users)
+
+
+def test_a_job_can_hold_every_place(stores: Stores) -> None:
+    sessions_of(stores), users_of(stores)
+    places = [place for _, place in (*stores.owners.sessions(), *stores.owners.users())]
+    assert len(places) == 14
+    for place in places:
+        payload = ReindexPayload(phase="records", after=place)
+        assert decoded("reindex", encoded("reindex", payload)) == payload
 
 
 def test_it_goes_on_after_one_that_is_gone_meanwhile(stores: Stores) -> None:

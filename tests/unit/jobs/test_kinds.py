@@ -93,3 +93,9 @@ def test_what_makes_no_payload_is_damaged(kind: JobKind, stored: dict[str, objec
 def test_a_job_is_not_stored_with_what_is_not_its_own(payload: Payload) -> None:
     with pytest.raises(DamagedJob):
         encoded("forget", payload)
+
+
+@pytest.mark.parametrize("place", ["two words", "", "x" * 4097])
+def test_what_could_not_be_read_back_is_not_stored(place: str) -> None:
+    with pytest.raises(DamagedJob):
+        encoded("reindex", ReindexPayload(after=place))

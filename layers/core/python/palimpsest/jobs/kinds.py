@@ -157,12 +157,15 @@ assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an en
 
 def encoded(kind: JobKind, payload: Payload) -> dict[str, Any]:
     """The payload as a JSON object, without fields at their defaults. Raises `DamagedJob` if it is not of the kind's
-    type: what could not be read is not written again.
+    type, or if a value does not have the form of its field: what `decoded` could not read is not written.
     """
     if type(payload) is not KINDS[kind].payload:
         raise DamagedJob(f"A job of kind {kind} can't hold a {type(payload).__name__}.")
     values = {field.name: (getattr(payload, field.name), field.default) for field in fields(payload)}
-    return {name: value for name, (value, default) in values.items() if value != default}
+    stored = {name: value for name, (value, default) in values.items() if value != default}
+    if type(decoded(kind, stored)) is DamagedPayload:
+        raise DamagedJob(f"A value of this {type(payload).__name__} does not have the form of its field.")
+    return stored
 
 
 def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:

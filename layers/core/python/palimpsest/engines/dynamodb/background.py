@@ -41,7 +41,7 @@ def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item
     )
     for page in table.scan(IndexName=index, Limit=PAGE, **start):
         for item in page:
-            yield item, json.dumps({name: key["S"] for name, key in item.items()})
+            yield item, json.dumps({name: key["S"] for name, key in item.items()}, separators=(",", ":"))
 
 
 class DynamoDbExpiries(OneTable):
