@@ -24,6 +24,8 @@ TENANT = "local"
 SCOPES = ("read", "write", "admin")
 CONTEXT = ("openai_base_url", "chat_model", "embedding_model", "embedding_dimension")
 """Parts of the CDK's context that come from environment variables of the same names, in capitals."""
+IN_PLACE = {"aws:cdk:disable-asset-staging": True}
+"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""
 
 
 def start(port: int, search_engine: str) -> None:
@@ -88,10 +90,10 @@ def _synthesize(search_engine: str) -> Path:
     _say("Synthesizing the stack")
     assembly = paths.local_state() / "cdk.out"
     shutil.rmtree(assembly, ignore_errors=True)
-    context = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
+    chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
+    context = {"stage": LOCAL, "search": search_engine, **IN_PLACE, **chosen}
     environment = os.environ | {
-        "CDK_CONTEXT_JSON": json.dumps({"stage": LOCAL, "search": search_engine, **context}),
-        "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false",
+        "CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false",
     }  # fmt: skip
     command = [sys.executable, "-m", "infra.app"]
     if subprocess.run(command, env=environment, cwd=paths.PROJECT, check=False).returncode != 0:

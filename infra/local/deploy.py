@@ -4,16 +4,19 @@ import io
 import json
 import time
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
 import boto3
 from botocore.exceptions import ClientError
 
+from infra import paths
+
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 DEADLINE_SECONDS = 120
+LARGE = 10_000_000
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
 
 
@@ -59,7 +62,7 @@ def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str
         if not _head(s3.head_bucket, Bucket=bucket):
             s3.create_bucket(Bucket=bucket)
         if not _head(s3.head_object, Bucket=bucket, Key=key):
-            s3.put_object(Bucket=bucket, Key=key, Body=_content(source))
+            s3.put_object(Bucket=bucket, Key=key, Body=_content(source, key))
         if source.name == f"{stack}.template.json":
             template_url = f"{endpoint}/{bucket}/{key}"
     return template_url
@@ -80,12 +83,27 @@ def _head(look: Any, **names: str) -> bool:
     return True
 
 
-def _content(source: Path) -> bytes:
+def _content(source: Path, name: str) -> bytes:
+    """The file, or an archive of the folder. Archives of large folders (layers) are kept: packing takes seconds."""
     if source.is_file():
         return source.read_bytes()
+    files = sorted(path for path in source.rglob("*") if path.is_file())
+    if sum(file.stat().st_size for file in files) < LARGE:
+        return _packed(source, files)
+    archive = paths.BUILD / "archives" / name
+    with paths.building():
+        if not archive.is_file():
+            archive.parent.mkdir(exist_ok=True)
+            unfinished = archive.with_suffix(".unfinished")
+            unfinished.write_bytes(_packed(source, files))
+            unfinished.replace(archive)
+    return archive.read_bytes()
+
+
+def _packed(source: Path, files: Iterable[Path]) -> bytes:
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED, compresslevel=1) as packed:
-        for file in sorted(path for path in source.rglob("*") if path.is_file()):
+        for file in files:
             entry = zipfile.ZipInfo(str(file.relative_to(source)), date_time=EPOCH)
             entry.external_attr = 0o644 << 16
             packed.writestr(entry, file.read_bytes(), compress_type=zipfile.ZIP_DEFLATED, compresslevel=1)

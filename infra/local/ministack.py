@@ -73,6 +73,7 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
     if is_taken(port):
         raise CannotRun(f"Port {port} is in use by another program; choose another: make start PORT={port + 1}")
     state = paths.local_state()
+    shutil.rmtree(state / "tmp", ignore_errors=True)  # left by a process that was killed
     for name in ("state", "s3", "tmp"):
         (state / name).mkdir(parents=True, exist_ok=True)
     saved_state.repair(state / "state", port=port)

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 ADDRESS = re.compile(rb"http://localhost:(\d+)/")
+POSITIONS = b'"dynamodb_stream_positions": '
 WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
 
 
@@ -16,10 +17,16 @@ def repair(folder: Path, *, port: int) -> None:
 
 
 def _forget_stream_positions(saved: Path) -> None:
-    """Remove the saved stream positions: the streams are not saved, so an old position would skip new records."""
-    state = json.loads(saved.read_text())
-    state["payload"]["dynamodb_stream_positions"]["data"] = {}
-    saved.write_text(json.dumps(state))
+    """Remove the saved stream positions: the streams are not saved, so an old position would skip new records.
+
+    Only that part of the file is parsed: the layers in it are 200 MB.
+    """
+    content = saved.read_bytes()
+    begin = content.rindex(POSITIONS) + len(POSITIONS)
+    rest = content[begin:].decode()
+    positions, end = json.JSONDecoder().raw_decode(rest)
+    emptied = json.dumps({**positions, "data": {}})
+    saved.write_bytes(content[:begin] + f"{emptied}{rest[end:]}".encode())
 
 
 def _move_to(port: int, folder: Path) -> None:

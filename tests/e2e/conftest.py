@@ -3,7 +3,7 @@ there.
 """
 
 import os
-import subprocess
+import shutil
 from collections.abc import Iterator
 
 import pytest
@@ -13,6 +13,11 @@ from tests.e2e.stack import Client, Stack, folder_of_its_own
 from tests.engines import npm, opensearch
 
 SUMMARY = "Sarah from Marketing asks about remote work; she has form HR-101."
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What walks through everything that is stored comes first, while that is little: with all else it takes minutes."""
+    items.sort(key=lambda item: item.path.name != "test_reindex.py")
 
 
 @pytest.fixture(scope="session")
@@ -32,7 +37,7 @@ def running(openai_api: OpenAIApi) -> Iterator[Stack]:
         yield stack
     finally:
         stack.kill()
-        subprocess.Popen(["rm", "-rf", stack.folder])  # the layers of every process: nobody waits a minute for that
+        shutil.rmtree(stack.folder, ignore_errors=True)
 
 
 @pytest.fixture

@@ -5,7 +5,6 @@ import os
 import re
 import subprocess
 import sys
-import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
@@ -16,11 +15,12 @@ from typing import Any
 import pytest
 
 from infra import paths
-from tests.e2e.stack import folder_of_its_own
+from tests.e2e.stack import eventually, folder_of_its_own
 from tests.engines.loopback import free_port
 
 pytestmark = pytest.mark.e2e
-SESSION = "/v1/sessions/kept"
+LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
+GIGABYTE = 10**9
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +44,12 @@ class Local:
         found: dict[str, str] = json.loads((self.folder / "endpoint.json").read_text())
         return found
 
-    def append_turn(self, number: int) -> int:
+    def append_turn(self, number: int, *, session: str = "kept") -> int:
         question = {"role": "user", "content": f"Question {number}: " + "how many days may I work from home? " * 10}
         answer = {"role": "assistant", "content": "Three, with your manager's approval. " * 10}
-        return self.call("POST", f"{SESSION}/messages", {"user_id": "sarah", "messages": [question, answer]})[0]
+        return self.call(
+            "POST", f"/v1/sessions/{session}/messages", {"user_id": "sarah", "messages": [question, answer]}
+        )[0]
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {key or self.endpoint['api_key']}", "Content-Type": "application/json"}
@@ -109,6 +111,22 @@ def test_a_taken_port_is_one_sentence_and_a_failure(local: Local, greeting: str,
     ]
 
 
+def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local, greeting: str) -> None:
+    """So a first job, here a summary that is waited for, starts a function and unpacks what no other has needed."""
+    memory = {"strategy": "summarize", "max_tokens": 4000}
+    local.call("POST", "/v1/sessions", {"session_id": "pruned", "user_id": "sarah", "memory": memory})
+    for number in range(6):
+        assert local.append_turn(number, session="pruned") == 201
+    pruned, answer = local.call("POST", "/v1/sessions/pruned/prune", {"strategy": "summarize", "wait": 20})
+    assert pruned in (200, 202), answer
+    await_summary(local, "pruned")
+    temporary = local.folder / "tmp"
+    assert len(list(temporary.glob("ministack-lambda-*"))) >= 5  # processes: authorize, sessions, dispatch, summarize …
+    assert len(list((temporary / "layers").iterdir())) <= LAYERS
+    assert list(temporary.glob("ministack-lambda-*/layer_*")) == []
+    assert sum(file.stat().st_size for file in local.folder.rglob("*") if file.is_file()) < GIGABYTE
+
+
 def test_on_another_port_it_has_all_it_stored_and_goes_on_working(local: Local, greeting: str) -> None:
     memory = {"strategy": "summarize", "max_tokens": 600}
     assert local.call("POST", "/v1/sessions", {"session_id": "kept", "user_id": "sarah", "memory": memory})[0] < 300
@@ -120,15 +138,10 @@ def test_on_another_port_it_has_all_it_stored_and_goes_on_working(local: Local, 
     assert local.endpoint["aws_endpoint"] != before["aws_endpoint"]
     assert local.endpoint["api_key"] == before["api_key"]
     assert [local.append_turn(number) for number in range(2, 6)] == [201] * 4
-    assert len(local.call("GET", f"{SESSION}/messages")[1]["messages"]) == 10
-    assert summarized_within(local, seconds=30)
+    assert len(local.call("GET", "/v1/sessions/kept/messages")[1]["messages"]) == 10
+    await_summary(local, "kept")
 
 
-def summarized_within(local: Local, *, seconds: float) -> bool:
-    """Whether the overflow went the whole way: stream, queue, function, commit."""
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if local.call("GET", f"{SESSION}/compactions")[1]["compactions"]:
-            return True
-        time.sleep(0.2)
-    return False
+def await_summary(local: Local, session: str) -> None:
+    """Return once an overflow went the whole way: stream, queue, function, commit."""
+    eventually(lambda: local.call("GET", f"/v1/sessions/{session}/compactions")[1]["compactions"])
