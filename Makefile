@@ -73,10 +73,10 @@ contract: setup ## Every adapter of a port against its one suite
 	@$(BIN)/pytest tests/contract $(ARGS)
 
 e2e: setup ## Through the front door of a local stack that it starts itself
-	@$(BIN)/pytest tests/e2e --timeout 300 $(ARGS)
+	@$(BIN)/pytest tests/e2e --timeout 600 $(ARGS)
 
 searches: setup ## What searches, end to end once more on a real OpenSearch (make e2e SEARCH=opensearch runs all there)
-	@SEARCH=opensearch $(BIN)/pytest tests/e2e -m searches --timeout 300 $(ARGS)
+	@SEARCH=opensearch $(BIN)/pytest tests/e2e -m searches --timeout 600 $(ARGS)
 
 test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)

@@ -15,7 +15,7 @@ from infra import paths
 
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
-DEADLINE_SECONDS = 120
+DEADLINE_SECONDS = 300  # only against waiting for ever
 LARGE = 10_000_000
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
 

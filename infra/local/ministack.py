@@ -18,7 +18,7 @@ from infra.local.processes import HOST, CannotRun, end, has_ended, is_taken
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
-START_SECONDS = 30
+START_SECONDS = 120  # only against waiting for ever; it takes two
 STOP_SECONDS = 20
 
 

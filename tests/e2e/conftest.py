@@ -16,7 +16,7 @@ SUMMARY = "Sarah from Marketing asks about remote work; she has form HR-101."
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What walks through everything that is stored comes first, while that is little: with all else it takes minutes."""
+    """What walks through everything that is stored comes first: with what all other tests store it takes minutes."""
     items.sort(key=lambda item: item.path.name != "test_reindex.py")
 
 
@@ -51,3 +51,11 @@ def stack(running: Stack) -> Stack:
 def call(stack: Stack) -> Client:
     """A tenant that no other test knows."""
     return stack.client()
+
+
+@pytest.fixture
+def warm(stack: Stack) -> None:
+    """The functions that jobs need have started: so a job ends while one waits for it, however busy the machine."""
+    call = stack.client()
+    call.job(call.overflow("warm-up"))
+    call.job(call("DELETE", "/v1/sessions/warm-up").json["job_id"])

@@ -25,9 +25,7 @@ from tests.engines.loopback import free_port
 STACK = "Palimpsest-local"
 DEAD_LETTERS = "DeadLettersUrl"
 MODEL = "gpt-4.1-mini"  # not the default one: changing it gives the workers a new environment
-START_SECONDS = 240
-COMMAND_SECONDS = 60
-PATIENCE = 60  # seconds: a function starts slowly on a busy machine
+PATIENCE = 240  # seconds, only against hanging: on a busy machine everything may take long
 WAIT = 20
 
 
@@ -64,7 +62,7 @@ class Client:
         told = {"Authorization": f"Bearer {self.key}"} if self.key else {}
         told |= {"Content-Type": "application/json", **(headers or {})}
         data = raw if raw is not None or body is None else json.dumps(body).encode()
-        connection = http.client.HTTPConnection(place.netloc, timeout=40)
+        connection = http.client.HTTPConnection(place.netloc, timeout=PATIENCE)
         try:
             asked = f"{place.path}{path}?{urlencode(query)}" if query else f"{place.path}{path}"
             connection.request(method, asked, data, told)
@@ -156,7 +154,7 @@ class Stack:
     def start(self, **environment: str) -> None:
         """Bring it up, or up to date."""
         told = {"OPENAI_BASE_URL": self.openai_url, **environment}
-        self.run("infra.local", "start", "--port", str(self.port), environment=told, seconds=START_SECONDS)
+        self.run("infra.local", "start", "--port", str(self.port), environment=told)
         said = json.loads((self.folder / "endpoint.json").read_text())
         self.url, self.key = said["url"], said["api_key"]
         for known in ("place", "keys"):  # a local AWS that was started again has another access key
@@ -174,18 +172,12 @@ class Stack:
             if started.is_file() and (pid := json.loads(started.read_text())["pid"]):
                 os.killpg(pid, signal.SIGKILL)
 
-    def run(
-        self,
-        module: str,
-        *arguments: str,
-        environment: Mapping[str, str] | None = None,
-        seconds: float = COMMAND_SECONDS,
-    ) -> str:
+    def run(self, module: str, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
         """The output of one of the project's commands on this stack."""
         told = os.environ | {"PALIMPSEST_LOCAL_DIR": str(self.folder), **(environment or {})}
         done = subprocess.run(
             [sys.executable, "-m", module, *arguments], env=told, cwd=paths.PROJECT, check=False,
-            capture_output=True, text=True, timeout=seconds,
+            capture_output=True, text=True, timeout=PATIENCE,
         )  # fmt: skip
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout

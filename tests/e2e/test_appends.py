@@ -8,12 +8,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.stack import WAIT, Client, Stack
+from tests.e2e.stack import PATIENCE, WAIT, Client, Stack
 
 pytestmark = pytest.mark.e2e
 WRITERS, APPENDS = 50, 3
 AT_ONCE = 5  # calls that the local AWS runs at once; the rest is told to come again
-PATIENCE = 60  # seconds
 HELLO: dict[str, Any] = {"user_id": "sarah", "messages": [{"role": "user", "content": "Hello"}]}
 UNKNOWN = "/v1/sessions/nobody"
 ODD = (

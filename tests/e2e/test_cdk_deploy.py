@@ -12,6 +12,7 @@ from infra import paths
 from infra.app import use_bundled_node
 from infra.local import access_key, ministack
 from infra.operate import target
+from tests.e2e.stack import PATIENCE
 from tests.engines import npm
 from tests.engines.loopback import free_port
 
@@ -48,7 +49,7 @@ def cdk(*arguments: str, aws: ministack.Running, output: Path) -> None:
     app = f"{sys.executable} -m infra.app"
     command = [str(node), str(CDK), *arguments, "-c", "stage=local", "--app", app, "--output", str(output)]
     done = subprocess.run(
-        command, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True, timeout=120
+        command, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True, timeout=PATIENCE
     )
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -61,5 +62,5 @@ def test_plain_bootstrap_and_deploy_bring_the_service_up(aws: ministack.Running,
     outputs = json.loads(said.read_text())[STACK]
     assert outputs == target.Target(STACK, target.local_session(), aws.endpoint).outputs()
     url = f"{aws.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default/v1/health"
-    with urllib.request.urlopen(url, timeout=30) as answer:  # noqa: S310
+    with urllib.request.urlopen(url, timeout=PATIENCE) as answer:  # noqa: S310
         assert answer.status == 200

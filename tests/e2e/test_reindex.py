@@ -15,7 +15,6 @@ from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
 from tests.e2e.stack import Client, Stack, eventually
 
 pytestmark = [pytest.mark.e2e, pytest.mark.searches]
-REINDEX_SECONDS = 120
 NEWER = {"EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_DIMENSION": "256"}
 
 
@@ -35,7 +34,7 @@ def newer_model(stack: Stack) -> Iterator[Stack]:
 
 
 def reindex(stack: Stack) -> str:
-    return stack.run("infra.operate.reindex", seconds=REINDEX_SECONDS)
+    return stack.run("infra.operate.reindex")
 
 
 def index_of(stack: Stack) -> SearchIndex:
