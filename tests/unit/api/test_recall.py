@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import ModelUnavailable
+from palimpsest.extraction.patterns import PatternExtractor
 
 from tests.doubles.answers import ScriptedAnswers, cited
 from tests.doubles.meanings import Meanings
@@ -276,3 +277,40 @@ def test_looking_needs_the_scope_read_alone(told: Client, service: Service) -> N
     for method, path, body in reads:
         assert service.client(scopes="read")(method, path, body).status == 200, path
         assert service.client(scopes="write")(method, path, body).json["code"] == "missing_scope", path
+
+
+# The tool, again and again
+
+ASKED = "Where do I live, and what is my dog called?"
+ANSWER = "You live in Hamburg and your dog is called Rex."
+
+
+def ask_through_the_tool(call: Client, session: str) -> list[str]:
+    """The lines of the tool's answer, in a session in which the user asks and the assistant answers by it."""
+    arguments = '{"query": "user\'s home city and dog\'s name"}'
+    wanted = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": arguments}}
+    asks = {"role": "assistant", "content": "Let me look.", "tool_calls": [wanted]}
+    said = {"user_id": "sarah", "messages": [{"role": "user", "content": ASKED}, asks]}
+    assert call("POST", f"/v1/sessions/{session}/messages", said).status == 201
+    result = call("POST", TOOL, {"arguments": arguments, "tool_call_id": "c1", "session_id": session, "k": 50})
+    assert result.status == 200
+    answered = {"messages": [result.json, {"role": "assistant", "content": ANSWER}]}
+    assert call("POST", f"/v1/sessions/{session}/messages", answered).status == 201
+    call("POST", f"/v1/sessions/{session}/end")
+    return [line.partition(" (")[0] for line in result.json["content"].splitlines()[1:]]
+
+
+def test_the_same_question_in_four_sessions_in_a_row_finds_the_memories_first(call: Client, service: Service) -> None:
+    service.embedder = Meanings()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    call.append("first", "I live in Hamburg.", "My dog is called Rex.", "Thanks!")
+    call("POST", "/v1/sessions/first/end")
+    for session in ("monday", "tuesday", "wednesday", "thursday"):
+        service.drain()
+        service.brought_up_to_date()
+        service.time.advance(24 * 3600)
+        lines = ask_through_the_tool(call, session)
+        assert sorted(lines[:2]) == ["- I live in Hamburg.", "- My dog is called Rex."], session
+        echoes = ("search_memory_tool", "home city", ASKED, ANSWER)
+        assert not [line for line in lines if any(echo in line for echo in echoes)], session

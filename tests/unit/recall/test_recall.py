@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.session import Commit
-from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable, Unprocessable
+from palimpsest.errors import ModelFailed, ModelUnavailable, NotFound, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.recall import find as recall_search
 from palimpsest.recall.question import RecallRequest
@@ -106,9 +106,108 @@ def test_k_and_budget_cut_the_answer(service: RecallService) -> None:
 
 def test_second_evidence_is_not_thrown_away(service: RecallService) -> None:
     service.say("I like green tea", session="one")
-    service.say("I like green tea", session="two")
+    service.say("I do like green tea", session="two")
     service.index_all()
-    assert service.found("green tea") == ["I like green tea"] * 2
+    assert sorted(service.found("green tea")) == ["I do like green tea", "I like green tea"]
+
+
+def test_equal_texts_come_once_with_their_number(service: RecallService) -> None:
+    for session in ("one", "two", "three"):
+        service.say("Green tea is what I like.", session=session)
+    record = service.keep("green tea is what I like")
+    service.keep("The tea shop is closed")
+    service.index_all()
+    same, other = service.recall("Which tea do I like?").memories
+    assert (same.id, same.times) == (record.id, 4)
+    assert (other.content, other.times) == ("The tea shop is closed", 1)
+
+
+def test_the_question_said_again_is_no_result(service: RecallService) -> None:
+    for session in ("one", "two"):
+        service.say("What tea do I like?", "And which TEA do I like?", "And what coffee do I like?", session=session)
+    service.say("I like green tea", session="three")
+    service.index_all()
+    trace = service.recall("Which tea do I like?", explain=True).trace
+    assert trace is not None
+    assert list(trace["dropped"].values()) == ["question"] * 4
+    assert sorted(service.found("Which tea do I like?")) == ["And what coffee do I like?", "I like green tea"]
+
+
+def test_an_answer_that_recites_what_is_remembered_gives_its_place_to_the_records(service: RecallService) -> None:
+    service.say("You live in Hamburg, and your dog is called Rex.", role="assistant")
+    service.say("You live in Hamburg, and your dog Rex is eight.", role="assistant")
+    service.keep("I live in Hamburg")
+    service.keep("my dog is called Rex")
+    service.index_all()
+    found = service.found("Where do I live, and what is my dog called?")
+    assert sorted(found[:2]) == ["I live in Hamburg", "my dog is called Rex"]
+    assert found[2:] == ["You live in Hamburg, and your dog Rex is eight."]
+
+
+# What the asking session shows already
+
+
+def test_what_the_window_of_the_asking_session_holds_is_left_out(service: RecallService) -> None:
+    old, new = service.say("My bicycle is red", "My bicycle has a bell")
+    service.say("The bicycle is a gift", session="other")
+    service.keep("Has a red bicycle", said=[old])
+    service.keep("Has a bicycle bell", said=[new])
+    service.keep("The bicycle is red, and has a bell", said=[old, new])
+    everything = {
+        "My bicycle is red", "My bicycle has a bell", "The bicycle is a gift", "Has a red bicycle",
+        "Has a bicycle bell", "The bicycle is red, and has a bell",
+    }  # fmt: skip
+    for _ in range(2):  # before it is indexed, and after
+        assert set(service.found("bicycle", k=9)) <= everything
+        assert set(service.found("bicycle", k=9, session="talk")) <= {"The bicycle is a gift"}
+        service.index_all()
+    assert set(service.found("bicycle", k=9)) == everything
+    assert service.found("bicycle", k=9, session="talk") == ["The bicycle is a gift"]
+    service.change_head(window_start=2)
+    found = set(service.found("bicycle", k=9, session="talk"))
+    assert found == everything - {"My bicycle has a bell", "Has a bicycle bell"}
+
+
+def test_what_the_user_of_the_asking_session_said_last_is_a_question_too(service: RecallService) -> None:
+    service.say("So where does my brother live?", session="before")
+    service.say("My brother is in Porto", session="once")
+    service.say("Where does my brother live?", session="now")
+    service.index_all()
+    service.change_head("now", last_user_seq=1)
+    found = set(service.found("location of brother"))
+    assert found == {"My brother is in Porto", "So where does my brother live?", "Where does my brother live?"}
+    assert service.found("location of brother", session="now") == ["My brother is in Porto"]
+
+
+@pytest.mark.parametrize("session", ["unknown", "davids", "gone"])
+def test_a_session_that_the_user_does_not_have_can_not_ask(service: RecallService, session: str) -> None:
+    service.say("hello", session="davids", user="david")
+    service.say("hello", session="gone")
+    service.mark_deleted("gone")
+    with pytest.raises(NotFound):
+        service.recall("bicycle", session=session)
+
+
+# Our own tools
+
+CALLED = {"id": "c1", "type": "function", "function": {"name": "mcp__memory__search_memory_tool", "arguments": "tea"}}
+OTHER = {"id": "c2", "type": "function", "function": {"name": "order_tea", "arguments": "green tea"}}
+OF_TOOLS: list[dict[str, Any]] = [
+    {"role": "user", "content": "Some tea for us"},
+    {"role": "assistant", "content": "", "tool_calls": [CALLED, OTHER]},
+    {"role": "tool", "tool_call_id": "c1", "content": '{"found": ["[User Memory]", "- Likes green tea"]}'},
+    {"role": "tool", "tool_call_id": "c2", "content": "The tea was ordered"},
+]
+
+
+@pytest.mark.parametrize("state", ["newest", "indexed", "without the index"])
+def test_calls_and_results_of_our_own_tools_are_never_found(service: RecallService, state: str) -> None:
+    service.say(chats=OF_TOOLS)
+    if state == "indexed":
+        service.index_all()
+        assert service.indexed() == 3
+    service.index.down = state == "without the index"
+    assert set(service.found("tea")) == {"Some tea for us", "order_tea green tea", "The tea was ordered"}
 
 
 def test_a_message_that_a_record_quotes_in_full_is_not_told_twice(service: RecallService) -> None:

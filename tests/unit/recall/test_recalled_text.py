@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from palimpsest.conversations.messages import Chat, text_of
-from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.conversations.messages import Chat, Message, text_of
+from palimpsest.conversations.window.render import transcript
+from palimpsest.extraction.chunk import Chunk, Finding, chunk_of
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import SearchMemories
 from palimpsest.recall.tool import SearchTool
@@ -48,6 +49,15 @@ def lines_on_rome(chunk: Chunk) -> list[Finding]:
     """Every line that speaks of Rome, as an extractor that believes everything would find it."""
     said = [(message.seq, line) for message in chunk.messages for line in text_of(message.chat).splitlines()]
     return [Finding("fact", line, (seq,), line, importance=0.9) for seq, line in said if "Rome" in line]
+
+
+def test_a_call_of_our_own_tool_is_not_read_for_extraction() -> None:
+    other = {"id": "c2", "type": "function", "function": {"name": "book", "arguments": "a table"}}
+    said = {"role": "assistant", "content": "I will look.", "tool_calls": [CALL, other]}
+    message = Message(2, "", 1, 1, "o200k_base", said, "2026-01-01T00:00:00+00:00")
+    (read,) = chunk_of([message], first=1, last=2, room=None).messages
+    assert "a table" in transcript([read])
+    assert "dinner" not in transcript([read])
 
 
 @pytest.mark.parametrize("way", WAYS)

@@ -144,9 +144,11 @@ class AgentMemory:
         as_of: str | None = None,
         known_at: str | None = None,
         answer: bool = False,
+        session: str | None = None,
     ) -> Recalled:
         """Return the `memories` of all sessions that answer the query, best first, with their sources; none where
-        nothing comes near it. With `answer` also an answer that rests on them. Times are texts in RFC 3339.
+        nothing comes near it, and nothing that the window of the asking `session` holds. With `answer` also an answer
+        that rests on them. Times are texts in RFC 3339.
         """
         asked = _read(
             RecallBody,
@@ -157,6 +159,7 @@ class AgentMemory:
             as_of=as_of,
             known_at=known_at,
             answer=answer,
+            session_id=session,
         )
         return self._memories.recall(self._user, asked.asked())
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message, weigh
+from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message, called, weigh
 from palimpsest.conversations.turns import groups, problems, turns
 from palimpsest.conversations.window.fit import Fitted, fit, newest
-from palimpsest.conversations.window.render import SummaryAs, called, shown
+from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.text.cutting import Count

@@ -34,13 +34,17 @@ MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI co
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 IMAGE_TOKENS = 765  # a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
+SEARCH_TOOL, SUMMARY_TOOL = "search_memory_tool", "memory_compress"
+OWN_TOOLS = (SEARCH_TOOL, SUMMARY_TOOL)
+"""Our own tools: what they are asked and what they answer is not remembered."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
 # What was recalled and is fed back: our own renderings, wherever they stand in a text.
 _RECALLED = re.compile(
     r"<memory>.*?(?:</memory>|\Z)"
     r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
-    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*",
+    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*"
+    r"|^\[Previous Conversation Summary\].*?(?:\[End of Summary\]|\Z)",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
 
@@ -226,9 +230,32 @@ def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
     return replace(message, tokens=weigh(message.chat, count), encoding=encoding)
 
 
+def called(call: Mapping[str, Any]) -> tuple[str, str]:
+    """Name and arguments of a call: JSON text for a function, free text for a custom tool."""
+    inner = call.get(str(call.get("type", "function"))) or {}
+    return str(inner.get("name", "")), str(inner.get("arguments", inner.get("input", "")))
+
+
+def calls_own_tool(call: Mapping[str, Any]) -> bool:
+    """Whether the call is of one of our own tools, also under a name with a prefix, as MCP clients write it."""
+    return called(call)[0].endswith(OWN_TOOLS)
+
+
+def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:
+    """Whether a tool's message answers a call of our own tools, which stands in one of the messages before it."""
+    if message.role != "tool":
+        return False
+    calls = (call for each in reversed(earlier) for call in each.chat.get("tool_calls") or ())
+    answered = (call for call in calls if call["id"] == message.chat.get("tool_call_id"))
+    return any(map(calls_own_tool, list(answered)[:1]))
+
+
 def spoken(message: Message) -> Message:
-    """The message as text alone, without memories that were recalled into it."""
-    return replace(message, chat={**message.chat, "content": without_recalled(text_of(message.chat))})
+    """The message as text alone, without memories that were recalled into it and without calls of our own tools."""
+    chat = {**message.chat, "content": without_recalled(text_of(message.chat))}
+    if "tool_calls" in chat:
+        chat["tool_calls"] = [call for call in chat["tool_calls"] or () if not calls_own_tool(call)]
+    return replace(message, chat=chat)
 
 
 def without_recalled(text: str) -> str:

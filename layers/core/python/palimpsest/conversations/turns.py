@@ -7,8 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
 
-from palimpsest.conversations.messages import CHAT_FIELDS, Chat, call_ids
-from palimpsest.conversations.window.render import called
+from palimpsest.conversations.messages import CHAT_FIELDS, Chat, call_ids, called
 from palimpsest.text.cutting import REPLACED
 
 

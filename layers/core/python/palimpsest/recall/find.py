@@ -9,6 +9,7 @@ from functools import partial
 from time import monotonic
 
 from palimpsest import parallel
+from palimpsest.conversations.messages import answers_own_tool
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.filters import Filter, MemoryType
@@ -141,8 +142,12 @@ class FindCandidates:
             if head is None or head.user != scope.user or left <= 0:
                 continue
             first = max(head.base, head.seq - left) + 1
-            found = self.sessions.messages(session, first=first, last=head.seq, newest_first=True, page=left)
-            texts |= {message_key(name, message.seq): spoken_text(message) for message in found}
+            found = list(self.sessions.messages(session, first=first, last=head.seq, newest_first=True, page=left))
+            texts |= {
+                message_key(name, message.seq): spoken_text(message)
+                for place, message in enumerate(found)
+                if not answers_own_tool(message, found[:place:-1])
+            }
         return texts
 
 

@@ -40,7 +40,8 @@ _PAST = re.compile(
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
     """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds). `k`
-    is how many memories may be returned, `max_tokens` how much they may weigh together.
+    is how many memories may be returned, `max_tokens` how much they may weigh together. `session` is the one that asks:
+    what its window holds is not returned.
     """
 
     query: str
@@ -51,6 +52,7 @@ class RecallRequest:
     known_at: int | None = None
     answer: bool = False
     explain: bool = False
+    session: str | None = None
 
     @property
     def looks_back(self) -> bool:

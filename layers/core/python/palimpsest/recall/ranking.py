@@ -46,7 +46,7 @@ class FoundMemory:
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is the role of a
     message, None for a record. `outdated_by` is the id of the current record of a topic of which this message says an
-    earlier value.
+    earlier value. `times` is how many memories and messages with this text were found.
     """
 
     id: str
@@ -58,6 +58,7 @@ class FoundMemory:
     record: Record | None = None
     speaker: str | None = None
     score: float = 0.0
+    times: int = 1
 
     @property
     def found_by(self) -> tuple[str, ...]:

@@ -15,6 +15,7 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Source, as_of
+from palimpsest.recall.echoes import Seen
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.scope import UserScope
@@ -30,13 +31,16 @@ Given = TypeVar("Given")
 
 @dataclass(frozen=True, slots=True)
 class RecallRun:
-    """One recall under way: who asks for what, and the raw scores of every key that was found, by retriever."""
+    """One recall under way: who asks for what and has `seen` what, and the raw scores of every key that was found, by
+    retriever.
+    """
 
     scope: UserScope
     query: Query
     request: RecallRequest
     scores: Mapping[str, Scores]
     now: datetime
+    seen: Seen = field(default_factory=Seen)
 
     @property
     def moment(self) -> int:
@@ -165,6 +169,8 @@ def _reason_against_record(record: Record, run: RecallRun) -> str | None:
         record.valid_from > run.moment or (request.known_at is not None and record.created_at > request.known_at)
     ):
         return "not_yet"
+    if run.seen.holds(record.source):
+        return "in_window"
     return None if wanted.matches(record) else "filtered"
 
 
@@ -194,6 +200,8 @@ def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sess
             read.dropped[key] = "missing"
         elif (reason := _reason_against_message(message, head, run, session=session)) is not None:
             read.dropped[key] = reason
+        elif message.role == "user" and run.seen.asks(text):
+            read.dropped[key] = "question"
         else:
             read.found.append(_found_message(message, text, run, session=session))
     return read
@@ -209,6 +217,8 @@ def _reason_against_message(message: Message, head: Head, run: RecallRun, *, ses
     is_known = known_at is None or milliseconds(datetime.fromisoformat(message.created_at)) <= known_at
     if run.request.looks_back and (when > run.moment or not is_known):
         return "not_yet"
+    if run.seen.holds(Source(session, seqs=(message.seq,))):
+        return "in_window"
     passes = wanted.matches_message(session=session, agent=head.agent, created_at=when, metadata=message.metadata)
     return None if passes else "filtered"
 

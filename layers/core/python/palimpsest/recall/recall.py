@@ -15,6 +15,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, normalized
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
+from palimpsest.recall.echoes import seen_by, without_echoes
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
 from palimpsest.recall.ranking import (
@@ -35,7 +36,6 @@ from palimpsest.search.ports import Vectors, Words
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 RERANKED = 30
 TOPICS_COMPARED = 8
-COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
 Place = tuple[str | None, int]
 """A message, by its session and sequence number."""
 
@@ -75,15 +75,18 @@ class Recall:
     def __call__(self, scope: UserScope, request: RecallRequest) -> Recalled:
         """Return the memories that answer the question best, best first; none where nothing comes near it.
 
+        Echoes are left out: what the window of the asking session holds, the question said again, equal texts.
         Needs neither the index nor a model: `degraded` names those that failed. Raises `Unavailable` if the tables
-        can't answer.
+        can't answer, and `NotFound` if the user has no such session.
         """
-        query = analysed(request.query, user=scope.user, now=self.clock.now())
+        now = self.clock.now()
+        seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
+        query = analysed(request.query, user=scope.user, now=now)
         find = FindCandidates(self.memories, self.sessions, self.words, self.vectors, self.embedder)
         findings = find(scope, query, request)
         most = max(MIN_READ, 2 * request.k)
         keys = preselected(findings.scores, most=most, weights=self.weights)
-        run = RecallRun(scope, query, request, {key: findings.scores[key] for key in keys}, self.clock.now())
+        run = RecallRun(scope, query, request, {key: findings.scores[key] for key in keys}, now, seen)
         read = read_all(run, self.memories, self.sessions)
         places = self._ranked(read.found, query, request)
         if request.filter.includes_messages and not request.looks_back:
@@ -91,7 +94,7 @@ class Recall:
             read = replace(read, found=marked)
             places = self._ranked(marked, query, request)
         found = _in_order(read.found, places) if is_answered(places, weights=self.weights) else []
-        found = self._reranked(without_covered(found), query, findings)
+        found = self._reranked(without_echoes(found, question=query.text), query, findings)
         chosen = self._within_budget(found, request)
         answered = self._answered(query, chosen) if request.answer else None
         if answered is not None and answered.failed:
@@ -196,27 +199,3 @@ def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
     if place is None or place not in newer:
         return one
     return replace(one, candidate=replace(one.candidate, outdated_by=newer[place]))
-
-
-def without_covered(found: Sequence[FoundMemory]) -> list[FoundMemory]:
-    """Drop the messages that say little more than a record that was found too; that record takes the better place of
-    both. `found` is in order, the best first, and so is what is returned.
-    """
-    records = [one for one in found if one.record is not None]
-    by_place = {(one.source.session, seq): one for one in records for seq in one.source.seqs}
-    left: dict[str, FoundMemory] = {}
-    for one in found:
-        record = by_place.get((one.source.session, one.source.seqs[0])) if one.record is None else None
-        better = one if record is None or not _is_covered(one, record) else replace(record, score=one.score)
-        left.setdefault(better.candidate.key, better)
-    return list(left.values())
-
-
-def _is_covered(message: FoundMemory, record: FoundMemory) -> bool:
-    quote = record.source.quote
-    return (
-        quote is not None
-        and message.outdated_by is None
-        and quote in message.content
-        and len(quote) >= COVERED * len(message.content)
-    )

@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import Chat
-from palimpsest.recall.answer import user_memory
+from palimpsest.conversations.messages import SEARCH_TOOL, Chat
+from palimpsest.recall.answer import USER_MEMORY, user_memory
 from palimpsest.recall.question import RecallRequest, excerpt
 from palimpsest.recall.recall import Recall, passage_of
 from palimpsest.scope import UserScope
@@ -16,7 +16,7 @@ from palimpsest.text.analyser import content_terms
 
 Format = Literal["openai", "anthropic"]
 
-NAME = "search_memory_tool"
+NAME = SEARCH_TOOL
 DESCRIPTION = (
     "Search and recall relevant memories about the user. Use this tool when you need to personalize your response based"
     " on user preferences, recall something the user mentioned before, or reference past interactions."
@@ -29,7 +29,9 @@ PARAMETERS: Mapping[str, Any] = {
 }
 MOST_RECORDS = 5
 MAX_LINE = 600  # characters of one memory in a tool message
-UNUSABLE = "The arguments can't be used: one JSON object with one string `query`, not empty, is needed."
+UNUSABLE = (
+    f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with one string `query`, not empty, is needed."
+)
 
 
 def definition(form: Format) -> Mapping[str, Any]:
@@ -43,20 +45,27 @@ class SearchTool:
     recall: Recall
 
     def __call__(
-        self, scope: UserScope, arguments: object, *, tool_call_id: str | None = None, k: int = MOST_RECORDS
+        self,
+        scope: UserScope,
+        arguments: object,
+        *,
+        tool_call_id: str | None = None,
+        k: int = MOST_RECORDS,
+        session: str | None = None,
     ) -> Chat:
         """Return a tool message that can be appended as it is. `arguments` is what the model wrote: JSON text or an
-        object.
+        object. What the window of the asking `session` holds is not repeated.
 
-        Arguments that can't be used get an answer that says so: the model can call again. Raises `Unavailable`.
+        Arguments that can't be used get an answer that says so: the model can call again. Raises `Unavailable`, and
+        `NotFound` if the user has no such session.
         """
         query = _query(arguments)
-        content = UNUSABLE if query is None else self._found(scope, query, k=k)
+        content = UNUSABLE if query is None else self._found(scope, query, k=k, session=session)
         message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
         return {name: value for name, value in message.items() if value is not None}
 
-    def _found(self, scope: UserScope, query: str, *, k: int) -> str:
-        recalled = self.recall(scope, RecallRequest(query=query, k=k))
+    def _found(self, scope: UserScope, query: str, *, k: int, session: str | None) -> str:
+        recalled = self.recall(scope, RecallRequest(query=query, k=k, session=session))
         terms = content_terms(query)
         return user_memory(
             [replace(passage_of(one), content=excerpt(one.content, terms, limit=MAX_LINE)) for one in recalled.memories]

@@ -8,9 +8,8 @@ from datetime import UTC, datetime
 from enum import IntEnum
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message, said_at, spoken, text_of
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message, called, said_at, spoken, text_of
 from palimpsest.conversations.session import Head
-from palimpsest.conversations.window.render import called
 from palimpsest.memory.filters import metadata_terms
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import Vector
@@ -115,14 +114,15 @@ def of_message(message: Message, *, session: str, head: Head, before: str = "") 
 
 def spoken_text(message: Message) -> str:
     """The text of a message without memories that were recalled into it: the beginning of a tool's output, nothing of a
-    system message.
+    system message or of a call of our own tools.
     """
     if message.role in SYSTEM_ROLES:
         return ""
-    text = text_of(spoken(message).chat).strip()
+    said = spoken(message).chat
+    text = text_of(said).strip()
     if message.role == "tool":
         return text[:MAX_TOOL]
-    calls = (" ".join(called(call))[:MAX_BEFORE] for call in message.chat.get("tool_calls") or ())
+    calls = (" ".join(called(call))[:MAX_BEFORE] for call in said.get("tool_calls") or ())
     return _lines(text, *calls)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations.messages import Message, answers_own_tool
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
@@ -24,7 +24,7 @@ from palimpsest.search.documents import (
 )
 from palimpsest.search.ports import Gone
 
-READ_BEFORE = 4  # messages before one: what it answers is among them, even with a tool call and its result between
+READ_BEFORE = 6  # messages before one: what it answers is among them, even with tool calls and results between
 DISPLACED = 5  # older versions of a topic that are removed again with each change of it
 PAGE = 100  # keys that one read takes
 
@@ -136,4 +136,6 @@ def _indexable(found: Mapping[int, Message], seq: int, *, session: str, head: He
     if message is None:
         return None
     earlier = [found[near] for near in range(seq - READ_BEFORE, seq) if near in found]
+    if answers_own_tool(message, earlier):
+        return None
     return of_message(message, session=session, head=head, before=said_before(message, earlier))

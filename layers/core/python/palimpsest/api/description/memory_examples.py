@@ -53,6 +53,7 @@ FOUND: Json = {
     )},
     "score": 0.91,
     "found_by": ["keyword", "vector"],
+    "times": 1,
     "role": None,
     "outdated_by": None,
 }  # fmt: skip

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import Timestamp
+from palimpsest.api.resources.chat import Id, Timestamp
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
     Closed,
@@ -36,6 +36,7 @@ MAX_QUERY = 2_000  # characters
 
 Query = Annotated[str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 K = Annotated[int, Field(ge=1, le=100, description="The most results")]
+AskingSession = Annotated[Id | None, Field(description="The session that asks: what its window holds is not returned")]
 
 
 class AnyFilter(Filter):
@@ -55,6 +56,7 @@ class RecallBody(Closed):
     known_at: Annotated[Timestamp | None, Field(description="What had been recorded by this time")] = None
     answer: Annotated[bool, Field(description="Answer the question from the memories, with citations")] = False
     explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
+    session_id: AskingSession = None
 
     def asked(self) -> RecallRequest:
         return RecallRequest(
@@ -66,6 +68,7 @@ class RecallBody(Closed):
             known_at=milliseconds_of(self.known_at),
             answer=self.answer,
             explain=self.explain,
+            session=self.session_id,
         )
 
 
@@ -89,6 +92,7 @@ class Found(TypedDict):
     content: str
     score: float
     found_by: Annotated[Sequence[str], Field(description="Which retrievers found it")]
+    times: Annotated[int, Field(description="How many memories and messages that were found have this text")]
     source: Provenance
     valid_from: Moment
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
@@ -126,8 +130,10 @@ def recall(user_id: UserId, body: RecallBody) -> Response[str]:
     """Recall.
 
     The memories and messages that answer a question best, each with its source. They are found by words, by topics
-    and by meaning; if nothing fits, there are none. Memories that were corrected are not returned as current. With
-    `answer` a model answers the question from them and cites them. What could not take part is named in `degraded`.
+    and by meaning; if nothing fits, there are none. Memories that were corrected are not returned as current. Left out
+    are calls and results of our own tools, the question said again, equal texts beyond the first (`times` counts them),
+    and with `session_id` what that session's window still holds. With `answer` a model answers the question from the
+    memories and cites them. What could not take part is named in `degraded`.
     """
     found = call().memory.recall(call().user(user_id), body.asked())
     return answered(_recalled(found, asked=body.answer))
@@ -152,6 +158,7 @@ def _found(found: ranking.FoundMemory) -> Found:
         "content": found.content,
         "score": found.score,
         "found_by": found.found_by,
+        "times": found.times,
         "source": provenance(found.source),
         "valid_from": rfc3339(found.valid_from),
         "role": found.speaker,

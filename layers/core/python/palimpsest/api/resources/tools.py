@@ -13,6 +13,7 @@ from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import Closed, Json, UserId, answered
+from palimpsest.api.resources.recall import AskingSession
 from palimpsest.errors import NotFound
 from palimpsest.recall.tool import MOST_RECORDS, NAME, Format, definition
 
@@ -25,6 +26,7 @@ class ToolCallBody(Closed):
     ]
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=256)] = None
     k: Annotated[int | None, Field(ge=1, le=50, description="The most memories that are shown")] = None
+    session_id: AskingSession = None
 
 
 class Tools(TypedDict):
@@ -59,11 +61,16 @@ def call_tool(
     """Call a tool.
 
     The answer is a tool message that can be appended as it is. The user comes from the path, never from the
-    arguments. Arguments that can't be used are answered with a message, so that the model can call again.
+    arguments. Arguments that can't be used are answered with a message, so that the model can call again. With
+    `session_id` nothing is repeated that the session's window still holds.
     """
     if name != NAME:
         raise NotFound("There is no such tool.", code="tool_not_found")
     message = call().memory.search_tool(
-        call().user(user_id), body.arguments, tool_call_id=body.tool_call_id, k=body.k or MOST_RECORDS
+        call().user(user_id),
+        body.arguments,
+        tool_call_id=body.tool_call_id,
+        k=body.k or MOST_RECORDS,
+        session=body.session_id,
     )
     return answered(message)

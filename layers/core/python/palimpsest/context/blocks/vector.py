@@ -8,6 +8,7 @@ from typing import Protocol
 
 from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations.configuration import VectorBlock
+from palimpsest.recall.echoes import Seen, without_repeated
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import UserScope
@@ -52,15 +53,21 @@ class VectorMemory:
 
 @dataclass(frozen=True, slots=True)
 class FindSimilarMessages:
-    """Implements `SimilarMessages` by one search by meaning. A message that says an outdated value of a topic is left
-    out.
+    """Implements `SimilarMessages` by one search by meaning. Left out are messages that say an outdated value of a
+    topic or the text again, and equal texts beyond the first.
     """
 
     search: SearchMemories
 
     def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
         found = self.search(owner, text, mode="vector", k=k * RECORDS_BESIDE)
-        return [_item(one) for one in found if one.record is None and one.outdated_by is None][:k]
+        seen = Seen((text,))
+        messages = [
+            one
+            for one in found
+            if one.record is None and one.outdated_by is None and not (one.speaker == "user" and seen.asks(one.content))
+        ]
+        return [_item(one) for one in without_repeated(messages)][:k]
 
 
 def _item(one: FoundMemory) -> Item:

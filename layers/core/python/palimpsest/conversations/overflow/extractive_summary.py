@@ -8,9 +8,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.messages import SYSTEM_ROLES, Message, called
 from palimpsest.conversations.ports import Summary
-from palimpsest.conversations.window.render import called, plain
+from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened

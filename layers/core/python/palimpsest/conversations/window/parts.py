@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import Chat, weigh
-from palimpsest.conversations.window.render import called, plain
+from palimpsest.conversations.messages import Chat, called, weigh
+from palimpsest.conversations.window.render import plain
 from palimpsest.text.cutting import Count, cut, marker, replacement
 
 FLOOR = 32  # tokens that a text keeps while others can give way: a marker, and a little on both sides of it

@@ -7,11 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import CHAT_FIELDS, SUMMARY_PREFIX, Chat, Message
+from palimpsest.conversations.messages import CHAT_FIELDS, SUMMARY_PREFIX, SUMMARY_TOOL, Chat, Message, called
 
 SummaryAs = Literal["user", "system", "tool_call"]
 
-SUMMARY_TOOL = "memory_compress"
 SUMMARY_CALL_ID = "call_memory_compress"
 SUMMARY_BEGIN, SUMMARY_END = "[Previous Conversation Summary]", "[End of Summary]"
 _END = re.compile(re.escape(SUMMARY_END), re.IGNORECASE)
@@ -72,12 +71,6 @@ def _inside(chat: Chat) -> Iterator[str]:
     for call in chat.get("tool_calls") or ():
         name, text = called(call)
         yield f"<call{_attributes({'id': call['id'], 'name': name})}>{escape(text, quote=False)}</call>"
-
-
-def called(call: Mapping[str, Any]) -> tuple[str, str]:
-    """Name and arguments of a call: JSON text for a function, free text for a custom tool."""
-    inner = call.get(str(call.get("type", "function"))) or {}
-    return str(inner.get("name", "")), str(inner.get("arguments", inner.get("input", "")))
 
 
 def _attributes(values: Mapping[str, Any]) -> str:

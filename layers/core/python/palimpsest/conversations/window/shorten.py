@@ -7,8 +7,8 @@ from dataclasses import replace
 from html import escape
 from typing import Any
 
-from palimpsest.conversations.messages import Message
-from palimpsest.conversations.window.render import called, plain, transcript
+from palimpsest.conversations.messages import Message, called
+from palimpsest.conversations.window.render import plain, transcript
 from palimpsest.text.cutting import Count, cut, level
 
 
