@@ -1,11 +1,17 @@
+import contextlib
+import sqlite3
 import threading
+from pathlib import Path
 
 import pytest
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.opensearch.queries import index_body
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models.ports import Space
 from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, OTHER_SPACE, SPACE, Part, Place, document, somebody
+from tests.contract.search_index.conftest import START_SECONDS, place_in
 from tests.doubles.owned_index import OwnedIndex
 
 
@@ -151,3 +157,34 @@ def test_a_switch_loses_no_acknowledged_write(empty: Place) -> None:
     empty.settle()
     assert new.count(owner) == 60
     assert len(new.indexes()) == 1
+
+
+@pytest.mark.timeout(START_SECONDS)
+def test_an_index_of_an_earlier_version_is_written_and_searched(request: pytest.FixtureRequest, tmp_path: Path) -> None:
+    with place_in("opensearch", tmp_path, request) as place:
+        index = place.open(None)
+        name = f"{place.family}.words.1"
+        body = index_body(None, write_alias=f"{name}.in", shards=1)
+        for field in ("word_count", "part_count"):
+            del body["mappings"]["properties"][field]
+        place.client.indices.create(index=name, body={**body, "aliases": {place.family: {}, f"{name}.in": {}}})
+        index.prepare()
+        part = Part(place, OwnedIndex(index, somebody()))
+        part.put(document("a", "apple"))
+        assert part.words("apple") == ["a"]
+
+
+def test_a_file_of_an_earlier_version_counts_its_documents(tmp_path: Path) -> None:
+    file = tmp_path / "index.sqlite"
+    index = EmbeddedIndex(file, space=None)
+    index.prepare()
+    mine = OwnedIndex(index, somebody())
+    mine.write([document("a", "apple and pear"), document("b", "apple")])
+    before = mine.by_words("apple", k=5)
+    index.close()
+    with contextlib.closing(sqlite3.connect(file)) as connection:
+        for name in ("words_documents", "words_total", "parts_documents", "parts_total"):
+            connection.execute(f"ALTER TABLE shelves DROP COLUMN {name}")
+    EmbeddedIndex(file, space=None).prepare()
+    assert mine.by_words("apple", k=5) == before
+    index.close()

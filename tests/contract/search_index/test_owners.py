@@ -41,3 +41,12 @@ def test_keys_are_taken_as_they_are(part: Part) -> None:
     assert part.words("apple", k=50) == sorted(odd)
     part.put(*(Gone(key, 2) for key in odd[:-1]))
     assert part.words("apple") == ["A"]
+
+
+def test_a_word_that_a_foreigner_writes_moves_no_score_of_mine(part: Part) -> None:
+    part.put(document("a", "the tomato garden"), document("b", "a garden of ferns and a tomato"), document("c", "fern"))
+    before = part.index.by_words("tomato fern gardening", k=10)
+    foreign = part_of(part.place, UserScope("another", part.index.owner.user))
+    foreign.put(*(document(f"d{number}", "tomato fern " * number) for number in range(1, 40)))
+    assert part.index.by_words("tomato fern gardening", k=10) == before
+    assert len(before) == 3

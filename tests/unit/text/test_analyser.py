@@ -3,7 +3,7 @@ import threading
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.embedded.writing import PART_SIGN, rounded
+from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.text.analyser import (
     MAX_QUERY_PARTS,
     MAX_QUERY_TERMS,
@@ -14,6 +14,7 @@ from palimpsest.text.analyser import (
     query_terms,
     terms,
 )
+from palimpsest.text.bm25 import rounded
 
 LUCENE_CLAUSES = 1_024
 

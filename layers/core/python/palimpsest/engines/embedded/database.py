@@ -12,6 +12,7 @@ from pathlib import Path
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
+from palimpsest.text.bm25 import Field
 
 IDLE_CONNECTIONS = 8
 
@@ -19,13 +20,14 @@ IDLE_CONNECTIONS = 8
 # its owner's documents alone; `documents` also holds what was removed, for a while, with its version.
 TABLES = """
 CREATE TABLE IF NOT EXISTS indexes (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL, is_read INTEGER NOT NULL,
-    words_documents INTEGER NOT NULL DEFAULT 0, words_total INTEGER NOT NULL DEFAULT 0,
-    parts_documents INTEGER NOT NULL DEFAULT 0, parts_total INTEGER NOT NULL DEFAULT 0
+    id INTEGER PRIMARY KEY AUTOINCREMENT, model TEXT NOT NULL, dimension INTEGER NOT NULL, is_read INTEGER NOT NULL
 );
 CREATE TABLE IF NOT EXISTS shelves (
     id INTEGER PRIMARY KEY AUTOINCREMENT, in_index INTEGER NOT NULL, tenant TEXT NOT NULL, user TEXT NOT NULL,
-    changes INTEGER NOT NULL DEFAULT 0, UNIQUE (in_index, tenant, user)
+    changes INTEGER NOT NULL DEFAULT 0,
+    words_documents INTEGER NOT NULL DEFAULT 0, words_total INTEGER NOT NULL DEFAULT 0,
+    parts_documents INTEGER NOT NULL DEFAULT 0, parts_total INTEGER NOT NULL DEFAULT 0,
+    UNIQUE (in_index, tenant, user)
 );
 CREATE TABLE IF NOT EXISTS documents (
     id INTEGER PRIMARY KEY AUTOINCREMENT, shelf INTEGER NOT NULL, key TEXT NOT NULL, version INTEGER NOT NULL,
@@ -43,6 +45,13 @@ CREATE TABLE IF NOT EXISTS postings (
 ) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS vectors (document INTEGER PRIMARY KEY, shelf INTEGER NOT NULL, vector BLOB NOT NULL);
 CREATE INDEX IF NOT EXISTS vectors_by_shelf ON vectors (shelf);
+"""
+# Files of versions that kept the statistics of a whole index get each shelf's own.
+_COUNTED = ("words_documents", "words_total", "parts_documents", "parts_total")
+_COUNT = """
+UPDATE shelves SET (words_documents, words_total, parts_documents, parts_total) = (
+    SELECT total(words > 0), total(words), total(parts > 0), total(parts) FROM documents WHERE shelf = shelves.id
+)
 """
 _DROP_OTHERS = (
     "DELETE FROM documents WHERE shelf IN (SELECT id FROM shelves WHERE in_index != ?)",
@@ -68,7 +77,10 @@ class Database:
             self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
-            connection.executescript(f"BEGIN IMMEDIATE; {TABLES} COMMIT;")
+            with _transaction(connection, "BEGIN IMMEDIATE"):
+                for statement in filter(str.strip, TABLES.split(";")):
+                    connection.execute(statement)
+                _add_counts(connection)
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
@@ -116,6 +128,14 @@ class Database:
         return connection
 
 
+def _add_counts(connection: sqlite3.Connection) -> None:
+    if any(row["name"] == _COUNTED[0] for row in connection.execute("PRAGMA table_info(shelves)")):
+        return
+    for name in _COUNTED:
+        connection.execute(f"ALTER TABLE shelves ADD COLUMN {name} INTEGER NOT NULL DEFAULT 0")
+    connection.execute(_COUNT)
+
+
 @contextlib.contextmanager
 def _transaction(connection: sqlite3.Connection, begin: str) -> Iterator[None]:
     connection.execute(begin)
@@ -139,20 +159,10 @@ def _translated() -> Iterator[None]:
 
 
 @dataclass(frozen=True, slots=True)
-class Averages:
-    """Statistics of one field over a whole index: how many documents have it, and its mean length in terms."""
-
-    documents: int
-    length: float
-
-
-@dataclass(frozen=True, slots=True)
 class Index:
     id: int
     space: Space | None
     is_read: bool
-    words: Averages
-    parts: Averages
 
     @property
     def name(self) -> str:
@@ -161,10 +171,13 @@ class Index:
 
 @dataclass(frozen=True, slots=True)
 class Shelf:
-    """One owner's documents in one index. `changes` grows with every write."""
+    """One owner's documents in one index, with their statistics. `changes` grows with every write."""
 
     id: int
+    index: int
     changes: int
+    words: Field
+    parts: Field
 
 
 def all_indexes(connection: sqlite3.Connection) -> list[Index]:
@@ -175,8 +188,6 @@ def all_indexes(connection: sqlite3.Connection) -> list[Index]:
             id=row["id"],
             space=Space(row["model"], row["dimension"]) if row["dimension"] else None,
             is_read=bool(row["is_read"]),
-            words=_averages(row["words_documents"], row["words_total"]),
-            parts=_averages(row["parts_documents"], row["parts_total"]),
         )
         for row in rows
     ]
@@ -216,20 +227,20 @@ def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
 
 def shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf | None:
     row = connection.execute(
-        "SELECT id, changes FROM shelves WHERE in_index = ? AND tenant = ? AND user = ?",
-        (index.id, owner.tenant, owner.user),
+        "SELECT * FROM shelves WHERE in_index = ? AND tenant = ? AND user = ?", (index.id, owner.tenant, owner.user)
     ).fetchone()
-    return Shelf(row["id"], row["changes"]) if row else None
+    return _shelf(row) if row else None
 
 
 def changed_shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf:
     row = connection.execute(
         "INSERT INTO shelves (in_index, tenant, user) VALUES (?, ?, ?) "
-        "ON CONFLICT DO UPDATE SET changes = changes + 1 RETURNING id, changes",
+        "ON CONFLICT DO UPDATE SET changes = changes + 1 RETURNING *",
         (index.id, owner.tenant, owner.user),
     ).fetchone()
-    return Shelf(row["id"], row["changes"])
+    return _shelf(row)
 
 
-def _averages(documents: int, total: int) -> Averages:
-    return Averages(documents, total / documents if documents else 1.0)
+def _shelf(row: sqlite3.Row) -> Shelf:
+    words = Field(row["words_documents"], row["words_total"])
+    return Shelf(row["id"], row["in_index"], row["changes"], words, Field(row["parts_documents"], row["parts_total"]))

@@ -58,9 +58,8 @@ class EmbeddedIndex:
     def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
         query = query_terms(text)
         with self._database.reading() as connection:
-            index = index_read(connection)
-            shelf = shelf_of(connection, index, owner)
-            return searching.by_words(connection, index, shelf, query, where=where, k=k) if shelf else ()
+            shelf = shelf_of(connection, index_read(connection), owner)
+            return searching.by_words(connection, shelf, query, where=where, k=k) if shelf else ()
 
     def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
         check(vector, self._space)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import heapq
 import importlib
 import json
-import math
 import sqlite3
 import threading
 from array import array
@@ -16,15 +15,15 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from palimpsest.engines.embedded.database import Averages, Index, Shelf
+from palimpsest.engines.embedded.database import Shelf
 from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.memory.filters import Filter
 from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Hit
-from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, needed
+from palimpsest.text.analyser import QueryTerms
+from palimpsest.text.bm25 import BASE, Asked, asked
 
-K1, B = 1.2, 0.75  # Lucene's and everyone's
 MAX_OWNERS = 8  # whose vectors are held in memory
 
 _BY_WORDS = """
@@ -40,14 +39,18 @@ WITH asked (term, word, needed, weight, slope) AS (
 SELECT key, sum(score) AS score FROM matched JOIN documents ON documents.id = matched.document
 WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
 """
+_KNOWN = """
+SELECT id, term, (SELECT count(*) FROM postings WHERE shelf = :shelf AND postings.term = terms.id) AS documents
+FROM terms WHERE in_index = :index AND term IN (SELECT value FROM json_each(:terms))
+"""
 _PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AND {conditions}"
 
 
 def by_words(
-    connection: sqlite3.Connection, index: Index, shelf: Shelf, query: QueryTerms, *, where: Filter, k: int
+    connection: sqlite3.Connection, shelf: Shelf, query: QueryTerms, *, where: Filter, k: int
 ) -> tuple[Hit, ...]:
-    asked = list(_asked(connection, index, query))
-    values: dict[str, Any] = {"asked": json.dumps(asked), "shelf": shelf.id, "base": K1 * (1 - B), "k": k}
+    terms = list(_asked(connection, shelf, list(asked(query))))
+    values: dict[str, Any] = {"asked": json.dumps(terms), "shelf": shelf.id, "base": BASE, "k": k}
     conditions, more = _conditions(where)
     rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
     return tuple(Hit(row["key"], row["score"]) for row in rows)
@@ -68,33 +71,27 @@ def count(connection: sqlite3.Connection, shelf: Shelf) -> int:
 
 
 def _asked(
-    connection: sqlite3.Connection, index: Index, query: QueryTerms
+    connection: sqlite3.Connection, shelf: Shelf, groups: Sequence[Asked]
 ) -> Iterator[tuple[int, int, int, float, float]]:
     """For each term: its id, the number of its word, how many terms of that word must match, its weight, and the cost
     of one unit of length.
     """
-    groups = [[word] for word in query.words] + [[PART_SIGN + part for part in group] for group in query.parts]
-    known = _known(connection, index, [term for group in groups for term in group])
+    known = _known(connection, shelf, [_stored(group, term) for group in groups for term in group.terms])
     for number, group in enumerate(groups):
-        is_word = number < len(query.words)
-        field = index.words if is_word else index.parts
-        share = 1.0 if is_word else PART_WEIGHT / len(group)
-        for term in group:
-            if term in known:
-                identity, documents = known[term]
-                weight = share * (K1 + 1) * _rarity(documents, field)
-                yield identity, number, 1 if is_word else needed(group), weight, K1 * B / field.length
+        field = shelf.words if group.is_word else shelf.parts
+        for term in group.terms:
+            identity, documents = known.get(_stored(group, term), (0, 0))
+            if documents:
+                yield identity, number, group.needed, group.share * field.weight(documents), field.slope
 
 
-def _rarity(documents: int, field: Averages) -> float:
-    return math.log1p((field.documents - documents + 0.5) / (documents + 0.5))
+def _stored(group: Asked, term: str) -> str:
+    return term if group.is_word else PART_SIGN + term
 
 
-def _known(connection: sqlite3.Connection, index: Index, terms: list[str]) -> dict[str, tuple[int, int]]:
-    rows = connection.execute(
-        "SELECT id, term, documents FROM terms WHERE in_index = ? AND term IN (SELECT value FROM json_each(?))",
-        (index.id, json.dumps(terms)),
-    )
+def _known(connection: sqlite3.Connection, shelf: Shelf, terms: list[str]) -> dict[str, tuple[int, int]]:
+    """The id of each term that the index has, and how many of the shelf's documents have it."""
+    rows = connection.execute(_KNOWN, {"index": shelf.index, "shelf": shelf.id, "terms": json.dumps(terms)})
     return {row["term"]: (row["id"], row["documents"]) for row in rows}
 
 

@@ -14,6 +14,7 @@ from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Document, Gone
 from palimpsest.text.analyser import document_terms
+from palimpsest.text.bm25 import rounded
 
 GONE_SECONDS = 600  # how long the version of a removed document is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it
@@ -52,7 +53,7 @@ def apply(
     if old is not None and old["version"] >= subject.version:
         return
     if old is not None:
-        _take_off(connection, index, shelf, old)
+        _take_off(connection, shelf, old)
     if isinstance(change, Gone):
         connection.execute(
             "INSERT INTO documents (shelf, key, version, gone_at) VALUES (?, ?, ?, ?)",
@@ -95,10 +96,10 @@ def _put_on(connection: sqlite3.Connection, index: Index, shelf: Shelf, new: Ana
     )
     if with_vector and new.vector is not None:
         connection.execute("INSERT INTO vectors VALUES (?, ?, ?)", (row["id"], shelf.id, new.vector))
-    _count(connection, index, words=new.words, parts=new.parts, sign=1)
+    _count(connection, shelf, words=new.words, parts=new.parts, sign=1)
 
 
-def _take_off(connection: sqlite3.Connection, index: Index, shelf: Shelf, row: sqlite3.Row) -> None:
+def _take_off(connection: sqlite3.Connection, shelf: Shelf, row: sqlite3.Row) -> None:
     connection.execute("DELETE FROM documents WHERE id = ?", (row["id"],))
     if row["terms"] is None:
         return
@@ -113,19 +114,12 @@ def _take_off(connection: sqlite3.Connection, index: Index, shelf: Shelf, row: s
         "DELETE FROM terms WHERE documents = 0 AND id IN (SELECT value FROM json_each(?))", (row["terms"],)
     )
     connection.execute("DELETE FROM vectors WHERE document = ?", (row["id"],))
-    _count(connection, index, words=row["words"], parts=row["parts"], sign=-1)
+    _count(connection, shelf, words=row["words"], parts=row["parts"], sign=-1)
 
 
-def _count(connection: sqlite3.Connection, index: Index, *, words: int, parts: int, sign: int) -> None:
+def _count(connection: sqlite3.Connection, shelf: Shelf, *, words: int, parts: int, sign: int) -> None:
     connection.execute(
-        "UPDATE indexes SET words_documents = words_documents + ?, words_total = words_total + ?, "
+        "UPDATE shelves SET words_documents = words_documents + ?, words_total = words_total + ?, "
         "parts_documents = parts_documents + ?, parts_total = parts_total + ? WHERE id = ?",
-        (sign * (words > 0), sign * words, sign * (parts > 0), sign * parts, index.id),
+        (sign * (words > 0), sign * words, sign * (parts > 0), sign * parts, shelf.id),
     )
-
-
-def rounded(length: int) -> int:
-    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant bits."""
-    over = length - 24
-    shift = max(0, over.bit_length() - 4)
-    return length if over < 0 else 24 + (over >> shift << shift)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.engines.opensearch.client import NoIndex, translated
-from palimpsest.engines.opensearch.queries import index_body
+from palimpsest.engines.opensearch.queries import FIELDS, index_body
 from palimpsest.errors import NotFound
 from palimpsest.models.ports import Space
 
@@ -70,6 +70,9 @@ class Family:
 
     def add(self, *, afresh: bool) -> None:
         indexes = self.all()
+        if indexes:
+            with translated():  # an index that an earlier version made learns the fields that it lacks
+                self._client.indices.put_mapping(index=self.every, body={"properties": FIELDS}, request_timeout=SECONDS)
         own = [index for index in indexes if index.label == self.label]
         if not own or (afresh and all(index.is_read for index in own)):
             number = max((index.number for index in indexes), default=0) + 1

@@ -70,8 +70,10 @@ class OpenSearchIndex:
         if not query.words:
             self._family.index_read()
             return ()
-        body = queries.by_words(query, owner=owner_id(owner), where=where, k=k)
-        return tuple(_hit(each, each["_score"]) for each in self._search(owner, self._family.alias, body))
+        name, alias = owner_id(owner), self._family.alias
+        statistics = self._asked(owner, alias, queries.statistics(query, owner=name))
+        body = queries.by_words(query, statistics, owner=name, where=where, k=k)
+        return tuple(_hit(each, each["_score"]) for each in self._search(owner, alias, body))
 
     def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
         check(vector, self._space)
@@ -106,8 +108,12 @@ class OpenSearchIndex:
         return index.name
 
     def _search(self, owner: UserScope, index: str, body: dict[str, Any]) -> list[dict[str, Any]]:
+        hits: list[dict[str, Any]] = self._asked(owner, index, body)["hits"]["hits"]
+        return hits
+
+    def _asked(self, owner: UserScope, index: str, body: dict[str, Any]) -> dict[str, Any]:
         with translated():
-            answer = self._client.search(
+            answer: dict[str, Any] = self._client.search(
                 index=index,
                 body=body,
                 routing=owner_id(owner),
@@ -115,8 +121,7 @@ class OpenSearchIndex:
             )
         if answer["timed_out"]:
             raise Unavailable("The search took too long; try again.")
-        hits: list[dict[str, Any]] = answer["hits"]["hits"]
-        return hits
+        return answer
 
     def _actions(
         self, owner: UserScope, changes: Sequence[Document | Gone], indexes: Sequence[Named]

@@ -11,7 +11,8 @@ from typing import Any
 from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.search.ports import Document
-from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, document_terms, needed
+from palimpsest.text.analyser import QueryTerms, document_terms
+from palimpsest.text.bm25 import BASE, Field, asked
 
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
 TIMEOUT = "2s"
@@ -21,12 +22,14 @@ LONGEST_KEYWORD = 8_000  # characters; a longer one can't be filtered by. Lucene
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
 # Texts come as terms (text/analyser.py), divided by spaces: the engine has nothing left to analyse.
 _TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
-_FIELDS = {
+FIELDS = {
     "owner": {"type": "keyword"},
     "key": {"type": "keyword"},
     "kind": {"type": "keyword"},
     "words": _TERMS,
     "parts": _TERMS,
+    "word_count": {"type": "integer"},
+    "part_count": {"type": "integer"},
     "created_at": {"type": "long"},
     "importance": {"type": "double"},
     "subject": _KEYWORD,
@@ -34,6 +37,32 @@ _FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
+# What `Field` and `rounded` (text/bm25.py) say, for one document.
+_SCORE = """
+double rounded(double length) {
+    int over = (int) length - 24;
+    if (over < 0) return length;
+    int shift = 0;
+    while ((over >> shift) > 15) shift++;
+    return 24 + (over >> shift << shift);
+}
+double words = params.base + params.word_slope * (doc['word_count'].size() == 0 ? 0 : rounded(doc['word_count'].value));
+double parts = params.base + params.part_slope * (doc['part_count'].size() == 0 ? 0 : rounded(doc['part_count'].value));
+double score = 0;
+for (def group : params.groups) {
+    double sum = 0;
+    int found = 0;
+    for (def one : group.weights.entrySet()) {
+        double times = termFreq(group.words ? 'words' : 'parts', one.getKey());
+        if (times > 0) {
+            found++;
+            sum += one.getValue() * times / (times + (group.words ? words : parts));
+        }
+    }
+    if (found >= group.needed) score += sum;
+}
+return score;
+"""
 
 
 def index_body(space: Space | None, *, write_alias: str, shards: int) -> dict[str, Any]:
@@ -43,7 +72,7 @@ def index_body(space: Space | None, *, write_alias: str, shards: int) -> dict[st
         "refresh_interval": "1s",  # explicit, so that an idle index refreshes too
         "gc_deletes": "10m",  # how long a deleted document's version is remembered
     }
-    fields: dict[str, Any] = dict(_FIELDS)
+    fields: dict[str, Any] = dict(FIELDS)
     if space:
         settings["knn"] = True
         fields[VECTOR] = {
@@ -66,6 +95,8 @@ def fields(document: Document, *, owner: str) -> dict[str, Any]:
         "kind": document.kind,
         "words": " ".join(terms.words),
         "parts": " ".join(terms.parts),
+        "word_count": len(terms.words),
+        "part_count": len(terms.parts),
         "created_at": document.created_at,
         "importance": document.importance,
         "subject": document.subject,
@@ -84,13 +115,53 @@ def owned(owner: str) -> dict[str, Any]:
     return {"bool": {"filter": [{"term": {"owner": owner}}]}}
 
 
-def by_words(query: QueryTerms, *, owner: str, where: Filter, k: int) -> dict[str, Any]:
-    should: list[dict[str, Any]] = [{"match": {"words": {"query": " ".join(query.words)}}}]
-    for group in query.parts:
-        share = {"minimum_should_match": needed(group), "boost": PART_WEIGHT / len(group)}
-        should.append({"match": {"parts": {"query": " ".join(group), **share}}})
-    conditions = _conditions(owner, where)
-    return _request({"bool": {"filter": conditions, "should": should, "minimum_should_match": 1}}, k)
+def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
+    """Ask for the statistics of the owner's documents: of the fields, and how many documents have each term."""
+    terms = {_name(group.is_word, term): _has(group.is_word, term) for group in asked(query) for term in group.terms}
+    fields = {
+        name: {"filter": {"range": {name: {"gt": 0}}}, "aggs": {"terms": {"sum": {"field": name}}}}
+        for name in ("word_count", "part_count")
+    }
+    return {
+        "query": owned(owner),
+        "size": 0,
+        "aggs": {**fields, "having": {"filters": {"filters": terms}}},
+        "timeout": TIMEOUT,
+    }
+
+
+def by_words(query: QueryTerms, answer: dict[str, Any], *, owner: str, where: Filter, k: int) -> dict[str, Any]:
+    """The search itself, with the weights that the answer to `statistics` gives: never those of the whole index, which
+    holds the words of other owners.
+    """
+    words, parts = (_field(answer["aggregations"][name]) for name in ("word_count", "part_count"))
+    having = answer["aggregations"]["having"]["buckets"]
+    groups: list[dict[str, Any]] = []
+    should: list[dict[str, Any]] = []
+    for group in asked(query):
+        field = words if group.is_word else parts
+        counts = {term: having[_name(group.is_word, term)]["doc_count"] for term in group.terms}
+        weights = {term: group.share * field.weight(count) for term, count in counts.items() if count}
+        if len(weights) >= group.needed:
+            groups.append({"words": group.is_word, "needed": group.needed, "weights": weights})
+            matches = [_has(group.is_word, term) for term in weights]
+            should.append({"bool": {"should": matches, "minimum_should_match": group.needed}})
+    matching = {"bool": {"filter": [*_conditions(owner, where), {"bool": {"should": should}}]}}
+    params = {"groups": groups, "base": BASE, "word_slope": words.slope, "part_slope": parts.slope}
+    score = {"script_score": {"query": matching, "script": {"source": _SCORE, "params": params}}}
+    return _request(score if should else {"match_none": {}}, k)
+
+
+def _has(is_word: bool, term: str) -> dict[str, Any]:  # noqa: FBT001
+    return {"term": {"words" if is_word else "parts": term}}
+
+
+def _name(is_word: bool, term: str) -> str:  # noqa: FBT001
+    return f"{'w' if is_word else 'p'} {term}"
+
+
+def _field(bucket: dict[str, Any]) -> Field:
+    return Field(bucket["doc_count"], int(bucket["terms"]["value"]))
 
 
 def by_vector(vector: Vector, *, owner: str, where: Filter, k: int) -> dict[str, Any]:

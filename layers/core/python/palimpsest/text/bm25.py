@@ -1,0 +1,53 @@
+"""BM25 as Lucene scores it, over the documents of one owner: what each term of a query weighs there."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from palimpsest.text.analyser import PART_WEIGHT, QueryTerms, needed
+
+K1, B = 1.2, 0.75  # Lucene's and everyone's
+BASE = K1 * (1 - B)
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Of one owner's documents: how many have terms in this field (words or parts), and how many terms in all."""
+
+    documents: int
+    terms: int
+
+    @property
+    def slope(self) -> float:
+        """What one term of a document's length adds to the denominator."""
+        return K1 * B * self.documents / self.terms if self.terms else 0.0
+
+    def weight(self, documents: int) -> float:
+        """The weight of a term that so many of the documents have."""
+        return (K1 + 1) * math.log1p((self.documents - documents + 0.5) / (documents + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Terms of a query that count only where a document has `needed` of them, and then `share` of its weight each."""
+
+    terms: list[str]
+    is_word: bool
+    needed: int
+    share: float
+
+
+def asked(query: QueryTerms) -> Iterator[Asked]:
+    """Each word of the query, then the parts of each word."""
+    yield from (Asked([word], is_word=True, needed=1, share=1.0) for word in query.words)
+    for group in query.parts:
+        yield Asked(group, is_word=False, needed=needed(group), share=PART_WEIGHT / len(group))
+
+
+def rounded(length: int) -> int:
+    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant bits."""
+    over = length - 24
+    shift = max(0, over.bit_length() - 4)
+    return length if over < 0 else 24 + (over >> shift << shift)
