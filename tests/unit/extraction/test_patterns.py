@@ -1,8 +1,9 @@
 # ruff: noqa: E501 - sentences in other scripts are wider than they look
 import time
+from datetime import UTC, date, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
 from palimpsest.extraction.checks import ConversationOwner, checked, statement_of
@@ -10,6 +11,8 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.patterns import CAPACITY, PatternExtractor
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.models.ports import Usage
+from palimpsest.text.analyser import document_terms, query_terms
+from palimpsest.text.dates import dated, period
 
 EXTRACTOR: Extractor = PatternExtractor()
 OWNER = ConversationOwner("acme", "sarah", "s")
@@ -204,8 +207,33 @@ def test_it_never_invents(text: str) -> None:
     assert set(checked(findings, what, owner=OWNER).dropped) <= {"repeated", "another_user"}
 
 
-def test_it_reads_a_long_text_in_time_that_grows_with_it() -> None:
-    text = "I like tea and I live in Rome, but I work at Acme " * 4_000
+WORDS = (
+    "x, ", "I, ", "I ", "and my ", "I like ", "live in ", "work at ", "yesterday ", "in 3 weeks ", "(", ". ", "?", "\n",
+    "always ", "<memory>", "我", "は", "a", "1", "@", "Ab-1 ", "e\u0301", "[User Memory]\n- ", "who is ", "with my ",
+)  # fmt: skip
+MEGABYTE = 10**6
+
+
+@settings(max_examples=8)
+@example(["x, ", *["I, "] * 40])
+@given(st.lists(st.sampled_from(WORDS) | st.text(min_size=1, max_size=3), min_size=1, max_size=60))
+def test_a_megabyte_of_hostile_repetition_takes_a_second_at_most(unit: list[str]) -> None:
+    once = "".join(unit)
+    text = once * (MEGABYTE // len(once))
     begun = time.process_time()
-    assert found(text)
-    assert time.process_time() - begun < 20
+    what = chunk(text)
+    made = EXTRACTOR.extract(what, prompt=None)
+    checked(made.findings, what, owner=OWNER)
+    dated(text, at=date(2026, 1, 15))
+    period(text, now=datetime(2026, 1, 15, tzinfo=UTC))
+    query_terms(text)
+    document_terms(text)
+    assert time.process_time() - begun < 3  # all five together, on a busy machine; a quadratic one takes minutes
+
+
+def test_what_is_said_at_both_ends_of_a_long_message_is_found_whatever_stands_between() -> None:
+    noise = " ".join(f"I, m{number} and my {number}," for number in range(MEGABYTE // 16))
+    begun = time.process_time()
+    contents = [finding.content for finding in found(f"I live in Rome. {noise}\nI work at Acme.")]
+    assert {"I live in Rome.", "I work at Acme."} <= set(contents)
+    assert time.process_time() - begun < 1.5

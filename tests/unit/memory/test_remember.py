@@ -31,6 +31,28 @@ def stored(service: MemoryService) -> list[Record]:
     return list(service.memories.listed(SARAH, limit=999).records)
 
 
+# Events
+
+
+def test_twenty_identical_events_at_once_without_a_time_are_one_event() -> None:
+    service = MemoryService(clock=SystemClock())
+    with ThreadPoolExecutor(10) as pool:
+        made = list(pool.map(lambda _: service.remember(SARAH, [Statement("event", "ran 5 km")]), range(20)))
+    assert sorted(outcome for each in made for outcome in outcomes(each)) == ["created", *["unchanged"] * 19]
+    assert len(stored(service)) == 1
+
+
+@pytest.mark.parametrize(("seconds", "events"), [(59, 1), (61, 2)])
+def test_an_event_sent_again_within_a_minute_is_the_same_one_whenever_the_minute_begins(
+    service: MemoryService, seconds: int, events: int
+) -> None:
+    service.time.advance(31.5)
+    service.remember(SARAH, [Statement("event", "ran 5 km")])
+    service.time.advance(seconds)
+    service.remember(SARAH, [Statement("event", "ran 5 km"), Statement("event", "ran 5 km", valid_from=10)])
+    assert len(stored(service)) == events + 1
+
+
 # What is stored
 
 

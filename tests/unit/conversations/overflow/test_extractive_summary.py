@@ -253,9 +253,9 @@ def test_it_invents_nothing_is_never_empty_and_never_too_long(old: list[Chat], n
 
 
 @pytest.mark.parametrize(
-    "text", ["a" * 10**6, "a. " * 200_000, "word " * 200_000, "漢" * 300_000, "I am Sarah. I like 3 dogs! " * 30_000, "[1,2]\n" * 90_000]
+    "text", ["x, " + "I, " * 330_000, "I am 3. @" * 110_000, "a" * 10**6, "a. " * 200_000, "word " * 200_000, "漢" * 300_000, "I am Sarah. I like 3 dogs! " * 30_000, "[1,2]\n" * 90_000]
 )  # fmt: skip
-def test_a_megabyte_is_read_in_linear_time(text: str) -> None:
+def test_a_megabyte_is_read_in_a_second(text: str) -> None:
     begun = time.process_time()
     assert count(summarize([user(text), user("x")], room=300)) <= 300
-    assert time.process_time() - begun < 15  # a quadratic reading takes minutes
+    assert time.process_time() - begun < 1.5  # half a second is for a busy machine

@@ -103,14 +103,15 @@ def _is_quoted(quote: str, text: str) -> bool:
 
 def _holds(quote: str, text: str) -> bool:
     letters = sum(letter.isalnum() for letter in quote)
-    return letters > 0 and (quote == text.strip(_EDGES) or (letters >= LEAST_QUOTE and _stands_in(quote, text)))
+    return _stands_in(quote, text) if letters >= LEAST_QUOTE else letters > 0 and quote == text.strip(_EDGES)
 
 
 def _stands_in(quote: str, text: str) -> bool:
     """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may be cut anywhere."""
     place = text.find(quote)
     while place >= 0:
-        around = (text[place - 1 : place] + quote[0], quote[-1] + text[place + len(quote) :][:1])
+        end = place + len(quote)
+        around = (text[place - 1 : place] + quote[0], quote[-1] + text[end : end + 1])
         if not any(len(edge) > 1 and _is_one_word(edge) for edge in around):
             return True
         place = text.find(quote, place + 1)

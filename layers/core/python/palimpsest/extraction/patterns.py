@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import date
+from functools import cache
 
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
@@ -14,15 +15,17 @@ from palimpsest.extraction.ports import Extraction
 from palimpsest.memory.records import Method, RecordType
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
-from palimpsest.text.sentences import sentences
+from palimpsest.text.sentences import sentences_at_the_ends
 
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
+MOST_READ = 16_000  # characters of one message; of a longer one the middle is not read
 WORTH_REMEMBERING = 2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 _WORD = re.compile(r"\w+")
+_SEVERAL_WORDS = re.compile(r"\w\W+\w|[\u3040-\u9fff]{2}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +39,10 @@ class _Statement:
 
 
 class PatternExtractor:
-    """Implements `Extractor` without a model, in linear time: the same messages always give the same findings."""
+    """Implements `Extractor` without a model, in linear time: the same messages always give the same findings.
+
+    What messages repeat is analysed once.
+    """
 
     def capacity(self, *, prompt: str | None) -> int:
         del prompt
@@ -46,36 +52,46 @@ class PatternExtractor:
         del prompt, whole
         findings: list[Finding] = []
         skipped: dict[int, str] = {}
+        stated = cache(_statements)
         for message in chunk.messages:
-            found = list(_findings(message)) if message.role == "user" else []
+            found = list(_findings(message, stated)) if message.role == "user" else []
             findings += found
             if not found:
                 skipped[message.seq] = "nothing_stated" if message.role == "user" else "not_the_user"
         return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
 
 
-def _findings(message: Message) -> Iterator[Finding]:
+def _findings(message: Message, stated: Callable[[str, date], Sequence[_Statement]]) -> Iterator[Finding]:
     day = said_at(message).date()
-    for sentence in sentences(text_of(message.chat)):
-        for statement in _statements(sentence, day):
+    for sentence in sentences_at_the_ends(text_of(message.chat), most=MOST_READ):
+        for statement in stated(sentence, day):
             yield _finding(statement, message.seq)
 
 
-def _statements(sentence: str, day: date) -> Iterator[_Statement]:
-    for part in _parts(sentence):
-        if found := _stated(part, day):
-            yield found
+def _statements(sentence: str, day: date) -> Sequence[_Statement]:
+    return [found for part in _parts(sentence) if (found := _stated(part, day))]
 
 
 def _parts(sentence: str) -> Iterator[str]:
-    """The sentence, or its parts where each is a statement of a known kind."""
-    start = 0
+    """The sentence, or its parts where each is a statement of a known kind. Each clause is looked at once."""
+    part, states = "", False
+    for joint, clause in _clauses(sentence):
+        is_known = _kind_of(clause)[0] is not None
+        if states and is_known:
+            yield part
+            part, states = "", False
+        part, states = part + joint + clause if part else clause, states or is_known
+    yield part
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
+    """The sentence cut where another statement may begin: what joins each clause to the one before, and the clause."""
+    start, joint = 0, ""
     for split in SPLIT.finditer(sentence):
-        before, behind = sentence[start : split.start()], sentence[split.end() :]
-        if _kind_of(before)[0] and _kind_of(behind)[0]:
-            yield before
-            start = split.end()
-    yield sentence[start:]
+        if _SEVERAL_WORDS.search(sentence, start, split.start()):
+            yield joint, sentence[start : split.start()]
+            start, joint = split.end(), split[0]
+    yield joint, sentence[start:]
 
 
 def _stated(text: str, day: date) -> _Statement | None:
@@ -90,13 +106,13 @@ def _stated(text: str, day: date) -> _Statement | None:
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
     if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_REMEMBERING:
         return None
-    if not salience.FIRST_PERSON.search(text) and salience.leans_on_a_question(text):
+    if not salience.is_own(text) and salience.leans_on_a_question(text):
         return None
     return _of_no_kind(text, day, is_who=worth.who)
 
 
 def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
-    is_own = bool(salience.FIRST_PERSON.search(text))
+    is_own = salience.is_own(text)
     if is_own and relative_dates(text, at=day):
         return _Statement(text, "event", OF_WHO_ONE_IS if is_who else EVENT)
     return _Statement(text, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)

@@ -11,6 +11,7 @@ from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 from palimpsest.memory.records import topic_key as normalized_key
 from palimpsest.memory.statements import (
+    AT_ONCE,
     DAY,
     MemoryState,
     Near,
@@ -19,6 +20,7 @@ from palimpsest.memory.statements import (
     Topic,
     confirmed,
     drafted,
+    event_before,
     is_of_one_message,
     is_same,
     placed,
@@ -120,6 +122,7 @@ class Remember:
         """The stored records and topics that the drafts concern, with the final drafts and pointers: a draft without a
         topic may join one that an edit has created.
         """
+        drafts = self._sent_again(scope, statements, drafts)
         found = self._records(scope, drafts, pointers)
         joined = [
             topic_since(draft, found.get(draft.id), is_said_now=statement.valid_from is None)
@@ -134,6 +137,25 @@ class Remember:
             found = self._records(scope, drafts, pointers)
         topics = {key: self._topic(scope, pointer, drafts, found) for key, pointer in pointers.items()}
         return MemoryState(records=found, topics=topics), drafts, pointers
+
+    def _sent_again(
+        self, scope: UserScope, statements: Sequence[Statement], drafts: Sequence[Record]
+    ) -> Sequence[Record]:
+        """The drafts; an event that was stored up to a minute ago, before this minute began, has that one's id."""
+        names = {
+            name: draft
+            for statement, draft in zip(statements, drafts, strict=True)
+            if (name := event_before(statement, draft, tenant=scope.tenant, user=scope.user)) is not None
+        }
+        if not names:
+            return drafts
+        there = {names[r.id].id: r for r in self.memories.records(scope, sorted(names))}
+        return [
+            replace(draft, id=other.id)
+            if (other := there.get(draft.id)) is not None and draft.valid_from - other.valid_from < AT_ONCE
+            else draft
+            for draft in drafts
+        ]
 
     def _records(
         self, scope: UserScope, drafts: Sequence[Record], pointers: Mapping[str, Pointer]

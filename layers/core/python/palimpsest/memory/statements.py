@@ -21,6 +21,8 @@ from palimpsest.memory.records import (
 
 Outcome = Literal["created", "unchanged", "superseded"]
 DAY = 24 * 3600
+AT_ONCE = 60_000
+"""Milliseconds. An event without a time of its own that comes again within a minute was sent more than once."""
 
 TOPICAL = frozenset({"fact", "instruction"})
 """Types that have topics and so can be superseded; an event happened, and a task is done or not."""
@@ -122,9 +124,10 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
     """
     topic = topic_key(statement.topic) if statement.topic and statement.type in TOPICAL else None
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
+    at = now - now % AT_ONCE if statement.valid_from is None and statement.type == "event" else valid_from
     return Record(
         id=record_id(
-            tenant=tenant, user=user, kind=statement.type, content=statement.content, topic=topic, valid_from=valid_from
+            tenant=tenant, user=user, kind=statement.type, content=statement.content, topic=topic, valid_from=at
         ),
         type=statement.type,
         content=statement.content,
@@ -145,6 +148,14 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         rank=rank,
         version=now,
     )
+
+
+def event_before(statement: Statement, draft: Record, *, tenant: str, user: str) -> str | None:
+    """The id that the draft would have had a minute earlier, if it is an event without a time of its own."""
+    if draft.type != "event" or statement.valid_from is not None:
+        return None
+    at = draft.valid_from - draft.valid_from % AT_ONCE - AT_ONCE
+    return record_id(tenant=tenant, user=user, kind="event", content=draft.content, valid_from=at)
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:

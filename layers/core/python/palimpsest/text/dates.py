@@ -53,16 +53,16 @@ _FIXED_WORDS: tuple[tuple[Unit, int, str, str], ...] = (
         "明年|来年",
     ),
 )  # fmt: skip
+# All patterns of relative dates are for a text in lower case: that takes half the time of ignoring case.
 # Unit, distance from now in it, and the words for it (those of scripts without blanks last); the longer ones first.
 _FIXED = tuple(
-    (unit, offset, re.compile(rf"\b(?:{words})\b|{attached}", re.IGNORECASE))
-    for unit, offset, words, attached in _FIXED_WORDS
+    (unit, offset, re.compile(rf"\b(?:{words})\b|{attached}")) for unit, offset, words, attached in _FIXED_WORDS
 )
 
 # French "hier" is German for "here": it counts only in a French text.
-_FRENCH_YESTERDAY = re.compile(r"\bhier\b", re.IGNORECASE)
-_FRENCH = re.compile(r"\b(?:je|j['’]\w+|nous|elle|ils|est|était|avons|ont|chez|mon|ma|mes|les|une)\b", re.IGNORECASE)
-_GERMAN = re.compile(r"\b(?:ich|ist|und|der|das|wir|nicht|bin|sind|wohne|habe)\b", re.IGNORECASE)
+_FRENCH_YESTERDAY = re.compile(r"\bhier\b")
+_FRENCH = re.compile(r"\b(?:je|j['’]\w+|nous|elle|ils|est|était|avons|ont|chez|mon|ma|mes|les|une)\b")
+_GERMAN = re.compile(r"\b(?:ich|ist|und|der|das|wir|nicht|bin|sind|wohne|habe)\b")
 
 _NUMBER_WORDS = (
     "a an one ein eine einem einer un una une 一", "two zwei dos deux 二 两 兩", "three drei tres trois 三",
@@ -80,7 +80,7 @@ _N = rf"(?P<n>\d{{1,3}}|{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})"
 _U = f"(?P<unit>{'|'.join(words for _, words in _UNITS)})"
 # Direction, and "three weeks ago" with the number `n` and the unit `unit`.
 _COUNTED = tuple(
-    (sign, re.compile(pattern, re.IGNORECASE))
+    (sign, re.compile(pattern))
     for sign, pattern in (
         (-1, rf"\b(?:a )?{_N} {_U} ago\b"),
         (-1, rf"\b(?:vor|hace|il y a) {_N} {_U}\b"),
@@ -110,7 +110,7 @@ def _on_weekdays() -> Iterator[tuple[int, str]]:
 
 
 # Direction, and "last Monday" with the name `day`: the nearest before or after today.
-_ON_WEEKDAYS = tuple((sign, re.compile(pattern, re.IGNORECASE)) for sign, pattern in _on_weekdays())
+_ON_WEEKDAYS = tuple((sign, re.compile(pattern)) for sign, pattern in _on_weekdays())
 # Direction, and a day of the week before or after this one.
 _IN_WEEKS = tuple(
     (sign, re.compile(pattern))
@@ -120,7 +120,8 @@ _IN_WEEKS = tuple(
     )
 )
 
-_SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]*\d")
+MOST_READ = 8_000  # characters of a text in which dates are looked for
+_SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +161,8 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def _all(text: str, at: date) -> Iterator[Dated]:
-    for match, unit, offset in chain(_fixed(text), _counted(text), _weekdays(text, at)):
+    lower = "".join(letter.lower()[:1] for letter in text[:MOST_READ])  # places stay where they are
+    for match, unit, offset in chain(_fixed(lower), _counted(lower), _weekdays(lower, at)):
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
@@ -257,7 +259,7 @@ class Period:
 def period(text: str, *, now: datetime) -> Period | None:
     """The first time that the text names, or None; a month or day without a year is the last one that has begun."""
     for pattern in _ABSOLUTE:
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(text, 0, MOST_READ):
             if (found := _absolute(match, now.date())) is not None:
                 return found
     return next(_relative(text, now.date()), None)

@@ -33,6 +33,16 @@ def sentences(text: str) -> Iterator[str]:
             yield from clauses(sentence, longest=LONGEST)
 
 
+def sentences_at_the_ends(text: str, *, most: int) -> Iterator[str]:
+    """All sentences of a text of at most `most` characters; of a longer one those of its beginning and of its end."""
+    if len(text) <= most:
+        yield from sentences(text)
+        return
+    half = most // 2
+    yield from list(sentences(text[:half]))[:-1]  # the one at the cut may be a part
+    yield from list(sentences(text[-half:]))[1:]
+
+
 def is_terminated(sentence: str) -> bool:
     """Whether the sentence ends with a full stop or another final mark of any script."""
     return bool(_TERMINATED.search(sentence[-8:]))

@@ -14,10 +14,11 @@ from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
-from palimpsest.text.sentences import clauses, is_terminated, sentences
+from palimpsest.text.sentences import clauses, is_terminated, sentences_at_the_ends
 
 METHOD = "extractive"
 CAPACITY = 400_000  # tokens: some seconds of work
+MOST_READ = 64_000  # characters of one message; of a longer one the middle is not read
 NOTHING_SAID = "[no text]"
 LABELS = {"User": salience.USER, "Assistant": salience.ASSISTANT, "Tool": salience.TOOL}
 _LABELLED = re.compile(r"(User|Assistant|Tool)(?: \([^)\n]{1,64}\))?: ")
@@ -90,7 +91,7 @@ def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
     place = 0
     for part, (label, text, old) in enumerate(_parts(previous, messages)):
         speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
-        for sentence in sentences(text):
+        for sentence in sentences_at_the_ends(text, most=MOST_READ):
             said = sentence.removesuffix(_DROPPED)
             if any(letter.isalnum() for letter in said):
                 yield _Line(place, part, label, speaker, said, old)
