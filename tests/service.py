@@ -13,7 +13,7 @@ from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries, InMemoryOwners
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import Faults
@@ -124,8 +124,8 @@ class Service:
     def front_stores(self) -> dict[str, Any]:
         """The stores that the functions behind the front door see."""
         return {
-            "sessions": self.sessions, "jobs": self.jobs, "tenants": self.tenants, "memories": self.memories,
-            "facts": self.facts,
+            "sessions": self.sessions, "jobs": self.jobs, "calls": InMemoryKeyedCalls(self.sessions.state),
+            "tenants": self.tenants, "memories": self.memories, "facts": self.facts,
         }  # fmt: skip
 
     @property

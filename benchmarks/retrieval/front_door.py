@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.bootstrap import wire_memories, wire_sessions
 from palimpsest.bootstrap.memories import MemoryStores, Models
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.models.tiktoken_counter import TiktokenCounter
@@ -64,8 +64,9 @@ def _applications(place: Place) -> tuple[Any, Any]:
     jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
     tokens = TiktokenCounter()
     stores = MemoryStores(
-        sessions=place.sessions, jobs=jobs, memories=place.memories, tenants=tenants, facts=facts, index=place.index
-    )
+        sessions=place.sessions, jobs=jobs, calls=InMemoryKeyedCalls(State()), memories=place.memories, tenants=tenants,
+        facts=facts, index=place.index,
+    )  # fmt: skip
     of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
     models = Models(embedder=lambda: place.embedder)
     of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)

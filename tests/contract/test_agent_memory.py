@@ -9,10 +9,10 @@ from palimpsest.bootstrap.engines import token_counter
 from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
@@ -30,11 +30,13 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
     if engine == "in_memory":
         within = InMemorySessions()
         jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
-        return MemoryStores(within, jobs, InMemoryTenants(), memories, InMemoryStaticFacts(), AbsentIndex())
+        calls = InMemoryKeyedCalls(within.state)
+        return MemoryStores(within, jobs, calls, InMemoryTenants(), memories, InMemoryStaticFacts(), AbsentIndex())
     sessions, table, tenants = sessions_table(endpoint), memories_table(endpoint), tenants_table(endpoint)
     return MemoryStores(
         sessions=DynamoDbSessions(sessions, memories=table, endpoint=endpoint),
         jobs=DynamoDbJobs(sessions, endpoint=endpoint),
+        calls=DynamoDbKeyedCalls(sessions, endpoint=endpoint),
         memories=DynamoDbMemories(table, sessions, endpoint=endpoint),
         tenants=DynamoDbTenants(tenants, endpoint=endpoint),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),

@@ -15,7 +15,7 @@ from palimpsest.clock import SystemClock
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
@@ -52,7 +52,7 @@ class Service:
         tenants = DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
         self.memories = DynamoDbMemories(memories, self.table, endpoint=endpoint)
         clock, summarizer = SystemClock(), ExtractiveSummarizer(TOKENS)
-        self._stored = (sessions, jobs, tenants)
+        self._stored = (sessions, jobs, DynamoDbKeyedCalls(self.table, endpoint=endpoint), tenants)
         self.call = self.anew()
         self.summarize, _ = bootstrap.wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock

@@ -33,6 +33,12 @@ def test_facts_come_back_as_they_were_put_by_id(facts: StaticFacts) -> None:
     assert facts.version(ACME) == 2
 
 
+def test_one_fact_is_read_by_its_id(facts: StaticFacts) -> None:
+    facts.put(ACME, POLICY, version=0)
+    assert facts.get(ACME, "remote") == POLICY
+    assert (facts.get(ACME, "chair"), facts.get(OTHER, "remote")) == (None, None)
+
+
 def test_a_fact_is_replaced_whole(facts: StaticFacts) -> None:
     facts.put(ACME, ALLOWANCE, version=0)
     newer = StaticFact("chair", "No chairs any more.", "2026-02-01T00:00:00.000Z")

@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.clock import SystemClock
 from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.manage import Change
 from palimpsest.memory.records import Record
 from palimpsest.memory.statements import Remembered, Statement
@@ -254,6 +255,18 @@ def test_eight_identical_saves_at_once_make_one_record_a_fact(*, dated: bool) ->
     assert sorted(record.content for record in stored(service)) == ["call Bob", "likes tea", "works at A"]
     assert sorted(outcomes(one)[0] for one in made) == ["created", *["unchanged"] * 7]
     assert len({one[1].record.id for one in made}) == 1
+
+
+def test_one_call_made_by_eight_at_once_makes_one_event() -> None:
+    service = MemoryService(faults=Together(8), clock=SystemClock())
+    call = KeyedCall(TENANT.tenant, "n" * 32, "r" * 32, expires_at=2**40)
+    once = Once(service.stores.calls, call, service.clock)
+    ran = [Statement("event", "ran a race")]
+    with ThreadPoolExecutor(8) as writers:
+        made = list(writers.map(lambda _: service.memories_app.remember(SARAH, ran, once=once), range(8)))
+    assert [record.content for record in stored(service)] == ["ran a race"]
+    assert {one[0].record.id for one in made} == {stored(service)[0].id}
+    assert {one[0].outcome for one in made} == {"created"}
 
 
 def test_of_different_values_said_at_once_the_newest_is_current() -> None:

@@ -21,10 +21,10 @@ def managing() -> ManageStaticFacts:
 
 def test_a_fact_is_put_read_replaced_and_deleted() -> None:
     manage = managing()
-    fact, is_new = manage.put(ACME, "remote", content="Three days from home.", agent="hr")
+    assert manage.put(ACME, "remote", content="Three days from home.", agent="hr") is True
+    fact = manage.read(ACME, "remote")
     assert fact == StaticFact("remote", "Three days from home.", "2026-01-01T00:00:00.000Z", agent="hr")
-    assert is_new
-    assert manage.put(ACME, "remote", content="Four days.")[1] is False
+    assert manage.put(ACME, "remote", content="Four days.") is False
     assert [(each.content, each.agent) for each in manage.listed(ACME)] == [("Four days.", None)]
     manage.delete(ACME, "remote")
     assert manage.listed(ACME) == ()
@@ -77,7 +77,7 @@ def test_writers_at_once_lose_nothing_and_pass_no_limit() -> None:
 
     def put(number: int) -> bool:
         try:
-            return manage.put(ACME, f"n{number}", content="A policy")[1]
+            return manage.put(ACME, f"n{number}", content="A policy")
         except Conflict:
             return False
 

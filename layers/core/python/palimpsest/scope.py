@@ -39,6 +39,10 @@ class Scope:
     def job_partition(self, job_id: str) -> str:
         return f"{self.tenant}#job#{checked_id(job_id, field='job_id')}"
 
+    def call_partition(self, name: str) -> str:
+        """Where a call with an idempotency key is stored (`idempotency.KeyedCall`)."""
+        return f"{self.tenant}#call#{checked_id(name, field='name')}"
+
 
 @dataclass(frozen=True, slots=True)
 class UserScope:

@@ -57,7 +57,7 @@ class HttpApp:
         caller.require(*scopes_of(self._operations, seen["method"], path))
         request = guarded(event, method=seen["method"], path=path)
         with self._turn:  # Powertools keeps the current request in attributes that all share
-            token = CURRENT.set(Call(caller, self._wired()))
+            token = CURRENT.set(Call(caller, self._wired(), request))
             try:
                 return self._resolver.resolve(request, context)
             finally:

@@ -5,15 +5,19 @@ Only this module reads the tenant and the scopes of a call.
 
 from __future__ import annotations
 
+import hashlib
+import json
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from palimpsest.clock import Clock, seconds
 from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
+from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.jobs.read import ReadJob
-from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope
+from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
 from palimpsest.tenants.ports import Tenants
 
 if TYPE_CHECKING:  # a function loads what its own routes need
@@ -38,6 +42,8 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.recall.tool import SearchTool
     from palimpsest.tenants.static_facts import ManageStaticFacts
 
+KEY = "Idempotency-Key"
+Made = TypeVar("Made")
 LONGEST = 27.0  # seconds: the gateway answers for us after 30
 
 
@@ -50,6 +56,10 @@ class Common(Protocol):
     def report(self) -> ReportExtraction | None: ...
     @property
     def tenants(self) -> Tenants: ...
+    @property
+    def calls(self) -> KeyedCalls: ...
+    @property
+    def clock(self) -> Clock: ...
 
 
 class Windows(Protocol):
@@ -151,10 +161,13 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`wired` holds the use cases of the function that serves the call; `begun` is its time.monotonic()."""
+    """`wired` holds the use cases of the function that serves the call, `request` is its event as `guarded` leaves it;
+    `begun` is its time.monotonic().
+    """
 
     caller: Caller
     wired: UseCases | MemoryUseCases
+    request: Mapping[str, Any]
     begun: float = field(default_factory=time.monotonic)
 
     @property
@@ -175,9 +188,41 @@ class Call:
     def session(self, session_id: str) -> SessionScope:
         return self.caller.tenant.session(session_id)
 
+    @property
+    def key(self) -> str | None:
+        """The idempotency key that was sent. Raises `BadRequest` (`invalid_id`)."""
+        given = self.request["headers"].get(KEY.lower())
+        return None if given is None else checked_id(given.strip().strip('"'), field=KEY)
+
+    @property
+    def once(self) -> Once | None:
+        """What makes a call with an idempotency key happen once; None without a key. Method, path and key name it."""
+        if self.key is None:
+            return None
+        method, body = self.request["requestContext"]["http"]["method"], json.loads(self.request["body"] or "{}")
+        now = seconds(self.wired.clock.now())
+        call = KeyedCall(
+            tenant=self.caller.tenant.tenant,
+            name=_hash([method, self.request["rawPath"], self.key]),
+            request=_hash(body),
+            expires_at=now + KEY_SECONDS,
+        )
+        return Once(self.wired.calls, call, self.wired.clock)
+
+    def made(self, make: Callable[[str | None], Made]) -> Made:
+        """What `make` returns, or returned for the first call with this idempotency key. What it makes must follow from
+        the name that it gets (None without a key), or be safe to repeat; its result must be JSON.
+        """
+        once = self.once
+        return make(None) if once is None else once(lambda: make(once.call.name))
+
     def patience(self, wait: float) -> float:
         """`wait` seconds, or less where the gateway would give up before."""
         return max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
+
+
+def _hash(value: Any) -> str:
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:32]
 
 
 CURRENT: ContextVar[Call] = ContextVar("CURRENT")

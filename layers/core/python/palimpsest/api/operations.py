@@ -44,9 +44,9 @@ class Operation:
     """One method of one path. `path` names its variables as `{session_id}`; `summary` and `description` are the
     docstring of `handler`.
 
-    `answers` names the type of the body for each status, several as `A | B`, the most usual first. `refuses` are
-    statuses of problems beyond those that every operation may answer. The description is made from both; no request
-    reads them.
+    With `makes` it makes something, once for each `Idempotency-Key`. `answers` names the type of the body for each
+    status, several as `A | B`, the most usual first. `refuses` are statuses of problems beyond those that every
+    operation may answer. The description is made from both; no request reads them.
     """
 
     name: str
@@ -57,6 +57,7 @@ class Operation:
     tag: str
     answers: Mapping[int, str]
     refuses: tuple[int, ...]
+    makes: bool
     handler: Callable[..., Any]
 
     @property
@@ -88,10 +89,13 @@ class Decorator(Protocol):
         answers: Mapping[int, str],
         refuses: tuple[int, ...] = (),
         scopes: tuple[Scope, ...] | None = None,
+        makes: bool | None = None,
         function: Function | None = None,
     ) -> Callable[[Handler], Handler]:
-        """`place` is method and path: "GET /v1/jobs". `scopes` are `read` for a GET and `write` for the rest, unless
-        they are given; `function` is the resource's.
+        """`place` is method and path: "GET /v1/jobs". If they are not given, `scopes` are `read` for a GET and `write`
+        for the rest, a POST `makes` something unless it needs `read` alone, and `function` is the resource's.
+
+        What makes something takes `call().once` along into its transaction, or does it within `call().made`.
         """
 
 
@@ -108,16 +112,18 @@ def operations_on(tag: str, *, function: Function) -> Decorator:
         answers: Mapping[int, str],
         refuses: tuple[int, ...] = (),
         scopes: tuple[Scope, ...] | None = None,
+        makes: bool | None = None,
         function: Function | None = None,
     ) -> Callable[[Handler], Handler]:
         method, _, path = place.partition(" ")
         needed = scopes or (("read",) if method == "GET" else ("write",))
 
+        once = (method == "POST" and needed != ("read",)) if makes is None else makes
+        refused = (*refuses, 409) if once else refuses
+
         def known(handler: Handler) -> Handler:
-            made = Operation(
-                handler.__name__, method, path, function or served_by, needed, tag, answers, refuses, handler
-            )
-            _KNOWN.append(made)
+            name, by = handler.__name__, function or served_by
+            _KNOWN.append(Operation(name, method, path, by, needed, tag, answers, refused, once, handler))
             return handler
 
         return known

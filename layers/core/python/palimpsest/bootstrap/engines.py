@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from palimpsest import settings
 from palimpsest.clock import Clock
+from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models.ports import Embedder, Secret, Space, TokenCounter
@@ -51,6 +52,13 @@ def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSess
     sessions = DynamoDbSessions(table, memories=memories)
     sessions.warm()
     return sessions, DynamoDbJobs(table)
+
+
+@cache
+def keyed_calls(sessions_table: str) -> KeyedCalls:
+    from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbKeyedCalls
+
+    return DynamoDbKeyedCalls(sessions_table)
 
 
 @cache

@@ -20,7 +20,7 @@ from palimpsest.conversations.overflow.extractive_summary import ExtractiveSumma
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
@@ -70,7 +70,8 @@ def in_process(
     jobs, memories = InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
     tenants.replace_settings(scope, TenantSettings(memory=memory))
     index = _index(vectors, life=sessions)
-    stores = MemoryStores(sessions, jobs, tenants, memories, InMemoryStaticFacts(), index)
+    calls, facts = InMemoryKeyedCalls(sessions.state), InMemoryStaticFacts()
+    stores = MemoryStores(sessions, jobs, calls, tenants, memories, facts, index)
     step, give_up = wire_summarize(
         sessions=sessions,
         jobs=jobs,

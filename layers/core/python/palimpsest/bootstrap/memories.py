@@ -13,6 +13,7 @@ from palimpsest.bootstrap.engines import (
     embedder,
     embeds_here,
     fact_store,
+    keyed_calls,
     memory_store,
     model_key,
     search_index,
@@ -37,6 +38,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.read import ReadJob
 from palimpsest.memory.history import ShowMemories
 from palimpsest.memory.manage import ManageMemories
@@ -115,6 +117,10 @@ class MemoriesApp:
         return self.stores.tenants
 
     @property
+    def calls(self) -> KeyedCalls:
+        return self.stores.calls
+
+    @property
     def recall(self) -> Recall:
         stores, models = self.stores, self.models
         return Recall(
@@ -188,6 +194,7 @@ def memories_app() -> MemoriesApp:
     stores = MemoryStores(
         sessions=sessions,
         jobs=jobs,
+        calls=keyed_calls(environment.sessions_table),
         memories=memory_store(environment.memories_table, environment.sessions_table),
         tenants=tenant_store(environment.tenants_table),
         facts=fact_store(environment.tenants_table),

@@ -8,6 +8,7 @@ from functools import cache
 from palimpsest import settings
 from palimpsest.bootstrap.engines import (
     fact_store,
+    keyed_calls,
     memory_store,
     session_store,
     system_clock,
@@ -29,6 +30,7 @@ from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import Family
 from palimpsest.jobs.ports import Jobs
@@ -51,6 +53,7 @@ class Stores:
 
     sessions: Sessions
     jobs: Jobs
+    calls: KeyedCalls
     tenants: Tenants
 
     def __post_init__(self) -> None:
@@ -72,6 +75,8 @@ class SessionsApp:
     list_jobs: ListJobs
     retry_job: RetryJob
     tenants: Tenants
+    calls: KeyedCalls
+    clock: Clock
     extract: RequestExtraction | None
     report: ReportExtraction | None
 
@@ -103,6 +108,8 @@ def wire_sessions(
         list_jobs=ListJobs(sessions, jobs),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
+        calls=stores.calls,
+        clock=clock,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
         report=None if memories is None else ReportExtraction(memories),
     )
@@ -127,11 +134,12 @@ def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock
 @cache
 def sessions_app() -> SessionsApp:
     environment = settings.SessionsSettings.read()
-    sessions, jobs = session_store(environment.sessions_table, environment.memories_table)
+    table = environment.sessions_table
+    sessions, jobs = session_store(table, environment.memories_table)
     return wire_sessions(
-        Stores(sessions, jobs, tenant_store(environment.tenants_table)),
+        Stores(sessions, jobs, keyed_calls(table), tenant_store(environment.tenants_table)),
         tokens=token_counter(),
         clock=system_clock(),
-        memories=memory_store(environment.memories_table, environment.sessions_table),
+        memories=memory_store(environment.memories_table, table),
         facts=fact_store(environment.tenants_table),
     )

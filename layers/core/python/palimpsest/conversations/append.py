@@ -35,6 +35,7 @@ from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.errors import Conflict, NotFound
+from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
@@ -44,7 +45,6 @@ from palimpsest.tenants.ports import Tenants
 Extract = Literal["auto", "now", "never"]
 MOVED_ON = "history_moved_on"
 
-KEY_SECONDS = 24 * 3600 + 3600
 RESEND_SECONDS = 60
 
 

@@ -27,6 +27,7 @@ from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Settings, Status
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
+from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
@@ -64,24 +65,40 @@ class ManageSessions:
     clock: Clock
     schedule: ExtractionSchedule | None = None  # None: there is no long-term memory
 
-    def create(self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
+    def create(
+        self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted, once: Once | None = None
+    ) -> tuple[Session, bool]:
         """Create a session; return it and True. If the same session exists and has no messages yet, return that one and
-        False.
+        False. The same call `once` again returns what the first one created, as it is now.
 
         Raises `Conflict` (`session_exists`, `owner_mismatch`).
         """
-        return until_committed(lambda: self._create(scope, user, agent, wanted), clock=self.clock)
+        return until_committed(lambda: self._create(scope, user, agent, wanted, once), clock=self.clock)
 
-    def _create(self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted) -> tuple[Session, bool]:
+    def _create(
+        self, scope: SessionScope, user: str, agent: str | None, wanted: Wanted, once: Once | None
+    ) -> tuple[Session, bool]:
+        call = once.stored() if once else None
+        if call is not None and call.made:
+            return self.read(scope), True
         now = self.clock.now()
         opened = self.sessions.open(scope, settings=True, user=user)
         if opened.head is None or opened.head.is_gone(seconds(now)):
-            return self._begin(scope, opened, user=user, agent=agent, wanted=wanted, now=now), True
+            call = call and replace(call, made=scope.session)
+            return self._begin(scope, opened, user=user, agent=agent, wanted=wanted, now=now, call=call), True
         setup = self._setup(wanted, {**self.tenants.settings(scope.owner).memory})
         return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
 
     def _begin(
-        self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, wanted: Wanted, now: datetime
+        self,
+        scope: SessionScope,
+        opened: Opened,
+        *,
+        user: str,
+        agent: str | None,
+        wanted: Wanted,
+        now: datetime,
+        call: KeyedCall | None = None,
     ) -> Session:
         defaults = self.tenants.settings(scope.owner)
         beginning = begun(
@@ -95,9 +112,10 @@ class ManageSessions:
             now=now,
         )
         after = touched(beginning.head, now=now)
-        commit = Commit(before=opened.head, after=after, begins=True, settings=beginning.settings, jobs=beginning.jobs)
+        settings, jobs = beginning.settings, beginning.jobs
+        commit = Commit(before=opened.head, after=after, begins=True, settings=settings, jobs=jobs, call=call)
         self.sessions.commit(scope, commit)
-        return Session(scope.session, after, beginning.settings)
+        return Session(scope.session, after, settings)
 
     def _same(
         self, scope: SessionScope, head: Head, settings: Settings, *, user: str, agent: str | None, setup: Configuration

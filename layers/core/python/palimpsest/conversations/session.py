@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 
 Status = Literal["active", "ended", "deleted"]
@@ -158,7 +159,7 @@ class Commit:
     The commit is also lost if `key` is stored already, has not expired and belongs to this session.
     `compaction` replaces a stored one of the same number, which a withdrawal has made void.
     Each of `jobs` is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is lost
-    if that job has ended, or lacks a part that is `needed`.
+    if that job has ended, or lacks a part that is `needed`. `call` is stored as `KeyedCalls.put` does.
     """
 
     before: Head | None
@@ -171,3 +172,4 @@ class Commit:
     key: IdempotencyKey | None = None
     jobs: tuple[Job, ...] = ()
     finished: Job | None = None
+    call: KeyedCall | None = None

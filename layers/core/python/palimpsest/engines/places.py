@@ -31,7 +31,8 @@ def items_of(commit: MemoryCommit) -> int:
     """How many items a memory commit writes: the user's own first, then one for each thing that it names."""
     moments = sum(record.topic_key is not None for record in (*commit.new, *commit.removed, *commit.removed_places))
     removed = 3 * len({record.id for record in commit.removed})  # the record, its uses, its mark
-    single = sum(part is not None for part in (commit.line, commit.progress, commit.job, commit.finished))
+    alone = (commit.line, commit.progress, commit.job, commit.finished, commit.call)
+    single = sum(part is not None for part in alone)
     written = len(commit.new) + len(commit.changed) + len(commit.said) + len(commit.pointers)
     return 1 + written + moments + removed + single
 

@@ -128,9 +128,13 @@ def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", paylo
     return replace(_without_range(new_id, scope.owner, kind, now), user=scope.user, epoch=epoch, payload=payload)
 
 
-def on_tenant(scope: Scope, *, kind: JobKind, user: str | None, payload: Payload, now: int) -> Job:
-    """A new job on what the payload names, of one user or (`user` is None) of everybody."""
-    new_id = _id(scope.tenant, kind, user or "", sorted(encoded(kind, payload).items()))
+def on_tenant(
+    scope: Scope, *, kind: JobKind, user: str | None, key: str | None = None, payload: Payload, now: int
+) -> Job:
+    """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id follows from `key`, or
+    else from the payload.
+    """
+    new_id = _id(scope.tenant, kind, user or "", key or sorted(encoded(kind, payload).items()))
     return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
+from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record, RecordType, Version, versions
@@ -142,22 +143,33 @@ class ManageMemories:
         self.memories.commit(scope, MemoryCommit(epoch=epoch, changed=(record,)))
         return replace(record, version=record.version + 1)
 
-    def revert(self, scope: UserScope, record_id: str) -> Record:
-        """Make the content of this version current again, as a new version, which is returned.
+    def revert(self, scope: UserScope, record_id: str, *, once: Once | None = None) -> Record:
+        """Make the content of this version current again, as a new version, which is returned. The same call `once`
+        again returns the version that the first one made.
 
         Raises `NotFound`, `Conflict` (`is_current`).
         """
-        return until_committed(lambda: self._revert(scope, record_id), clock=self.clock)
+        return until_committed(lambda: self._revert(scope, record_id, once), clock=self.clock)
 
-    def _revert(self, scope: UserScope, record_id: str) -> Record:
+    def _revert(self, scope: UserScope, record_id: str, once: Once | None) -> Record:
+        call = once.stored() if once else None
+        if call is not None and call.made:
+            return self._found(scope, call.made).record
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
         if found.version.is_current:
             raise Conflict("This version is current already.", code="is_current")
-        return self._supersede(scope, epoch, found, found.record.content, {})
+        return self._supersede(scope, epoch, found, found.record.content, {}, call=call)
 
     def _supersede(
-        self, scope: UserScope, epoch: int, found: _InTopic, content: str, said: Mapping[str, Any]
+        self,
+        scope: UserScope,
+        epoch: int,
+        found: _InTopic,
+        content: str,
+        said: Mapping[str, Any],
+        *,
+        call: KeyedCall | None = None,
     ) -> Record:
         """Store a new current version of the record's topic, and return it. A record without a topic gets one of its
         own.
@@ -181,6 +193,7 @@ class ManageMemories:
             changed=tuple(changed.values()),
             said=(older,) if found.pointer is None else (),
             pointers=(moved,),
+            call=call and replace(call, made=newer.id),
         )
         self.memories.commit(scope, commit)
         return newer

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk, first_expiry
 from palimpsest.memory.records import Order, Record, RecordType, Source
@@ -86,7 +87,7 @@ class MemoryCommit:
     join a topic now. `removed` holds records as read; a record with a topic is listed once for each time it was said.
     Each leaves a tombstone, until a record with its id is stored again. `removed_places` holds places that are removed
     from a topic while their record stays: one record may have more places than one transaction can remove. `line`
-    replaces a stored line that begins at the same message.
+    replaces a stored line that begins at the same message. `call` is stored as `KeyedCalls.put` does.
     """
 
     epoch: int
@@ -100,6 +101,7 @@ class MemoryCommit:
     progress: Progress | None = None
     job: Job | None = None
     finished: Job | None = None
+    call: KeyedCall | None = None
 
     @property
     def expires_at(self) -> int | None:
@@ -135,7 +137,7 @@ class Memories(Protocol):
         """How many more items fit one transaction with this commit; negative if the commit itself is too large.
 
         Each of these is one item: a record, each time that it was said, the tombstone of a removed record, a pointer, a
-        line, progress, a job.
+        line, progress, a job, a keyed call.
         """
 
     def commit(self, scope: UserScope, commit: MemoryCommit) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import Clock, milliseconds
+from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 from palimpsest.memory.records import topic_key as normalized_key
@@ -15,6 +16,7 @@ from palimpsest.memory.statements import (
     DAY,
     MemoryState,
     Near,
+    Outcome,
     Remembered,
     Statement,
     Topic,
@@ -64,23 +66,50 @@ class Remember:
     clock: Clock
     near: Near = is_same
 
-    def __call__(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Remembered, ...]:
+    def __call__(
+        self, scope: UserScope, statements: Sequence[Statement], *, once: Once | None = None
+    ) -> tuple[Remembered, ...]:
         """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`.
 
-        Statements that do not fit one transaction are stored in several, one after the other.
+        Statements that do not fit one transaction are stored in several, one after the other. The same call `once`
+        again goes on where the first one stopped, and returns what both remembered, without what was removed since.
         """
+        if once is not None:
+            return self._once(scope, statements, once)
         made: list[Remembered] = []
         while len(made) < len(statements):
             made += until_committed(partial(self._attempt, scope, statements[len(made) :]), clock=self.clock)
         return tuple(made)
 
-    def _attempt(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Remembered, ...]:
-        """Remember the statements, or as many of the first as one transaction holds."""
+    def _once(self, scope: UserScope, statements: Sequence[Statement], once: Once) -> tuple[Remembered, ...]:
+        def attempt() -> list[tuple[str, Outcome]]:
+            """The ids and outcomes of what is remembered by now."""
+            call = once.stored()
+            made = [*(call.made or ())]
+            if len(made) < len(statements):
+                more = self._attempt(scope, statements[len(made) :], call=replace(call, made=made))
+                made += [(one.record.id, one.outcome) for one in more]
+            return made
+
+        made: list[tuple[str, Outcome]] = []
+        while len(made) < len(statements):
+            made = until_committed(attempt, clock=self.clock)
+        records = {record.id: record for record in self.memories.records(scope, [record_id for record_id, _ in made])}
+        return tuple(Remembered(records[name], outcome) for name, outcome in made if name in records)
+
+    def _attempt(
+        self, scope: UserScope, statements: Sequence[Statement], *, call: KeyedCall | None = None
+    ) -> tuple[Remembered, ...]:
+        """Remember the statements, or as many of the first as one transaction holds. It adds them to `call`."""
         prepared = self.prepared(scope, statements)
-        if self.memories.room(prepared.commit) < 0:
-            return self._attempt(scope, statements[: len(statements) // 2])
-        if prepared.changes_anything:
-            self.memories.commit(scope, prepared.commit)
+        commit = prepared.commit
+        if call is not None:
+            made = [*call.made, *((one.record.id, one.outcome) for one in prepared.made)]
+            commit = replace(commit, call=replace(call, made=made))
+        if self.memories.room(commit) < 0:
+            return self._attempt(scope, statements[: len(statements) // 2], call=call)
+        if prepared.changes_anything or call is not None:
+            self.memories.commit(scope, commit)
         return prepared.made
 
     def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:

@@ -64,6 +64,9 @@ class StaticFacts(Protocol):
     def version(self, scope: Scope) -> int:
         """Grows with every change: what was read at another is stale. 0 = there never was a fact."""
 
+    def get(self, scope: Scope, fact_id: str) -> StaticFact | None:
+        """The fact with this id."""
+
     def all(self, scope: Scope) -> tuple[StaticFact, ...]:
         """The tenant's facts, by id."""
 

@@ -23,8 +23,15 @@ class ManageStaticFacts:
         """All of the tenant's facts, by id."""
         return self.facts.all(scope)
 
-    def put(self, scope: Scope, fact_id: str, *, content: str, agent: str | None = None) -> tuple[StaticFact, bool]:
-        """Store a fact under its id, and whether it is a new one.
+    def read(self, scope: Scope, fact_id: str) -> StaticFact:
+        """The fact with this id. Raises `BadRequest` (`invalid_id`), `NotFound` (`fact_not_found`), `Unavailable`."""
+        fact = self.facts.get(scope, checked_id(fact_id, field="id"))
+        if fact is None:
+            raise NotFound("There is no such static fact.", code="fact_not_found")
+        return fact
+
+    def put(self, scope: Scope, fact_id: str, *, content: str, agent: str | None = None) -> bool:
+        """Store a fact under its id; return whether it is a new one.
 
         Raises `BadRequest` (`invalid_id`), `Unprocessable`, `TooLarge` (`fact_too_large`), `Conflict`
         (`too_many_facts`), `Unavailable`.
@@ -35,7 +42,7 @@ class ManageStaticFacts:
             updated_at=stamp(self.clock.now()),
             agent=None if agent is None else checked_id(agent, field="agent_id"),
         )
-        return fact, until_committed(lambda: self._put(scope, fact), clock=self.clock)
+        return until_committed(lambda: self._put(scope, fact), clock=self.clock)
 
     def _put(self, scope: Scope, fact: StaticFact) -> bool:
         version = self.facts.version(scope)
@@ -51,8 +58,7 @@ class ManageStaticFacts:
 
     def _delete(self, scope: Scope, fact_id: str) -> None:
         version = self.facts.version(scope)
-        if fact_id not in {each.id for each in self.facts.all(scope)}:
-            raise NotFound("There is no such static fact.", code="fact_not_found")
+        self.read(scope, fact_id)
         self.facts.delete(scope, fact_id, version=version)
 
 

@@ -12,9 +12,11 @@ from typing_extensions import is_typeddict
 
 from palimpsest.api import problems
 from palimpsest.api.app import resolver
+from palimpsest.api.call import KEY
 from palimpsest.api.description import examples, memory_examples
 from palimpsest.api.description.links import links
 from palimpsest.api.operations import Function, Operation, operations_of
+from palimpsest.api.resources.chat import LIKE_AN_ID
 
 Json = dict[str, Any]
 OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))
@@ -46,6 +48,13 @@ TAGS = {
 """The order of a user's path. The page shows tags, and the operations of each, as they stand here."""
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
 EVERYWHERE = (400, 403, 422, 500, 503)
+KEY_PARAMETER = {
+    "name": KEY,
+    "in": "header",
+    "required": False,
+    "description": "For a day, the same request with the same key makes nothing more and names what the first one made",
+    "schema": {"type": "string", **LIKE_AN_ID},
+}
 PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
 PAGE_EXAMPLES = {"openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}, "docs": "<!DOCTYPE html>…"}
 
@@ -89,8 +98,8 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
     if known.function == "site":
         return made | {"security": [], "responses": {"200": _page(known), "429": _ref("Gateway429")}}
     made["x-scopes"] = list(known.scopes)
-    if "parameters" in stated:
-        made["parameters"] = stated["parameters"]
+    if parameters := [*stated.get("parameters", ()), *([KEY_PARAMETER] if known.makes else ())]:
+        made["parameters"] = parameters
     if body := stated.get("requestBody"):
         made["requestBody"] = body | {"required": known.method == "PUT" or _must_hold_something(body, requests)}
     return made | {"responses": _responses(known, has_path_ids="{" in known.path, has_body="requestBody" in stated)}

@@ -159,9 +159,9 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
     done within `wait` seconds, else 202 and a job. What leaves the window stays in the history.
     """
-    scope = call().session(session_id)
-    wait = call().patience(body.wait)
-    job = call().use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, wait=wait)
+    scope, use = call().session(session_id), call().use
+    job_id = call().made(lambda _: [use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens)])[0]
+    job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
     if job is not None and not job.has_ended:
         return accepted(job.id, job.state)
     answer = {

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
@@ -34,8 +35,9 @@ def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str
     extract = call().use.extract
     if extract is None:
         raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
-    asked = extract(call().session(session_id), if_needed=body.if_needed, max_buffer_turns=body.max_buffer_turns)
-    beside = {"session_id": session_id, "armed": asked.armed}
-    if asked.job_id is None:
+    scope, turns = call().session(session_id), body.max_buffer_turns
+    asked = call().made(lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns)))
+    beside = {"session_id": session_id, "armed": asked["armed"]}
+    if asked["job_id"] is None:
         return answered({"job_id": None, "state": "done", **beside})
-    return awaited_or_ended(asked.job_id, wait=body.wait, beside=beside)
+    return awaited_or_ended(asked["job_id"], wait=body.wait, beside=beside)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
@@ -26,9 +27,7 @@ class IngestRequest(Closed):
     wait: WaitSeconds = 0
 
 
-@operation(
-    "POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"}, refuses=(409,)
-)
+@operation("POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
 def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     """Ingest a transcript.
 
@@ -36,8 +35,9 @@ def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     transcript can be sent again and again: only messages that are not stored yet are appended. If the stored history
     differs from the transcript, the answer is 409 `transcript_diverged`.
     """
-    done = call().memory.ingest(call().user(user_id), body.messages, session_id=body.session_id, agent=body.agent_id)
-    beside = {"session_id": done.session, "created": done.created, "appended": done.appended}
-    if done.job_id is None:
+    scope, ingest = call().user(user_id), call().memory.ingest
+    done = call().made(lambda _: asdict(ingest(scope, body.messages, session_id=body.session_id, agent=body.agent_id)))
+    beside = {"session_id": done["session"], "created": done["created"], "appended": done["appended"]}
+    if done["job_id"] is None:
         return answered({"job_id": None, "state": "done", **beside})
-    return awaited_or_ended(done.job_id, wait=body.wait, beside=beside)
+    return awaited_or_ended(done["job_id"], wait=body.wait, beside=beside)

@@ -200,14 +200,15 @@ def read_job(job_id: JobId, wait: Wait = 0) -> Response[str]:
     return answered(shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait))))
 
 
-@operation("POST /v1/jobs/{job_id}/retry", answers={202: "JobPending"}, refuses=(409,))
+@operation("POST /v1/jobs/{job_id}/retry", answers={202: "JobPending"})
 def retry_job(job_id: JobId) -> Response[str]:
     """Try a failed job again.
 
     A new job does the work of the failed one; the answer names it. Without this call, failed work is tried again
     later by itself.
     """
-    return accepted(call().use.retry_job(call().caller.tenant, job_id), "pending")
+    retry, tenant = call().use.retry_job, call().caller.tenant
+    return accepted(call().made(lambda _: retry(tenant, job_id)), "pending")
 
 
 def awaited(job_id: str, *, wait: float, beside: Mapping[str, Any] | None = None) -> Response[str]:

@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.openapi.params import Header, Query
+from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
@@ -15,7 +15,7 @@ from palimpsest.api.call import call
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import LIKE_AN_ID, ChatMessage, Id
+from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
@@ -37,11 +37,8 @@ from palimpsest.api.resources.jobs import awaited
 from palimpsest.conversations.append import Appended as AppendedMessages
 from palimpsest.conversations.messages import MAX_MESSAGES_PER_APPEND, Message
 from palimpsest.errors import FieldError, TooLarge
-from palimpsest.scope import checked_id
 
 operation = operations_on("messages", function="sessions")
-
-KEY = "Idempotency-Key"
 
 
 def _few_enough(messages: Any) -> Any:
@@ -115,14 +112,8 @@ class WindowEmptied(TypedDict):
     window: Window
 
 
-@operation("POST /v1/sessions/{session_id}/messages", answers={201: "Appended"}, refuses=(409,))
-def append_messages(
-    session_id: SessionId,
-    body: AppendRequest,
-    idempotency_key: Annotated[
-        str | None, Header(alias=KEY, description="Makes it repeatable for a day", json_schema_extra=LIKE_AN_ID)
-    ] = None,
-) -> Response[str]:
+@operation("POST /v1/sessions/{session_id}/messages", answers={201: "Appended"})
+def append_messages(session_id: SessionId, body: AppendRequest) -> Response[str]:
     """Append messages.
 
     Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an answer was lost,
@@ -132,12 +123,7 @@ def append_messages(
         call().caller.require("read")
     scope = call().session(session_id)
     done = call().use.append(
-        scope,
-        body.messages,
-        user=body.user_id,
-        agent=body.agent_id,
-        key=None if idempotency_key is None else checked_id(idempotency_key.strip().strip('"'), field=KEY),
-        allow_repeat=body.allow_repeat,
+        scope, body.messages, user=body.user_id, agent=body.agent_id, key=call().key, allow_repeat=body.allow_repeat
     )
     answer = _appended(session_id, done)
     if body.context is not None:

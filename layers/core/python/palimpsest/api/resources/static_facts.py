@@ -48,15 +48,16 @@ def list_static_facts() -> Response[str]:
 
 
 @operation(
-    "PUT /v1/static-facts/{fact_id}", scopes=("admin",), answers={201: "StaticFact", 200: "StaticFact"}, refuses=(409,)
+    "PUT /v1/static-facts/{fact_id}", scopes=("admin",), answers={201: "StaticFact", 200: "StaticFact"}, makes=True
 )
 def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
     """Save a static fact.
 
     From now on it is part of the context of every session with a `static` block: of all agents, or of the one named.
     """
-    fact, is_new = call().memory.facts.put(call().caller.tenant, fact_id, content=body.content, agent=body.agent_id)
-    return answered(_shown(fact), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+    facts, tenant = call().memory.facts, call().caller.tenant
+    is_new = call().made(lambda _: facts.put(tenant, fact_id, content=body.content, agent=body.agent_id))
+    return answered(_shown(facts.read(tenant, fact_id)), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
 @operation("DELETE /v1/static-facts/{fact_id}", scopes=("admin",), answers={200: "Deleted"})

@@ -83,32 +83,23 @@ class Prune:
     clock: Clock
 
     def __call__(
-        self,
-        scope: SessionScope,
-        *,
-        strategy: Literal["fifo", "summarize"],
-        max_tokens: int | None = None,
-        wait: float = 0,
-    ) -> Job | None:
+        self, scope: SessionScope, *, strategy: Literal["fifo", "summarize"], max_tokens: int | None = None
+    ) -> str | None:
         """With `fifo`, drop the oldest turns now until a context fits `max_tokens`. With `summarize`, create a job that
         summarises all but the recent turns.
 
-        Returns that job as it is after at most `wait` seconds; None if there is none. Raises `NotFound`, `Unavailable`.
+        Returns that job's id; None if there is none. Raises `NotFound`, `Unavailable`.
         """
         arm = Arm(self.sessions, self.clock)
         if strategy == "fifo":
             arm.drop(scope, max_tokens=max_tokens)
             return None
-        return self._awaited(scope, arm.fold(scope, max_tokens=max_tokens), wait)
+        return arm.fold(scope, max_tokens=max_tokens)
 
     def compact(self, scope: SessionScope, *, wait: float) -> Job | None:
         """Start the overflow if the window passes its trigger; return its job after at most `wait` seconds, or None."""
-        return self._awaited(scope, Arm(self.sessions, self.clock)(scope), wait)
-
-    def _awaited(self, scope: SessionScope, job_id: str | None, wait: float) -> Job | None:
-        if job_id is None:
-            return None
-        return ReadJob(self.jobs, self.clock)(scope.owner, job_id, wait=wait)
+        job_id = Arm(self.sessions, self.clock)(scope)
+        return None if job_id is None else ReadJob(self.jobs, self.clock)(scope.owner, job_id, wait=wait)
 
 
 @dataclass(frozen=True, slots=True)

@@ -86,6 +86,10 @@ class DynamoDbStaticFacts(OneTable):
         item = self._table.get(_partition(scope), VERSION)
         return int(item["version"]["N"]) if item else 0
 
+    def get(self, scope: Scope, fact_id: str) -> StaticFact | None:
+        item = self._table.get(_partition(scope), FACTS + fact_id)
+        return _fact(item) if item else None
+
     def all(self, scope: Scope) -> tuple[StaticFact, ...]:
         values = {":pk": items.text(_partition(scope)), ":facts": items.text(FACTS)}
         pages = self._table.pages("pk = :pk AND begins_with(sk, :facts)", values)

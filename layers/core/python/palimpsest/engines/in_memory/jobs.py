@@ -1,4 +1,4 @@
-"""The jobs that the in-memory conversation store put."""
+"""The jobs that the in-memory conversation store put, and calls with idempotency keys beside them."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import replace
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import job_cursor, job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
@@ -88,6 +89,22 @@ class InMemoryJobs:
                 if found.settings is not None and found.settings.due_at is not None
             ]
         return jobs + sessions
+
+
+class InMemoryKeyedCalls:
+    """`KeyedCalls` over the same state."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def get(self, call: KeyedCall) -> KeyedCall | None:
+        return self._state.calls.get((call.tenant, call.name))
+
+    def put(self, call: KeyedCall) -> None:
+        with self._state.write("put call"):
+            if not self._state.may_put(call):
+                raise CommitLost("Another writer was first.")
+            self._state.put_call(call)
 
 
 def _is_of(job: Job, scope: UserScope) -> bool:

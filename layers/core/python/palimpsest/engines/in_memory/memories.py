@@ -115,6 +115,7 @@ class InMemoryMemories:
                 self.state.put_job(commit.job)
             if commit.finished is not None:
                 self.state.finish(commit.finished)
+            self.state.put_call(commit.call)
             pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
             changed = (*pending, *commit.removed)
             self.state.changes += [RecordChanged(scope.tenant, scope.user, record.id) for record in changed]
@@ -208,8 +209,12 @@ class InMemoryMemories:
         return self._known[scope.tenant, scope.user]
 
     def _may_move(self, commit: MemoryCommit) -> bool:
-        """Whether the commit's job is new, and the one it finishes is there and has not ended."""
+        """Whether the commit's job is new, the one it finishes is there and has not ended, and its call is as it was
+        read.
+        """
         if commit.job is not None and job_partition(commit.job) in self.state.jobs:
+            return False
+        if not self.state.may_put(commit.call):
             return False
         return commit.finished is None or self.state.is_open(commit.finished)
 

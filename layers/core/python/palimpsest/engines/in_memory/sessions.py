@@ -60,6 +60,7 @@ class InMemorySessions:
             _apply(found, commit)
             if commit.finished is not None:
                 self.state.finish(commit.finished)
+            self.state.put_call(commit.call)
             self._note_changes(scope, [message.seq for message in commit.messages])
 
     def messages(
@@ -131,8 +132,8 @@ class InMemorySessions:
         return self.state.partitions.get((scope.tenant, scope.session)) or Partition()
 
     def _may_move(self, commit: Commit) -> bool:
-        """Whether the commit's job is new, and the one it finishes may end."""
-        if any(job_partition(job) in self.state.jobs for job in commit.jobs):
+        """Whether the commit's job is new, the one it finishes may end, and its call is as it was read."""
+        if any(job_partition(job) in self.state.jobs for job in commit.jobs) or not self.state.may_put(commit.call):
             return False
         return commit.finished is None or self.state.may_finish(commit.finished)
 

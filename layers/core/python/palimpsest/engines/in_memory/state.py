@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import threading
 from bisect import bisect_left, bisect_right, insort
 from collections.abc import Callable, Iterator
@@ -12,6 +13,7 @@ from typing import Generic, TypeVar
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.places import job_partition
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.jobs.ports import Changed
@@ -73,8 +75,8 @@ class Partition:
 
 @dataclass(slots=True)
 class State:
-    """Sessions by tenant and id, jobs by partition; `outbox` holds every job that was put, `changes`
-    every change that the search index must follow: what the streams carry.
+    """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds every job that was
+    put, `changes` every change that the search index must follow: what the streams carry.
     `epochs` has users who were erased, by tenant and id.
     """
 
@@ -84,6 +86,7 @@ class State:
     outbox: list[Job] = field(default_factory=list)
     changes: list[Changed] = field(default_factory=list)
     epochs: dict[tuple[str, str], int] = field(default_factory=dict)
+    calls: dict[tuple[str, str], KeyedCall] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @contextmanager
@@ -99,6 +102,16 @@ class State:
         stored = replace(job, payload=decoded(job.kind, encoded(job.kind, job.payload)))
         self.jobs[job_partition(job)] = stored
         self.outbox.append(stored)
+
+    def may_put(self, call: KeyedCall | None) -> bool:
+        """Whether the stored call is at the version that was read; so is a commit without one."""
+        found = call and self.calls.get((call.tenant, call.name))
+        return call is None or call.version == (found.version if found else 0)
+
+    def put_call(self, call: KeyedCall | None) -> None:
+        if call is not None:
+            made = json.loads(json.dumps(call.made))
+            self.calls[call.tenant, call.name] = replace(call, made=made, version=call.version + 1)
 
     def is_open(self, job: Job) -> bool:
         """Whether a job of this id is there and has not ended."""

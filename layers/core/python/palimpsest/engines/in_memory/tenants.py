@@ -44,6 +44,10 @@ class InMemoryStaticFacts:
         with self._lock:
             return self._versions[scope.tenant]
 
+    def get(self, scope: Scope, fact_id: str) -> StaticFact | None:
+        with self._lock:
+            return self._facts[scope.tenant].get(fact_id)
+
     def all(self, scope: Scope) -> tuple[StaticFact, ...]:
         with self._lock:
             facts = self._facts[scope.tenant]

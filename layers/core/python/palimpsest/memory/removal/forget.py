@@ -28,9 +28,9 @@ class Forget:
     jobs: Jobs
     clock: Clock
 
-    def __call__(self, scope: UserScope, where: Filter) -> str:
-        """Start to remove the memories that match now; return the job's id. Later memories stay. Raises
-        `Unavailable`.
+    def __call__(self, scope: UserScope, where: Filter, *, key: str | None = None) -> str:
+        """Start to remove the memories that match now; return the job's id. Later memories stay. A call with the same
+        `key` starts nothing more. Raises `Unavailable`.
         """
         now = self.clock.now()
         at = milliseconds(now)
@@ -38,8 +38,10 @@ class Forget:
         stored = StoredFilter.of(scope, replace(where, created_before=latest))
         epoch = self.memories.user(scope).epoch
         payload = stored.payload()
-        job = on_user(scope, kind="forget", epoch=epoch, key=f"{at} {payload}", payload=payload, now=seconds(now))
-        with suppress(CommitLost):  # the same call was made twice at the same time
+        job = on_user(
+            scope, kind="forget", epoch=epoch, key=key or f"{at} {payload}", payload=payload, now=seconds(now)
+        )
+        with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
         return job.id
 

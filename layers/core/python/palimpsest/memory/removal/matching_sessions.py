@@ -50,12 +50,16 @@ class ForgetSessions:
             if after is None:
                 return
 
-    def __call__(self, scope: Scope, which: WhichSessions, *, keep_memories: bool = False) -> str:
-        """Start to delete the matching sessions that exist now; return the job's id. Raises `Unavailable`."""
+    def __call__(
+        self, scope: Scope, which: WhichSessions, *, keep_memories: bool = False, key: str | None = None
+    ) -> str:
+        """Start to delete the matching sessions that exist now; return the job's id. A call with the same `key` starts
+        nothing more. Raises `Unavailable`.
+        """
         now = self.clock.now()
         wanted = ForgetSessionsPayload(**asdict(which), keep_memories=keep_memories, before=milliseconds(now))
-        job = on_tenant(scope, kind="forget_sessions", user=which.user, payload=wanted, now=seconds(now))
-        with suppress(CommitLost):  # the same call was made twice at the same time
+        job = on_tenant(scope, kind="forget_sessions", user=which.user, key=key, payload=wanted, now=seconds(now))
+        with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
         return job.id
 

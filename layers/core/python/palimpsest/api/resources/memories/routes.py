@@ -56,11 +56,11 @@ def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
     """Save memories.
 
     Save 1 to 30 memories. Each has an outcome: `created`, `unchanged` (it was stored already) or `superseded` (it
-    replaces the memory with the same topic key). A repeated request changes nothing; give events a `valid_from` for
-    that. The user comes from the path, never from the body.
+    replaces the memory with the same topic key). A repeated request changes nothing; with events, send an
+    Idempotency-Key or give them a `valid_from` for that. The user comes from the path, never from the body.
     """
     scope = call().user(user_id)
-    made = call().memory.remember(scope, [statement(each) for each in body.memories])
+    made = call().memory.remember(scope, [statement(each) for each in body.memories], once=call().once)
     versions = call().memory.show(scope, [one.record for one in made])
     saved: SavedMemories = {
         "memories": [{**shown(version), "outcome": one.outcome} for version, one in zip(versions, made, strict=True)]
@@ -183,14 +183,14 @@ def read_memory_history(
     return paged("versions", rows, after=after, cursor=lambda last: cursors.cursor(*listed, after=last))
 
 
-@operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"}, refuses=(409,))
+@operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"})
 def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     """Revert to a version.
 
     The content of this version becomes current again, as a new version.
     """
     scope = call().user(user_id)
-    return _shown(scope, call().memory.manage_memories.revert(scope, memory_id))
+    return _shown(scope, call().memory.manage_memories.revert(scope, memory_id, once=call().once))
 
 
 @contextmanager
@@ -224,4 +224,5 @@ def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
         ids = call().memory.manage_memories.matching(scope, where)
         would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
         return answered(would)
-    return awaited(call().memory.forget(scope, where), wait=body.wait)
+    forget = call().memory.forget
+    return awaited(call().made(lambda key: forget(scope, where, key=key)), wait=body.wait)

@@ -36,16 +36,17 @@ operation = operations_on("sessions", function="sessions")
 KeepMemories = Annotated[bool, Query(description="Keep every memory that was extracted from it")]
 
 
-@operation("POST /v1/sessions", answers={201: "Session", 200: "Session"}, refuses=(409,))
+@operation("POST /v1/sessions", answers={201: "Session", 200: "Session"})
 def create_session(body: NewSession) -> Response[str]:
     """Begin a session.
 
     Begin a session for a user. As long as the session has no messages, the same request returns it again with 200.
     """
-    session_id = body.session_id or f"ses_{uuid.uuid4().hex}"
+    once = call().once
+    session_id = body.session_id or f"ses_{once.call.name if once else uuid.uuid4().hex}"
     with naming("memory"):
         session, is_new = call().use.manage.create(
-            call().session(session_id), user=body.user_id, agent=body.agent_id, wanted=body.wanted()
+            call().session(session_id), user=body.user_id, agent=body.agent_id, wanted=body.wanted(), once=once
         )
     return answered(shapes.session(session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
@@ -111,7 +112,9 @@ def end_session(session_id: SessionId) -> Response[str]:
 
     Mark the session as ended. The next append opens it again.
     """
-    return answered(shapes.session(call().use.manage.end(call().session(session_id))))
+    scope, manage = call().session(session_id), call().use.manage
+    call().made(lambda _: manage.end(scope).id)
+    return answered(shapes.session(manage.read(scope)))
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
@@ -129,7 +132,8 @@ def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
         ids = use.matching(scope, which)
         would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
         return answered(would)
-    return awaited(use(scope, which, keep_memories=body.keep_memories), wait=body.wait)
+    job_id = call().made(lambda key: use(scope, which, keep_memories=body.keep_memories, key=key))
+    return awaited(job_id, wait=body.wait)
 
 
 @operation("GET /v1/sessions", function="memories", answers={200: "SessionPage"}, refuses=(413,))

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
 from palimpsest.engines.dynamodb.memories import items as memory_items
 from palimpsest.engines.dynamodb.sessions import items
-from palimpsest.engines.dynamodb.sessions.commits import Action, Update, finishing
+from palimpsest.engines.dynamodb.sessions.commits import Action, Update, finishing, keyed_call
 from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
 from palimpsest.engines.dynamodb.table import key
 from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
@@ -33,6 +33,8 @@ def actions_of(
         actions.append(job_put(jobs_table, commit.job))
     if commit.finished is not None:
         actions.append({"Update": finishing(jobs_table, commit.finished)})
+    if commit.call is not None:
+        actions.append({"Update": keyed_call(jobs_table, commit.call)})
     if len(actions) > MOST_ITEMS:
         raise ValueError(f"{len(actions)} items in one transaction")
     return actions

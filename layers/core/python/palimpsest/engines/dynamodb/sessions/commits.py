@@ -11,6 +11,7 @@ from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.items import Attributes
 from palimpsest.engines.dynamodb.table import key
 from palimpsest.engines.places import COUNTERS, job_partition, shard_of
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.scope import SessionScope
 
@@ -122,7 +123,17 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
     actions += [_put(table, job_partition(job), items.JOB, items.job_attributes(job)) for job in commit.jobs]
     if commit.finished is not None:
         actions.append({"Update": finishing(table, commit.finished)})
+    if commit.call is not None:
+        actions.append({"Update": keyed_call(table, commit.call)})
     return actions
+
+
+def keyed_call(table: str, call: KeyedCall) -> dict[str, Any]:
+    """The update that stores a call with an idempotency key, if the stored one is at the version that was read."""
+    update = Update()
+    update.put_all(items.call_attributes(call))
+    update.require("version", *([items.number(call.version)] if call.version else []))
+    return update.arguments(table, *items.call_place(call))
 
 
 def finishing(table: str, job: Job) -> dict[str, Any]:

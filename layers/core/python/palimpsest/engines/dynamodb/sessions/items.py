@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields
+from dataclasses import MISSING, Field, fields, replace
 from typing import Any, cast
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
 from palimpsest.engines.places import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, shard_of
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.jobs.kinds import decoded, encoded
-from palimpsest.scope import SessionScope
+from palimpsest.scope import Scope, SessionScope
 
 Item = Mapping[str, Any]
 Attributes = dict[str, dict[str, Any]]
@@ -21,6 +22,7 @@ Attributes = dict[str, dict[str, Any]]
 HEAD = "head"
 SETTINGS = "settings"
 JOB = "job"
+CALL = "call"
 KEYS = "k#"
 LAST_SEQ = 10**12 - 1
 DEFAULT_ENCODING = "o200k_base"
@@ -199,6 +201,25 @@ def key_of(item: Item) -> IdempotencyKey:
     first, last, expires_at = (int(item[name]["N"]) for name in ("first_seq", "last_seq", "expires_at"))
     name = item["sk"]["S"].removeprefix(KEYS)
     return IdempotencyKey(key=name, request=item["request"]["S"], first=first, last=last, expires_at=expires_at)
+
+
+def call_place(call: KeyedCall) -> tuple[str, str]:
+    """The partition and sort key of a call with an idempotency key."""
+    return Scope(call.tenant).call_partition(call.name), CALL
+
+
+def call_attributes(call: KeyedCall) -> Attributes:
+    return {
+        "type": text(CALL), "request": text(call.request), "made": json_text(call.made),
+        "expires_at": number(call.expires_at), "ttl": number(call.expires_at), "version": number(call.version + 1),
+    }  # fmt: skip
+
+
+def call_of(call: KeyedCall, item: Item) -> KeyedCall:
+    """The call that is stored in the place of this one."""
+    expires_at, version = (int(item[name]["N"]) for name in ("expires_at", "version"))
+    made = json.loads(item["made"]["S"])
+    return replace(call, request=item["request"]["S"], made=made, expires_at=expires_at, version=version)
 
 
 # Jobs: what is to be done never changes; state, deadline and outcome do.

@@ -1,4 +1,4 @@
-"""Jobs on DynamoDB: reading them, moving them on, and finding what has come due."""
+"""Jobs on DynamoDB: reading them, moving them on, and finding what has come due. Calls with keys lie beside them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 
 from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.sessions import items
-from palimpsest.engines.dynamodb.sessions.commits import Update, finishing
+from palimpsest.engines.dynamodb.sessions.commits import Update, finishing, keyed_call
 from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.engines.places import job_cursor, job_partition
 from palimpsest.errors import CommitLost
+from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
@@ -83,6 +84,17 @@ class DynamoDbJobs(OneTable):
             self._table.call("UpdateItem", **arguments)
         except CommitLost:
             return  # the job is gone, or in another state: the contract is to do nothing
+
+
+class DynamoDbKeyedCalls(OneTable):
+    """`KeyedCalls` over the same table."""
+
+    def get(self, call: KeyedCall) -> KeyedCall | None:
+        item = self._table.get(*items.call_place(call))
+        return items.call_of(call, item) if item else None
+
+    def put(self, call: KeyedCall) -> None:
+        self._table.call("UpdateItem", **keyed_call(self._table.name, call))
 
 
 def _index_key(scope: UserScope, place: str) -> Item:
