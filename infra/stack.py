@@ -81,11 +81,15 @@ class Palimpsest(Stack):
     def _add_front(self) -> None:
         """Add the HTTP API and the functions behind it."""
         tables = self.tables
-        environment = self._names(tables.tenants, tables.sessions, tables.memories)
-        sessions = self._function("sessions", seconds=REQUEST_SECONDS, memory_mb=1024, environment=environment)
+        environment = self._names(tables.tenants, tables.sessions, tables.memories) | self._searching()
+        sessions = self._function(
+            "sessions", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
+        )
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(sessions.role, tables.memories, READS, WRITES, indexes=["by_created"])
+        self.search.grant(sessions.role, makes_indexes=False)
+        self._grant_openai_key(sessions.role)
         memories = self._add_memories()
         site = self._function("site", seconds=10, memory_mb=512)
         self.front = HttpFront(self, stage=self._stage, authorizer=self._authorizer())

@@ -96,6 +96,7 @@ class Service:
             clock=self.clock,
             memories=self.stores.memories if long_term else None,
             facts=self.stores.facts,
+            search=(lambda: self.memories_app.search) if long_term else None,
         )
         self.memories_app: MemoriesApp = wire_memories(self.stores, models=models, tokens=self.tokens, clock=self.clock)
 

@@ -59,7 +59,8 @@ def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory)
     assert memory.append("monday", "Hello!", {"role": "assistant", "content": "Hello Sarah!"}, key="k").replayed
     memory.remember("Sarah works in Marketing.")
     context = memory.context("monday", "Where do I work?")
-    assert [message["content"] for message in context.messages] == ["Hello!", "Hello Sarah!", "Where do I work?"]
+    said = ["Hello!", "Hello Sarah!", "Where do I work?"]
+    assert [message["content"] for message in context.messages] == [context.memory.text, *said]
     assert "3 days a week" in context.memory.text
     assert "Sarah works in Marketing." in context.memory.text
     recalled = memory.recall("Where does Sarah work?")

@@ -86,7 +86,12 @@ class Service:
         """Of so many messages. From then on the window has room for what the tests append."""
         session = f"of-{size}"
         self.begin(
-            session, extract="manual", strategy="trim", max_tokens=50 * WEIGHT, max_memory_tokens=WINDOW * WEIGHT
+            session,
+            extract="manual",
+            strategy="trim",
+            max_tokens=50 * WEIGHT,
+            max_memory_tokens=WINDOW * WEIGHT,
+            blocks=[],
         )
         for batch in batches(size):
             self.append(session, batch)
@@ -186,13 +191,26 @@ def test_an_append_to_a_long_session_costs_what_it_costs_in_a_short_one(
 
 def test_a_context_of_twenty_messages_stays_within_its_read_units(service: Service, meter: Meter) -> None:
     session = "twenty"
-    service.begin(session)
+    service.begin(session, blocks=[])
     service.append(session, [said(number) for number in range(WINDOW)])
     meter.read()
     reading = of_context(service, meter, session)
     there = service.bytes_of(session, "m#", newest=WINDOW) + service.bytes_of(session, "settings", newest=1)
     assert reading.read_units <= 5 + there / 4096
     assert (reading.requests, reading.write_units) == (2, 0)
+
+
+def test_memory_of_which_there_is_none_costs_a_context_one_small_read(service: Service, meter: Meter) -> None:
+    readings = []
+    settings: dict[str, dict[str, Any]] = {"with": {}, "without": {"blocks": []}}
+    for session, memory in settings.items():
+        service.begin(session, **memory)
+        service.append(session, [said(number) for number in range(WINDOW)])
+        meter.read()
+        readings.append(of_context(service, meter, session))
+    with_memory, without = readings
+    assert with_memory.requests == without.requests + 1
+    assert with_memory.read_units - without.read_units <= 1
 
 
 def test_a_context_of_a_long_session_costs_what_it_costs_in_a_short_one(short: Filled, long: Filled) -> None:
@@ -202,7 +220,7 @@ def test_a_context_of_a_long_session_costs_what_it_costs_in_a_short_one(short: F
 
 def test_a_context_with_a_summary_is_three_requests_within_its_read_units(service: Service, meter: Meter) -> None:
     session = "summarized"
-    service.begin(session, strategy="summarize", max_tokens=2_500)
+    service.begin(session, strategy="summarize", max_tokens=2_500, blocks=[])
     overflow = service.append(session, [said(number) for number in range(40)])["overflow"]
     service.summarize(JobNotice("acme", overflow["job_id"], "summarize"))
     assert service.context(session)["tokens"]["summary"] > 0

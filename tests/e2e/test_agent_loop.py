@@ -60,8 +60,8 @@ def test_the_loop_of_the_openai_client_works_as_it_is(call: Client, model: OpenA
         turn(f"Thank you. My question number {number} is about the equipment that I can have at home, and who pays it.")
     assert turn("Who am I?").startswith("You are Sarah")
 
-    sent = model.requests[-1].body["messages"]
-    assert sent[0]["content"].startswith("CONVERSATION SUMMARY: ")
+    sent = [each["content"] for each in model.requests[-1].body["messages"]]
+    assert next(text for text in sent if not text.startswith("<memory>")).startswith("CONVERSATION SUMMARY: ")
     rows = call.history("loop")
     assert [row["role"] for row in rows[:6]] == ["user", "assistant", "user", "assistant", "tool", "assistant"]
     assert rows[3]["tool_calls"] == [LOOKUP]

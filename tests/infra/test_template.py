@@ -12,7 +12,7 @@ from tests.infra.conftest import Synthesized, Template
 RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
 WORKERS = set(RECEIVES)
 FUNCTIONS = WORKERS | {"authorize", "sessions", "memories", "dispatch", "site"}
-CALL_OR_SEARCH = {"memories", "summarize", "extract", "embed", "reindex"}
+CALL_OR_SEARCH = {"sessions", "memories", "summarize", "extract", "embed", "reindex"}
 
 
 def name_of(logical_id: str) -> str:
@@ -238,7 +238,7 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
     [
         ("site", {"logs"}),
         ("authorize", {"logs", "dynamodb", "kms"}),
-        ("sessions", {"logs", "dynamodb", "kms"}),
+        ("sessions", {"logs", "dynamodb", "kms", "ssm", "es"}),
         ("memories", {"logs", "dynamodb", "kms", "ssm", "es"}),
         ("dispatch", {"logs", "dynamodb", "kms", "sqs"}),
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),

@@ -33,12 +33,15 @@ def test_get_brings_what_the_tables_hold(told: Client) -> None:
     assert context["memory_prompt"].startswith("<memory>")
     assert "works in Marketing" in context["memory_prompt"]
     assert "&lt;two&gt;" in context["memory_prompt"]
-    assert [message["content"] for message in context["messages"]] == ["Who am I?"]
+    assert [message["content"] for message in context["messages"]] == [context["memory_prompt"], "Who am I?"]
     assert "tools" not in context
 
 
 @pytest.mark.parametrize("budget", [160, 400, 4000])
 def test_messages_and_memory_keep_within_the_budget_together(told: Client, budget: int) -> None:
+    within = told("GET", CONTEXT, query={"max_tokens": budget}).json["tokens"]
+    assert 0 < within["memory"] <= within["context"] <= budget
+    told("PATCH", "/v1/sessions/new", {"memory": {"memory_as": "none"}})
     beside = told("GET", CONTEXT, query={"max_tokens": budget}).json["tokens"]
     assert 0 < beside["memory"] <= budget - beside["context"]
     told("PATCH", "/v1/sessions/new", {"memory": {"insert_into_system_prompt": True}})
@@ -65,9 +68,25 @@ def test_what_is_down_is_named_and_the_context_answers(told: Client, service: Se
     assert told("POST", CONTEXT, {"message": "dentist"}).json["degraded"] == ["vector"]
 
 
-def test_an_append_that_asks_for_the_context_gets_it_as_get_gives_it(told: Client) -> None:
-    appended = told.append("new", "And what do I do?", context={}).json
-    assert appended["context"] == told("GET", CONTEXT).json
+def test_an_append_that_asks_for_the_context_gets_it_as_get_gives_it_with_what_resembles_its_message(
+    told: Client,
+) -> None:
+    appended = told.append("new", "When do I see my dentist Molar?", context={}).json
+    matches, prompt = appended["context"].pop("vector_matches"), appended["context"].pop("memory_prompt")
+    assert [match["content"] for match in matches if "Molar" in match["content"]] == ["My dentist is called Molar."]
+    assert "- Sarah, 2026-01-01: My dentist is called Molar." in prompt
+    assert appended["context"]["messages"][0] == {"role": "user", "content": prompt}
+    got = told("GET", CONTEXT).json
+    same = ("extracted_facts", "static_facts", "compaction", "degraded")
+    assert [appended["context"][name] for name in same] == [got[name] for name in same]
+    assert appended["context"]["messages"][1:] == got["messages"][1:]
+
+
+def test_what_a_model_says_is_appended_without_a_search(told: Client, service: Service) -> None:
+    service.index.down = True
+    said = {"messages": [{"role": "assistant", "content": "You see Molar."}], "context": {}}
+    assert told("POST", "/v1/sessions/new/messages", said).json["context"]["degraded"] == []
+    assert told.append("new", "Thanks.", context={}).json["degraded"] == ["vector"]
 
 
 def test_an_explanation_says_why_each_part_is_there(told: Client) -> None:

@@ -28,6 +28,11 @@ from tests.unit.context.blocks.remembered import Watched
 from tests.unit.extraction.service import ExtractionService
 
 
+def spoken(context: Context) -> list[Chat]:
+    """The messages without the one that carries the memory."""
+    return [chat for chat in context.messages if not str(chat["content"]).startswith("<memory>")]
+
+
 class ContextService(ExtractionService):
     """Conversations with all their memory. What the front door reads is watched."""
 
@@ -94,7 +99,7 @@ class ContextService(ExtractionService):
         return self.read_context(self.session(session), given=given, **asked)
 
     def shown(self, session: str = "s", **asked: Any) -> list[str]:
-        return [str(chat["content"]) for chat in self.context(session=session, **asked).fitted.messages]
+        return [str(chat["content"]) for chat in spoken(self.context(session=session, **asked))]
 
     def compactions(self, session: str = "s") -> tuple[Compaction, ...]:
         return self.history.compactions(self.session(session), limit=100)[0]

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.context.read import Context
 from palimpsest.conversations.messages import weigh
-from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.conversations.turns import problems
+from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
 from palimpsest.memory.records import Source
 from palimpsest.recall.tool import NAME
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks
-from tests.unit.context.service import ContextService
+from tests.unit.context.service import ContextService, spoken
 
 ALL = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 POLICY = "Employees work from home three days a week."
@@ -21,7 +24,8 @@ POLICY = "Employees work from home three days a week."
 
 def remembering(**more: Any) -> ContextService:
     """A tenant with a policy, and a user of whom two things are known."""
-    service = ContextService(**{"blocks": ALL, **more})
+    memory = {"blocks": ALL, **more}
+    service = ContextService(**{name: value for name, value in memory.items() if value is not None})
     service.state_fact("remote", POLICY)
     service.learn("Sarah works in Marketing", topic="department", importance=0.9)
     service.learn("Sarah likes green tea", importance=0.6)
@@ -39,14 +43,52 @@ def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
     assert (context.degraded, context.tools) == ((), ())
 
 
+def weight(context: Context) -> int:
+    return 3 + sum(weigh(chat, lambda text: LetterCounter().count(text, "letters")) for chat in context.messages)
+
+
+def test_a_session_has_all_blocks_and_its_messages_alone_carry_what_is_known() -> None:
+    service = remembering(blocks=None)
+    service.put({"role": "system", "content": "Be brief."})
+    context = service.context()
+    assert [block.type for block in context.config.blocks] == ["static", "extractive", "vector"]
+    assert "Sarah works in Marketing" in context.memory.text
+    assert list(context.messages) == [
+        {"role": "system", "content": "Be brief."},
+        {"role": "user", "content": context.memory.text},
+        {"role": "user", "content": "Hello"},
+    ]
+    assert context.fitted.tokens == weight(context) <= context.budget
+
+
+def test_memory_may_stand_in_a_tools_answer_or_only_beside_the_messages() -> None:
+    context = remembering(memory_as="tool_call").context()
+    call, answer, hello = context.messages
+    assert [each["function"]["name"] for each in call["tool_calls"]] == ["memory_recall"]
+    assert (answer["role"], answer["content"]) == ("tool", context.memory.text)
+    assert (problems(context.messages), context.fitted.tokens) == ([], weight(context))
+    beside = remembering(memory_as="none").context()
+    assert (list(beside.messages), beside.memory.text) == ([hello], context.memory.text)
+
+
+def test_definitions_of_tools_count_in_the_budget() -> None:
+    service = remembering(auto_recall=True, max_tokens=1_000)
+    service.talk(10, letters=200)
+    context = service.context()
+    assert context.tools_tokens == len(json.dumps(context.tools[0])) // 4 > 100
+    assert 900 < context.fitted.tokens + context.tools_tokens <= 1_000
+    with pytest.raises(BudgetTooSmall) as refused:
+        service.context(max_tokens=150)
+    assert refused.value.minimum == context.tools_tokens + 100
+
+
 def test_memory_is_in_the_system_prompt_only_if_so_configured() -> None:
     beside = remembering().context()
-    assert [chat["role"] for chat in beside.fitted.messages] == ["user"]
+    assert [chat["role"] for chat in beside.fitted.messages] == ["user", "user"]
     within = remembering(insert_into_system_prompt=True).context()
     assert within.fitted.messages[0] == {"role": "system", "content": within.memory.text}
     assert within.fitted.tokens <= within.budget
-    weight = sum(weigh(chat, lambda text: LetterCounter().count(text, "letters")) for chat in within.fitted.messages)
-    assert within.fitted.tokens == 3 + weight
+    assert within.fitted.tokens == weight(within)
 
 
 def test_memory_stands_behind_the_sessions_own_system_message() -> None:
@@ -60,9 +102,9 @@ def test_memory_stands_behind_the_sessions_own_system_message() -> None:
 
 @pytest.mark.parametrize("strategy", ["summarize", "trim", "delete", "flush", "none"])
 def test_blocks_work_with_every_strategy(strategy: str) -> None:
-    context = remembering(strategy=strategy).context()
-    assert "Sarah works in Marketing" in context.memory.text
-    assert [chat["content"] for chat in context.fitted.messages] == ["Hello"]
+    service = remembering(strategy=strategy)
+    assert "Sarah works in Marketing" in service.context().memory.text
+    assert service.shown() == ["Hello"]
 
 
 def test_what_the_newest_user_message_speaks_of_comes_first() -> None:
@@ -105,7 +147,7 @@ def test_past_interactions_that_resemble_the_given_message_are_found(tmp_path: P
     service.index_all("old", "s")
     context = service.context("Where was the place to park a bicycle?")
     assert context.memory.of("vector")[0].text == "Where can I park my bicycle?"
-    assert "- user, 2026-01-01: Where can I park my bicycle?" in context.memory.text
+    assert "- Sarah, 2026-01-01: Where can I park my bicycle?" in context.memory.text
     assert context.degraded == ()
     assert service.context().memory.of("vector") == ()  # nothing to compare
 
@@ -127,7 +169,7 @@ def test_a_past_interaction_that_says_an_earlier_value_is_left_out(tmp_path: Pat
     service.index_all("old", "newer")
     context = service.context("Who is my manager?")
     assert "Brown" not in context.memory.text
-    assert "- user, 2026-01-01: My manager is Mr Green." in context.memory.text
+    assert "- Sarah, 2026-01-01: My manager is Mr Green." in context.memory.text
 
 
 def test_past_interactions_of_a_deleted_session_are_not_found(tmp_path: Path) -> None:
@@ -151,7 +193,7 @@ def test_the_window_alone_answers_whatever_fails(tmp_path: Path, failing: str) -
     context = service.context("And now?")
     assert set(context.degraded) == ({"static", "extractive", "vector"} if every else {failing})
     assert set(context.failures) == set(context.degraded)
-    assert [chat["content"] for chat in context.fitted.messages] == ["Hello", "And now?"]
+    assert [chat["content"] for chat in spoken(context)] == ["Hello", "And now?"]
     assert ("Marketing" in context.memory.text) == (failing in ("static", "vector"))
 
 
@@ -206,7 +248,7 @@ def test_a_small_budget_keeps_the_newest_message_and_the_block_of_most_priority(
     service.say("q" * 340)  # 89 tokens
     context = service.context()
     assert context.fitted.messages[-1]["content"] == "q" * 340
-    assert context.memory.tokens + context.fitted.tokens <= 140
+    assert context.fitted.tokens == weight(context) <= 140
     assert context.memory.of("extractive") == ()
     assert [item.id for item in context.memory.of("static")] == ["remote"]
 

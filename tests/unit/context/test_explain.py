@@ -41,7 +41,7 @@ def test_a_given_message_is_named_and_everything_stored_is_a_recent_turn() -> No
     service = remembering()
     told = trace(service.context("And now?"))
     assert parts(told)[:2] == ["recent_turns", "given"]
-    assert told["failures"] == {"vector": "no_such_block"}
+    assert told["failures"] == {"vector": "unavailable"}
 
 
 def test_what_has_no_room_is_named() -> None:

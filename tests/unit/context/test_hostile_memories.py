@@ -61,8 +61,9 @@ def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_pat
     assert {len(context.memory.of(block)) for block in ("static", "extractive")} == {1}
     assert re.fullmatch(rf"<memory>({BLOCK})+</memory>", context.memory.text)
     assert not hidden(context.memory.text)
-    assert [chat["role"] for chat in context.fitted.messages] == ["user", "user"]
-    assert "tea" not in str(context.fitted.messages[0])
+    assert [chat["role"] for chat in context.fitted.messages] == ["user"] * 3
+    assert context.fitted.messages[0]["content"] == context.memory.text
+    assert "tea" not in str(context.fitted.messages[1])
 
 
 @pytest.mark.parametrize("text", HOSTILE)

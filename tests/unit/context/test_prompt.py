@@ -33,13 +33,13 @@ def prompt(*recollections: BlockContent, room: int = 1_000, held: str = "") -> M
 
 def test_each_block_has_its_tag_and_each_item_its_line() -> None:
     policy = Item(id="p", kind="static", text="Three days a week from home.")
-    said = Item(id="m", kind="message", text="I live in Berlin.", said_at=JANUARY, speaker="user")
+    said = Item(id="m", kind="message", text="I live in Berlin.", said_at=JANUARY, who="Sarah")
     made = prompt(found("vector", said), found("static", policy), found("extractive", fact("f")))
     assert made.text == (
         "<memory>"
         "<static_memory>\n- Three days a week from home.\n</static_memory>"
         "<extractive_memory>\n- Sarah works in Marketing.\n</extractive_memory>"
-        "<vector_memory>\n- user, 2026-01-15: I live in Berlin.\n</vector_memory>"
+        "<vector_memory>\n- Sarah, 2026-01-15: I live in Berlin.\n</vector_memory>"
         "</memory>"
     )
     assert made.tokens == quarter(made.text)

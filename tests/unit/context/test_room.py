@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import get_args
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from palimpsest.context.blocks.block import BlockContent, Item, ItemKind
-from palimpsest.context.prompt import MemoryPrompt, inserted
+from palimpsest.context.prompt import MemoryPrompt, inserted, memory_messages
 from palimpsest.context.room import MEMORY_SHARE, Material, fit_with_memory
-from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.configuration import BlockType, MemoryAs
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.turns import problems
 from palimpsest.conversations.window.fit import Fitted
@@ -48,7 +49,7 @@ def items(draw: st.DrawFn, seqs: list[int]) -> Item:
 class Remembering:
     case: Case
     found: list[BlockContent]
-    inserts: bool
+    memory_as: MemoryAs
 
     def made(self) -> tuple[Fitted, MemoryPrompt]:
         case = self.case
@@ -63,7 +64,7 @@ class Remembering:
             count=case.count,
         )
         try:
-            return fit_with_memory(material, self.found, session=SESSION, inserts=self.inserts)
+            return fit_with_memory(material, self.found, session=SESSION, memory_as=self.memory_as)
         except BudgetTooSmall as refused:
             assume(case.budget >= refused.minimum)
             raise
@@ -75,7 +76,7 @@ def rememberings(draw: st.DrawFn) -> Remembering:
     seqs = [each.seq for each in case.window]
     blocks: list[BlockType] = draw(st.lists(st.sampled_from(("static", "extractive", "vector")), unique=True))
     found = [BlockContent(block, tuple(draw(st.lists(items(seqs), max_size=5)))) for block in blocks]
-    return Remembering(case, found, draw(st.booleans()))
+    return Remembering(case, found, draw(st.sampled_from(get_args(MemoryAs))))
 
 
 @given(rememberings())
@@ -83,9 +84,10 @@ def test_memory_and_messages_together_never_pass_the_budget(asked: Remembering) 
     fitted, memory = asked.made()
     weight = 3 + sum(weigh(chat, asked.case.count) for chat in fitted.messages)
     assert fitted.tokens == weight
-    assert weight + (0 if asked.inserts else memory.tokens) <= asked.case.budget
+    assert weight + (memory.tokens if asked.memory_as == "none" else 0) <= asked.case.budget
     assert memory.tokens <= asked.case.budget // MEMORY_SHARE
-    assert asked.inserts or not memory.text or memory.tokens == asked.case.count(memory.text)
+    if asked.memory_as == "none" and memory.text:
+        assert memory.tokens == asked.case.count(memory.text)
 
 
 @given(rememberings())
@@ -93,12 +95,12 @@ def test_a_context_with_memory_is_valid_and_keeps_the_newest_user_message(asked:
     fitted, memory = asked.made()
     if fitted.messages:
         assert problems(fitted.messages) == []
-    system = asked.case.system
-    if asked.inserts and memory.text:
-        system = shown(inserted(asked.case.system, memory.text))
-        assert fitted.messages[0] == system
-    elif system is not None:
-        assert fitted.messages[0] == shown(system)
+    heading = [] if asked.case.system is None else [shown(asked.case.system)]
+    if asked.memory_as == "system" and memory.text:
+        heading = [shown(inserted(asked.case.system, memory.text))]
+    elif memory.text:
+        heading += memory_messages(memory.text, asked.memory_as)
+    assert list(fitted.messages[: len(heading)]) == heading
     check_question_kept(asked.case, fitted)
     check_turns_whole(asked.case, fitted)
 
@@ -140,7 +142,7 @@ FACTS = BlockContent("extractive", tuple(Item(id=f"f{n}", kind="fact", text="x" 
 
 def test_older_turns_give_way_to_memory_and_memory_takes_half_of_the_budget_at_most() -> None:
     turns = [chat for _ in range(10) for chat in (user("q" * 100), assistant("a" * 100))]
-    fitted, memory = fit_with_memory(material(*turns, budget=500), [FACTS], session=SESSION, inserts=False)
+    fitted, memory = fit_with_memory(material(*turns, budget=500), [FACTS], session=SESSION, memory_as="none")
     assert 200 < memory.tokens <= 250
     assert 0 < len(fitted.seqs) < 20
     assert fitted.seqs[-1] == 20
@@ -148,10 +150,10 @@ def test_older_turns_give_way_to_memory_and_memory_takes_half_of_the_budget_at_m
 
 def test_a_long_current_chain_leaves_memory_what_it_does_not_need() -> None:
     chain = (user("q" * 40), calling("a"), result("a", "r" * 1_600))  # 400 tokens of output
-    fitted, memory = fit_with_memory(material(*chain, budget=560), [FACTS], session=SESSION, inserts=True)
+    fitted, memory = fit_with_memory(material(*chain, budget=560), [FACTS], session=SESSION, memory_as="system")
     assert fitted.cuts == ()
     assert 0 < memory.tokens < 150
-    cut, nothing = fit_with_memory(material(*chain, budget=300), [FACTS], session=SESSION, inserts=True)
+    cut, nothing = fit_with_memory(material(*chain, budget=300), [FACTS], session=SESSION, memory_as="system")
     assert cut.cuts
     assert nothing.text == ""
 
@@ -163,11 +165,11 @@ def test_what_an_older_turn_said_is_remembered_once_the_turn_has_no_room() -> No
         for seq in range(1, 21)
     )
     found = [BlockContent("extractive", items)]
-    fitted, memory = fit_with_memory(material(*turns, budget=400), found, session=SESSION, inserts=False)
+    fitted, memory = fit_with_memory(material(*turns, budget=400), found, session=SESSION, memory_as="none")
     remembered = {item.source.seqs[0] for item in memory.of("extractive")}
     assert remembered
     assert remembered.isdisjoint(fitted.seqs)
-    everything, nothing = fit_with_memory(material(*turns, budget=5_000), found, session=SESSION, inserts=False)
+    everything, nothing = fit_with_memory(material(*turns, budget=5_000), found, session=SESSION, memory_as="none")
     assert len(everything.seqs) == 20
     assert nothing.text == ""
     assert {each.why for each in nothing.left_out} == {"in_window"}

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.configuration import (
+    ALL_BLOCKS,
     Delete,
     ExtractiveBlock,
     Flush,
@@ -168,13 +169,27 @@ def test_blocks_are_of_every_strategy_and_their_fields_have_defaults() -> None:
         assert (vector.k, vector.min_score) == (5, None)
 
 
-def test_without_a_word_there_are_no_blocks_except_where_the_window_is_flushed_into_them() -> None:
-    assert parsed({}).blocks == ()
+def test_without_a_word_there_are_all_blocks_and_they_are_not_stored_as_given() -> None:
+    assert parsed({}).blocks == ALL_BLOCKS
+    assert (parsed({}).names_blocks, parsed({"blocks": []}).blocks) == (False, ())
+    assert "blocks" not in stored(parsed({}))
     flush = parsed({"strategy": "flush"})
     assert isinstance(flush, Flush)
     assert [block.type for block in flush.blocks] == ["static", "extractive", "vector"]
     assert (flush.trigger, flush.keep_recent_turns, flush.parts) == (50_000, 5, ("extractive", "vector"))
     assert parsed({"strategy": "flush", "max_tokens": 100, "max_stm_token_ratio": 0.55}).trigger == 55
+
+
+def test_the_place_of_memory_has_two_names_that_always_say_the_same() -> None:
+    for told in ({"memory_as": "system"}, {"insert_into_system_prompt": True}):
+        config = parsed(dict(told))
+        assert (config.memory_as, config.insert_into_system_prompt) == ("system", True)
+        assert parsed(config.model_dump()) == parsed(stored(config)) == config
+        assert merged(stored(config), {"memory_as": "tool_call"}).memory_as == "tool_call"
+        assert merged(stored(config), {"insert_into_system_prompt": False}).memory_as == "user"
+    for contradiction in (("user", True), ("none", True), ("system", False)):
+        with pytest.raises(ValidationError, match="contradict"):
+            parsed(dict(zip(("memory_as", "insert_into_system_prompt"), contradiction, strict=True)))
 
 
 def test_blocks_survive_a_change_of_strategy_and_are_stored_as_they_were_said() -> None:

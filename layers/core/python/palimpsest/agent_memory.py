@@ -18,10 +18,10 @@ from palimpsest.api.resources.recall import RecallBody
 from palimpsest.bootstrap.in_process import in_process
 from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
-from palimpsest.context.blocks.block import Conversation, Item
+from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
+from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import Context
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
@@ -104,7 +104,7 @@ class AgentMemory:
         self.extractive = ExtractiveMemory(
             stores.memories, memories.clock, chat=memories.models.selector, update=self._learn, delete=self._forget
         )
-        self.vector = VectorMemory(self._similar_messages, update=self.update, delete=self._withdraw)
+        self.vector = VectorMemory(similar_messages(lambda: memories.search), update=self.update, delete=self._withdraw)
 
     def append(self, session: str | Conversation, *messages: Said, key: str | None = None) -> Appended:
         """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which are the user's.
@@ -240,9 +240,6 @@ class AgentMemory:
         if first:
             self._sessions.history.withdraw(scope, first=first[0].seq)
             self._work()
-
-    def _similar_messages(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
-        return FindSimilarMessages(self._memories.search)(owner, text, k=k)
 
     def _scope(self, session: str | Conversation) -> SessionScope:
         if isinstance(session, str):

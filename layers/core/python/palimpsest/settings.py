@@ -70,7 +70,7 @@ class AuthorizeSettings(FunctionSettings):
     tenants_table: Text
 
 
-class SessionsSettings(FunctionSettings):
+class SessionsSettings(SearchSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text

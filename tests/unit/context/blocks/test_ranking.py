@@ -20,7 +20,7 @@ def record(name: str, content: str = "", *, days: int = 0, **more: Any) -> Recor
 
 
 def ranked(*records: Record, message: str | None = None, session: str = "s") -> list[str]:
-    return [item.id for item in RecordRanking(records).ranked(message, session=session, now=NOW)]
+    return [item.id for item in RecordRanking(records).ranked(message, user="sarah", session=session, now=NOW)]
 
 
 def test_what_matters_more_comes_first() -> None:
@@ -69,6 +69,20 @@ def test_what_has_expired_is_not_ranked() -> None:
 def test_an_item_says_where_it_comes_from_and_how_well_it_fits() -> None:
     source = Source(session="s", message_ids=("m",), seqs=(3,), quote="I'm Sarah")
     (item,) = RecordRanking((record("a", "Is called Sarah", importance=0.9, source=source, agent="hr"),)).ranked(
-        None, session="s", now=NOW
+        None, user="sarah", session="s", now=NOW
     )
     assert item == Item(id="a", kind="fact", text="Is called Sarah", score=0.65, said_at=NOW, source=source, agent="hr")
+
+
+@pytest.mark.parametrize(
+    ("user", "said", "who"),
+    [
+        ("sarah", record("a", "I live in Hamburg."), "Sarah"),
+        ("sarah.de-vries", record("a", "Ich wohne in Hamburg.", method="pattern"), "Sarah De Vries"),
+        ("user-4711", record("a", "My dog is called Rex."), "User"),
+        ("sarah", record("a", "Sarah lives in Hamburg."), None),
+    ],
+)
+def test_a_record_in_the_users_own_words_says_who_speaks(user: str, said: Record, who: str | None) -> None:
+    (item,) = RecordRanking((said,)).ranked(None, user=user, session="s", now=NOW)
+    assert item.who == who

@@ -35,7 +35,7 @@ def blocks(made: Remembered, resembles: Any = None) -> BlockReader:
 
 
 def test_each_block_that_is_configured_brings_what_it_has() -> None:
-    reading = blocks(service()).begin(conversation(**ALL), given="Hello")
+    reading = blocks(service()).begin(conversation(**ALL), newest="Hello", asks=True)
     found = {each.block: [item.text for item in each.items] for each in reading.results("ignored")}
     assert found == {"static": ["A policy"], "extractive": ["Likes tea"], "vector": ["said"] * 3}
     assert reading.failures == {}
@@ -43,14 +43,14 @@ def test_each_block_that_is_configured_brings_what_it_has() -> None:
 
 def test_only_what_is_configured_is_read() -> None:
     made = service()
-    reading = blocks(made).begin(conversation(blocks=[{"type": "static"}]), given="Hello")
+    reading = blocks(made).begin(conversation(blocks=[{"type": "static"}]), newest="Hello", asks=True)
     assert [each.block for each in reading.results(None)] == ["static"]
     assert made.memories.calls == {}
 
 
 def test_without_a_message_only_tables_are_asked() -> None:
     resembles = Resembles()
-    reading = blocks(service(), resembles).begin(conversation(**ALL), given=None)
+    reading = blocks(service(), resembles).begin(conversation(**ALL), newest=None, asks=False)
     assert [each.block for each in reading.results("the newest of the user")] == ["static", "extractive"]
     assert resembles.asked == []
 
@@ -69,7 +69,7 @@ def test_a_block_that_fails_is_named_and_the_others_answer(failing: str, error: 
     made.facts.failing = {"version": error} if failing == "static" else {}
     made.memories.failing = {"user": error} if failing == "extractive" else {}
     resembles.failure = error if failing == "vector" else None
-    reading = blocks(made, resembles).begin(conversation(**ALL), given="Hello")
+    reading = blocks(made, resembles).begin(conversation(**ALL), newest="Hello", asks=True)
     found = reading.results(None)
     assert [name for each in found for name in each.degraded] == [failing]
     assert [each.block for each in found if each.items] == [name for name in blocks_of(ALL) if name != failing]
@@ -81,8 +81,13 @@ def blocks_of(memory: dict[str, Any]) -> list[str]:
 
 
 def test_a_block_that_is_not_there_counts_as_one_that_failed() -> None:
-    reading = BlockReader().begin(conversation(**ALL), given="Hello")
+    reading = BlockReader().begin(conversation(**ALL), newest="Hello", asks=True)
     assert [each.degraded for each in reading.results(None)] == [("static",), ("extractive",), ("vector",)]
+
+
+def test_a_block_that_nobody_named_and_nobody_can_read_here_is_left_out() -> None:
+    reading = BlockReader(static=StaticMemory(service().facts)).begin(conversation(), newest="Hello", asks=True)
+    assert [(each.block, each.degraded) for each in reading.results(None)] == [("static", ())]
 
 
 def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> None:
@@ -93,7 +98,7 @@ def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> No
         return []
 
     try:
-        reading = blocks(service(), never).begin(conversation(**ALL), given="Hello", patience=1.0)
+        reading = blocks(service(), never).begin(conversation(**ALL), newest="Hello", asks=True, patience=1.0)
         found = reading.results(None)
         assert [name for each in found for name in each.degraded] == ["vector"]
         assert reading.failures == {"vector": "TimeoutError"}
@@ -125,5 +130,5 @@ def test_the_blocks_are_read_at_the_same_time() -> None:
 
     made = service()
     made.facts, made.memories = Meets(made.facts), Meets(made.memories)
-    reading = blocks(made, meets).begin(conversation(**ALL), given="Hello")
+    reading = blocks(made, meets).begin(conversation(**ALL), newest="Hello", asks=True)
     assert [each.degraded for each in reading.results(None)] == [(), (), ()]

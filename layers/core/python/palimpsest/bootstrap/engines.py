@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from palimpsest import settings
 from palimpsest.clock import Clock
+from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
@@ -113,6 +114,26 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     return OpenAIEmbedder(
         key=model_key(environment.openai_key_parameter), space=space, base_url=environment.openai_base_url
     )
+
+
+def question_embedder(environment: settings.EmbeddingSettings) -> Embedder | None:
+    """The embedding model with a cache of its recent vectors; None while it needs a key and there is none."""
+    return _caching(environment) if embeds_here(environment) or has_key(environment) else None
+
+
+@cache
+def _caching(environment: settings.EmbeddingSettings) -> Embedder:
+    from palimpsest.models.embedding import CachingEmbedder
+
+    return CachingEmbedder(embedder(environment))
+
+
+def has_key(environment: settings.ModelSettings) -> bool:
+    """Whether the key of the model server is stored; False also if it can't be read now."""
+    try:
+        return bool((model_key(environment.openai_key_parameter).value() or "").strip())
+    except Unavailable:
+        return False
 
 
 def embeds_here(environment: settings.EmbeddingSettings) -> bool:

@@ -91,9 +91,11 @@ def in_process(
         sessions=sessions, jobs=jobs, memories=memories, expiries=InMemoryExpiries(memories), clock=clock
     )
     workers = (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal)
+    app = wire_memories(stores, models=Models.fixed(embedder=vectors, chat=chat), tokens=tokens, clock=clock)
+    within: dict[str, Any] = {"memories": memories, "facts": stores.facts, "search": lambda: app.search}
     return InProcess(
-        sessions=wire_sessions(stores, tokens=tokens, clock=clock, memories=memories, facts=stores.facts),
-        memories=wire_memories(stores, models=Models.fixed(embedder=vectors, chat=chat), tokens=tokens, clock=clock),
+        sessions=wire_sessions(stores, tokens=tokens, clock=clock, **within),
+        memories=app,
         work=Work(sessions, workers, sweep, Embed(memories, sessions, index, vectors, clock), clock),
     )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Protocol
@@ -10,12 +10,11 @@ from typing import Protocol
 from palimpsest import settings
 from palimpsest.bootstrap.engines import (
     chat_model,
-    embedder,
-    embeds_here,
     fact_store,
+    has_key,
     keyed_calls,
     memory_store,
-    model_key,
+    question_embedder,
     search_index,
     session_store,
     system_clock,
@@ -24,17 +23,15 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.bootstrap.sessions import Stores
 from palimpsest.clock import Clock
-from palimpsest.context.blocks.block import Item
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
-from palimpsest.context.blocks.vector import FindSimilarMessages, VectorMemory
+from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
-from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
@@ -50,7 +47,6 @@ from palimpsest.models.ports import ChatModel, Embedder, JsonModel, TokenCounter
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories
 from palimpsest.recall.tool import SearchTool
-from palimpsest.scope import UserScope
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.tenants.static_facts import ManageStaticFacts
@@ -158,14 +154,10 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
     schedule = ExtractionSchedule(jobs)
     append = Append(sessions, tenants, tokens, clock, schedule)
     request = RequestExtraction(sessions, schedule, clock)
-
-    def similar_messages(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
-        return FindSimilarMessages(searching(stores, models, clock))(owner, text, k=k)
-
     blocks = BlockReader(
         static=StaticMemory(stores.facts),
         extractive=ExtractiveMemory(memories, clock, chat=models.selector),
-        vector=VectorMemory(similar_messages),
+        vector=VectorMemory(similar_messages(lambda: searching(stores, models, clock))),
     )
     return MemoriesApp(
         stores=stores,
@@ -201,24 +193,8 @@ def memories_app() -> MemoriesApp:
         index=search_index(environment),
     )
     models = Models(
-        embedder=lambda: _vectors(environment) if embeds_here(environment) or _has_key(environment) else None,
-        answerer=lambda: chat_model(environment) if _has_key(environment) else None,
+        embedder=lambda: question_embedder(environment),
+        answerer=lambda: chat_model(environment) if has_key(environment) else None,
         selector=chat_model(environment),
     )
     return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
-
-
-@cache
-def _vectors(environment: settings.EmbeddingSettings) -> Embedder:
-    """The embedding model with a cache of its recent vectors."""
-    from palimpsest.models.embedding import CachingEmbedder
-
-    return CachingEmbedder(embedder(environment))
-
-
-def _has_key(environment: settings.ModelSettings) -> bool:
-    """Whether the key of the model server is stored; False also if it can't be read now."""
-    try:
-        return bool((model_key(environment.openai_key_parameter).value() or "").strip())
-    except Unavailable:
-        return False

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from palimpsest import settings
 from palimpsest.bootstrap.engines import (
     fact_store,
     keyed_calls,
     memory_store,
+    question_embedder,
+    search_index,
     session_store,
     system_clock,
     tenant_store,
@@ -19,6 +23,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.history import History, ListJobs
@@ -43,6 +48,9 @@ from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFacts, Tenants
+
+if TYPE_CHECKING:
+    from palimpsest.recall.search import SearchMemories
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,13 +96,17 @@ def wire_sessions(
     clock: Clock,
     memories: Memories | None = None,
     facts: StaticFacts | None = None,
+    search: Callable[[], SearchMemories] | None = None,
 ) -> SessionsApp:
-    """Build the use cases of conversations over any adapters, and those of long-term memory that need only tables."""
+    """Build the use cases of conversations over any adapters, and those of long-term memory that need only tables.
+    `search` is called whenever a context is to hold messages that are similar to the one just appended.
+    """
     sessions, jobs, tenants = stores.sessions, stores.jobs, stores.tenants
     schedule = None if memories is None else ExtractionSchedule(jobs)
     blocks = BlockReader(
         static=None if facts is None else StaticMemory(facts),
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
+        vector=None if search is None else VectorMemory(similar_messages(search)),
     )
     manage = ManageSessions(sessions, tenants, tokens, clock, schedule)
     return SessionsApp(
@@ -136,10 +148,21 @@ def sessions_app() -> SessionsApp:
     environment = settings.SessionsSettings.read()
     table = environment.sessions_table
     sessions, jobs = session_store(table, environment.memories_table)
+    stores = Stores(sessions, jobs, keyed_calls(table), tenant_store(environment.tenants_table))
+    memories = memory_store(environment.memories_table, table)
+
+    def search() -> SearchMemories:
+        """What searches is heavy: it is loaded when it is first needed."""
+        from palimpsest.recall.search import SearchMemories
+
+        index = search_index(environment)
+        return SearchMemories(memories, stores.sessions, index, index, question_embedder(environment), system_clock())
+
     return wire_sessions(
-        Stores(sessions, jobs, keyed_calls(table), tenant_store(environment.tenants_table)),
+        stores,
         tokens=token_counter(),
         clock=system_clock(),
-        memories=memory_store(environment.memories_table, table),
+        memories=memories,
         facts=fact_store(environment.tenants_table),
+        search=search,
     )

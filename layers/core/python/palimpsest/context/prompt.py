@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from typing import Literal
 
 from palimpsest.context.blocks.block import BlockContent, Item
-from palimpsest.conversations.configuration import PRIORITY, BlockType
-from palimpsest.conversations.messages import Chat
+from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
+from palimpsest.conversations.messages import MEMORY_TOOL, Chat
+from palimpsest.conversations.window.render import called_for
 from palimpsest.text.cutting import Count, shortened
 from palimpsest.text.escaping import escaped, harmless
 
@@ -135,13 +136,22 @@ def line(item: Item) -> str:
     """Write the item as one line: nothing in it can end the line, close a tag or look like a role."""
     said = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     day = _day(item.said_at) if item.kind in DATED and item.said_at is not None else None
-    if item.kind == "message":
-        return "- " + ", ".join(filter(None, (item.speaker, day))) + f": {escaped(said)}"
+    if item.who is not None:
+        return "- " + ", ".join(filter(None, (item.who, day))) + f": {escaped(said)}"
     return f"- {escaped(said)}" + (f" ({day})" if day else "")
 
 
 def _day(milliseconds: int) -> str:
     return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
+
+
+def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:
+    """The messages that carry the memory behind the system message; none where it stands elsewhere."""
+    if memory_as == "user":
+        return ({"role": "user", "content": text},)
+    if memory_as == "tool_call":
+        return called_for(text, tool=MEMORY_TOOL)
+    return ()
 
 
 def inserted(system: Chat | None, memory: str) -> Chat:

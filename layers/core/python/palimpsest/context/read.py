@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -32,10 +33,10 @@ SNAPSHOT_TRIES = 3
 class Context:
     """Chat messages ready to send, with their tokens. `compaction` says whether an overflow is pending or has failed.
 
-    `memory` is what the session's blocks brought; together with the messages it keeps within the `budget` (tokens).
+    `memory` is what the session's blocks brought, and `tools` (of `tools_tokens`) are definitions of tools for the
+    model: together with the messages they keep within the `budget` (tokens).
     `degraded` names what could not be asked, `failures` says why (a code, or an error's name). `summary` is the
     compaction whose text comes before the window; `has_given` is true if a message about to be sent was counted.
-    `tools` are definitions of tools for the model.
     """
 
     fitted: Fitted
@@ -49,6 +50,7 @@ class Context:
     degraded: tuple[str, ...] = ()
     failures: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[Mapping[str, Any], ...] = ()
+    tools_tokens: int = 0
 
     @property
     def messages(self) -> Sequence[Chat]:
@@ -67,6 +69,7 @@ class _Plan:
     budget: int
     encoding: str
     given: Chat | None
+    newest: Chat | None
     at: int | None
 
     @property
@@ -91,6 +94,7 @@ class ReadContext:
         scope: SessionScope,
         *,
         given: Chat | None = None,
+        newest: Chat | None = None,
         max_tokens: int | None = None,
         model: str | None = None,
         at: int | None = None,
@@ -98,20 +102,28 @@ class ReadContext:
         """Return the context within `max_tokens` (or the window of `model`, or the session's own budget).
 
         `given` is the message about to be sent: its tokens are counted, it is not stored, and similar messages are
-        searched. Takes two round trips; the session's blocks are read during the second one. `at` returns the window
-        alone, as it was after the message with that sequence number.
+        searched. `newest` is a message that was just stored, for which similar messages are searched as well. Takes two
+        round trips; the session's blocks are read during the second one. `at` returns the window alone, as it was after
+        the message with that sequence number.
 
         Raises `NotFound`, `BudgetTooSmall`, `Unprocessable` (`unknown_model`), `Unavailable`.
         """
         for _ in range(SNAPSHOT_TRIES):
-            plan = self._plan(scope, given=given, max_tokens=max_tokens, model=model, at=at)
+            plan = self._plan(scope, given=given, newest=newest, max_tokens=max_tokens, model=model, at=at)
             context = self._read(plan)
             if context is not None:
                 return context
         raise Unavailable("The session is changing too fast to be read.", code="contention")
 
     def _plan(
-        self, scope: SessionScope, *, given: Chat | None, max_tokens: int | None, model: str | None, at: int | None
+        self,
+        scope: SessionScope,
+        *,
+        given: Chat | None,
+        newest: Chat | None,
+        max_tokens: int | None,
+        model: str | None,
+        at: int | None,
     ) -> _Plan:
         head, settings = live(self.sessions.open(scope, settings=True), now=self.clock.now())
         config = parsed(dict(settings.memory))
@@ -123,6 +135,7 @@ class ReadContext:
             budget=max_tokens or budget_of(model, reserve=config.reserve_tokens) or config.max_tokens,
             encoding=self.tokens.encoding_for(model or config.model),
             given=given,
+            newest=given or newest,
             at=at,
         )
 
@@ -131,8 +144,8 @@ class ReadContext:
         head, config = plan.head, plan.config
         reading = None
         if config.blocks and plan.at is None:
-            given = None if plan.given is None else text_of(plan.given)
-            reading = self.blocks.begin(plan.conversation, given=given)
+            newest = None if plan.newest is None else text_of(plan.newest)
+            reading = self.blocks.begin(plan.conversation, newest=newest, asks=plan.given is not None)
         summary = None
         if head.summary and config.keeps_window:
             summary, (head, stored) = parallel.both(
@@ -143,6 +156,7 @@ class ReadContext:
         else:
             head, stored = self._window(plan)
         count = partial(self._count, plan.encoding)
+        tools = _tools() if config.auto_recall else ()
         material = Material(
             system=plan.settings.system,
             system_tokens=plan.system_tokens,
@@ -152,6 +166,7 @@ class ReadContext:
             given=plan.given,
             budget=plan.budget,
             count=count,
+            taken=sum(count(json.dumps(tool)) for tool in tools),
         )
         made = _Fitted(material.fitted()) if reading is None else _with_memory(material, reading, plan)
         return Context(
@@ -165,7 +180,8 @@ class ReadContext:
             memory=made.memory,
             degraded=made.degraded,
             failures=made.failures,
-            tools=_tools() if config.auto_recall else (),
+            tools=tools,
+            tools_tokens=material.taken,
         )
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
@@ -212,6 +228,5 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     """The context with what the blocks bring for the user's newest message."""
     questions = (text_of(message.chat) for message in reversed(material.messages) if message.role == "user")
     found = reading.results(next(questions, None))
-    inserts = plan.config.insert_into_system_prompt
-    fitted, memory = fit_with_memory(material, found, session=plan.scope.session, inserts=inserts)
+    fitted, memory = fit_with_memory(material, found, session=plan.scope.session, memory_as=plan.config.memory_as)
     return _Fitted(fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures)

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.context.blocks.block import BlockContent, Item
-from palimpsest.context.prompt import MemoryPrompt, inserted, shared_out
+from palimpsest.context.prompt import MemoryPrompt, inserted, memory_messages, shared_out
+from palimpsest.conversations.configuration import MemoryAs
 from palimpsest.conversations.messages import Chat, Message, weigh
 from palimpsest.conversations.window.fit import Fitted, fit
 from palimpsest.conversations.window.render import SummaryAs, shown
@@ -18,7 +19,9 @@ MEMORY_SHARE = 2  # memory takes at most one part of this many of the budget
 
 @dataclass(frozen=True, slots=True)
 class Material:
-    """What a context is made of; the parameters of `fit`. `budget` is in tokens."""
+    """What a context is made of; the parameters of `fit`. Of the `budget`, so many tokens are `taken` by what is sent
+    beside the messages.
+    """
 
     system: Chat | None
     system_tokens: int | None
@@ -28,6 +31,7 @@ class Material:
     given: Chat | None
     budget: int
     count: Count
+    taken: int = 0
 
     def fitted(self, *, reserve: int = 0) -> Fitted:
         return fit(
@@ -37,6 +41,7 @@ class Material:
             messages=self.messages,
             given=self.given,
             budget=self.budget,
+            taken=self.taken,
             count=self.count,
             system_tokens=self.system_tokens,
             reserve=reserve,
@@ -53,23 +58,23 @@ class Material:
 
 
 def fit_with_memory(
-    material: Material, contents: Sequence[BlockContent], *, session: str, inserts: bool
+    material: Material, contents: Sequence[BlockContent], *, session: str, memory_as: MemoryAs
 ) -> tuple[Fitted, MemoryPrompt]:
-    """Return a context, and the memory beside it, which together keep within the budget. If `inserts` is true, the
-    memory is part of the context's system message.
+    """Return a context, and its memory; with `none` the memory stands beside it, and both together keep within the
+    budget.
 
     The memory repeats nothing that the context shows of the session. Raises `BudgetTooSmall`.
     """
     material = material.counted()
     tight = material.fitted(reserve=material.budget // MEMORY_SHARE)
-    cost = partial(_cost_inserted, material) if inserts else material.count
+    cost = partial(_cost, material, memory_as)
     share = partial(shared_out, contents, count=material.count, cost=cost)
     memory = share(room=tight.reserved, is_held=_held(session, tight))
-    fitted = _placed(material, memory, inserts=inserts)
+    fitted = _placed(material, memory, memory_as)
     is_held = _held(session, fitted)
     if any(is_held(item) for items in memory.shown.values() for item in items):
         memory = share(room=memory.tokens, is_held=is_held)
-        fitted = _placed(material.only(fitted.seqs), memory, inserts=inserts)
+        fitted = _placed(material.only(fitted.seqs), memory, memory_as)
     return fitted, memory
 
 
@@ -79,14 +84,25 @@ def _held(session: str, fitted: Fitted) -> Callable[[Item], bool]:
     return lambda item: item.is_held(session, seqs)
 
 
-def _cost_inserted(material: Material, text: str) -> int:
-    """The tokens that the memory adds to the system message, or that a system message of its own takes."""
-    return weigh(shown(inserted(material.system, text)), material.count) - (material.system_tokens or 0)
+def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
+    """The tokens that the memory takes: as messages of its own, in the system message, or alone."""
+    if memory_as == "none":
+        return material.count(text)
+    if memory_as == "system":
+        return weigh(shown(inserted(material.system, text)), material.count) - (material.system_tokens or 0)
+    return sum(weigh(message, material.count) for message in memory_messages(text, memory_as))
 
 
-def _placed(material: Material, memory: MemoryPrompt, *, inserts: bool) -> Fitted:
-    """The context with the memory in its system message, or with as much room left free as the memory takes."""
-    if not (inserts and memory.text):
-        return material.fitted(reserve=memory.tokens)
-    system = inserted(material.system, memory.text)
-    return replace(material, system=system, system_tokens=(material.system_tokens or 0) + memory.tokens).fitted()
+def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
+    """The context with the memory in its place, or with as much room left free as the memory takes."""
+    if not memory.text:
+        return material.fitted()
+    if memory_as == "system":
+        system = inserted(material.system, memory.text)
+        return replace(material, system=system, system_tokens=(material.system_tokens or 0) + memory.tokens).fitted()
+    fitted = material.fitted(reserve=memory.tokens)
+    if memory_as == "none":
+        return fitted
+    heading = 0 if material.system is None else 1
+    messages = (*fitted.messages[:heading], *memory_messages(memory.text, memory_as), *fitted.messages[heading:])
+    return replace(fitted, messages=messages, tokens=fitted.tokens + memory.tokens)

@@ -14,6 +14,7 @@ PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
 """The order in which blocks get room, and in which they stand in a context."""
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
 """The blocks that a flush stores messages into. Static facts are not among them: only the tenant changes those."""
+MemoryAs = Literal["user", "system", "tool_call", "none"]
 
 
 class _Block(BaseModel):
@@ -59,13 +60,17 @@ MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
 
+MEMORY_AS, INSERTS = "memory_as", "insert_into_system_prompt"
+
 SomeBlock = TypeVar("SomeBlock", bound=Block)
 
 
 class _Strategy(BaseModel):
     """Fields of every strategy. `max_tokens` is the budget of a context; `model` derives it from that model's
-    window. `blocks` are what a context holds of long-term memory, at most one of each type. With `extract` auto a
-    session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
+    window. `blocks` are what a context holds of long-term memory, at most one of each type. `memory_as` is where it
+    stands: behind the system message as a message of the user or as a tool's answer, in the system message
+    (`insert_into_system_prompt` is another name for that), or, with none, only in `memory_prompt`. With `extract` auto
+    a session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
@@ -73,7 +78,8 @@ class _Strategy(BaseModel):
     max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=MIN_SYSTEM_ROOM, le=10_000_000)
     model: str | None = Field(None, min_length=1, max_length=128)
     reserve_tokens: int = Field(DEFAULT_RESERVE, ge=0)
-    blocks: tuple[Block, ...] = Field((), strict=False)  # JSON has lists
+    blocks: tuple[Block, ...] = Field(ALL_BLOCKS, strict=False)  # JSON has lists
+    memory_as: MemoryAs = "user"
     insert_into_system_prompt: bool = False
     auto_recall: bool = False
     extract: Literal["auto", "manual"] = "auto"
@@ -92,6 +98,18 @@ class _Strategy(BaseModel):
         reserve = data.get("reserve_tokens", DEFAULT_RESERVE)
         return {**data, "max_tokens": window - reserve if isinstance(reserve, int) else window}
 
+    @model_validator(mode="before")
+    @classmethod
+    def _one_place_under_two_names(cls, data: Any) -> Any:
+        """Both names say the same afterwards. Raises if they contradict each other."""
+        if not isinstance(data, dict) or not data.keys() & {MEMORY_AS, INSERTS}:
+            return data
+        place, inserts = data.get(MEMORY_AS), data.get(INSERTS)
+        if (inserts is True and place not in (None, "system")) or (inserts is False and place == "system"):
+            message = f"{INSERTS} says that memory_as is system: they contradict each other"
+            raise ValueError(message)
+        return {**data, MEMORY_AS: "system", INSERTS: True} if inserts is True or place == "system" else data
+
     @model_validator(mode="after")
     def _one_block_of_each_type(self) -> Self:
         types = [block.type for block in self.blocks]
@@ -103,6 +121,11 @@ class _Strategy(BaseModel):
     def block(self, kind: type[SomeBlock]) -> SomeBlock | None:
         """The block of this type, if there is one."""
         return next((block for block in self.blocks if isinstance(block, kind)), None)
+
+    @property
+    def names_blocks(self) -> bool:
+        """Whether the blocks were given: those of the default are left out where the service can't read them."""
+        return "blocks" in self.model_fields_set
 
     @property
     def extract_turns(self) -> int:
@@ -162,7 +185,6 @@ class Flush(_Strategy):
     strategy: Literal["flush"]
     max_stm_token_ratio: float = Field(0.5, gt=0, le=1)
     keep_recent_turns: int = Field(5, ge=1, le=1_000)
-    blocks: tuple[Block, ...] = Field(ALL_BLOCKS, strict=False)
 
     @model_validator(mode="after")
     def _somewhere_to_store(self) -> Self:
@@ -211,6 +233,8 @@ def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
     """
     if patch.get("strategy", base.get("strategy", "summarize")) != base.get("strategy", "summarize"):
         base = {name: base[name] for name in _Strategy.model_fields if name in base}
+    if patch.keys() & {MEMORY_AS, INSERTS}:
+        base = {name: value for name, value in base.items() if name not in (MEMORY_AS, INSERTS)}
     asks_model = "model" in patch or ("reserve_tokens" in patch and _is_derived(base))
     if asks_model and "max_tokens" not in patch:
         base = {name: value for name, value in base.items() if name != "max_tokens"}
@@ -231,6 +255,10 @@ def stored(config: Strategy) -> dict[str, Any]:
 
 
 def asked_of_memories(config: Strategy) -> str | None:
-    """The first field that needs long-term memory; None if none does."""
-    asked = {"strategy": isinstance(config, Flush), "blocks": bool(config.blocks), "auto_recall": config.auto_recall}
+    """The first field that was given and needs long-term memory; None if none does."""
+    asked = {
+        "strategy": isinstance(config, Flush),
+        "blocks": config.names_blocks and bool(config.blocks),
+        "auto_recall": config.auto_recall,
+    }
     return next((name for name, is_asked in asked.items() if is_asked), None)

@@ -34,11 +34,12 @@ MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI co
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 IMAGE_TOKENS = 765  # a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
-SEARCH_TOOL, SUMMARY_TOOL = "search_memory_tool", "memory_compress"
-OWN_TOOLS = (SEARCH_TOOL, SUMMARY_TOOL)
+SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL = "search_memory_tool", "memory_compress", "memory_recall"
+OWN_TOOLS = (SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL)
 """Our own tools: what they are asked and what they answer is not remembered."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 # What was recalled and is fed back: our own renderings, wherever they stand in a text.
 _RECALLED = re.compile(
     r"<memory>.*?(?:</memory>|\Z)"
@@ -86,6 +87,12 @@ class Message:
 
 def call_ids(chat: Chat) -> tuple[str, ...]:
     return tuple(call["id"] for call in chat.get("tool_calls") or ())
+
+
+def name_of(role: str, *, user: str) -> str:
+    """How a reader names who spoke: the user by an id that is a name (`sarah`: Sarah), everybody else by the role."""
+    name = user if role == "user" and _NAME.fullmatch(user) else role
+    return re.sub("[._-]", " ", name).title()
 
 
 def text_of(chat: Chat) -> str:

@@ -26,7 +26,7 @@ QUESTION: Json = {"role": "user", "content": "May I work from home on Fridays?"}
 REPLY: Json = {"role": "assistant", "content": "Yes, with your manager's approval."}
 CONTEXT: Json = {
     "messages": [{"role": "system", "content": SESSION["system"]}, QUESTION, REPLY],
-    "tokens": {"context": 41, "budget": 100000, "window": 41, "summary": 0, "memory": 0},
+    "tokens": {"context": 41, "budget": 100000, "window": 41, "summary": 0, "memory": 0, "tools": 0},
     "compaction": "none",
     "degraded": [],
     "static_facts": [],

@@ -72,8 +72,8 @@ class PruneRequest(Closed):
 class ContextTokens(TypedDict):
     """`context` counts this answer's messages, `window` all that the window holds, `summary` the summary in it.
 
-    `memory` counts the memory prompt: a part of `context` where it stands in the system message, else it comes on top.
-    Both together keep within the budget.
+    `memory` counts what the memory prompt takes: a part of `context`, or on top of it with `memory_as` none. `tools`
+    counts the definitions of tools. All together keep within the budget.
     """
 
     context: int
@@ -81,6 +81,7 @@ class ContextTokens(TypedDict):
     window: int
     summary: int
     memory: int
+    tools: int
 
 
 class ShownFact(TypedDict):
@@ -189,22 +190,26 @@ def answered_with_context(
     options: ContextOptions,
     *,
     given: Chat | None = None,
+    newest: Chat | None = None,
     status: int = 200,
 ) -> Response[str]:
     """The answer to something that is already done, with the context; null where the context can't be read."""
     try:
-        context = context_of(scope, options, given=given)
+        context = context_of(scope, options, given=given, newest=newest)
         return answered({**done, "context": context, "degraded": context["degraded"]}, status=status)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was committed stands
         logger.warning("no context beside the answer", extra={"error": type(error).__name__})
         return answered({**done, "context": None, "degraded": ["context"]}, status=status)
 
 
-def context_of(scope: SessionScope, options: ContextOptions, *, given: Chat | None = None) -> Context:
+def context_of(
+    scope: SessionScope, options: ContextOptions, *, given: Chat | None = None, newest: Chat | None = None
+) -> Context:
     if options.compact is not None:
         call().windows.prune.compact(scope, wait=call().patience(LONGEST_WAIT))
     read = call().windows.context
-    context = read(scope, given=given, max_tokens=options.max_tokens, model=options.model, at=options.at)
+    asked: dict[str, Any] = {"max_tokens": options.max_tokens, "model": options.model, "at": options.at}
+    context = read(scope, given=given, newest=newest, **asked)
     return _shown(context, explain=options.explain)
 
 
@@ -217,6 +222,7 @@ def _shown(read: ReadContext, *, explain: bool) -> Context:
             "window": read.head.tokens,
             "summary": read.fitted.summary_tokens,
             "memory": read.memory.tokens,
+            "tools": read.tools_tokens,
         },
         "compaction": read.compaction,
         "degraded": read.degraded,

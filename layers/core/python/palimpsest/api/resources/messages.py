@@ -54,7 +54,9 @@ class AppendRequest(Closed):
     messages: Annotated[
         list[ChatMessage], BeforeValidator(_few_enough), Field(min_length=1, max_length=MAX_MESSAGES_PER_APPEND)
     ]
-    context: Annotated[ContextOptions | None, Field(description="Add the context to the answer")] = None
+    context: Annotated[
+        ContextOptions | None, Field(description="Add the context to the answer, with memories for the user's message")
+    ] = None
     allow_repeat: Annotated[
         bool, Field(description="Without a key: store the messages even if they equal the last append")
     ] = False
@@ -127,7 +129,8 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Response[str]
     )
     answer = _appended(session_id, done)
     if body.context is not None:
-        return answered_with_context(answer, scope, body.context, status=HTTPStatus.CREATED)
+        said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
+        return answered_with_context(answer, scope, body.context, newest=next(said, None), status=HTTPStatus.CREATED)
     return answered(answer, status=HTTPStatus.CREATED)
 
 

@@ -18,7 +18,8 @@ Content_co = TypeVar("Content_co", covariant=True)
 @dataclass(frozen=True, slots=True)
 class Item:
     """One fact, record or past message that a block brings. `said_at` is in epoch milliseconds; `speaker` is the role
-    of a past message. What `score` means depends on the block; a higher one fits better.
+    of a past message. `who` is the name of whoever said the text in their own words; None if nobody is quoted. What
+    `score` means depends on the block; a higher one fits better.
     """
 
     id: str
@@ -29,6 +30,7 @@ class Item:
     source: Source = field(default_factory=Source)
     agent: str | None = None
     speaker: str | None = None
+    who: str | None = None
 
     def is_held(self, session: str, seqs: frozenset[int]) -> bool:
         """Whether it came from messages of this session that are all among `seqs`."""

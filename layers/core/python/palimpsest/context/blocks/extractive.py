@@ -81,7 +81,7 @@ class ExtractiveMemory:
         """
         block = session.config.block(ExtractiveBlock) or DEFAULT
         now = milliseconds(self._clock.now())
-        items = records.ranked(message, session=session.scope.session, now=now)
+        items = records.ranked(message, user=session.user, session=session.scope.session, now=now)
         found = BlockContent("extractive", items, max_tokens=block.max_tokens)
         if block.retrieval_prompt is None or not asks or not items:
             return found
@@ -180,7 +180,8 @@ class ModelSelection:
 
 
 def _numbered(items: Sequence[Item]) -> str:
-    lines = (f"{number}. {escaped(harmless(item.text)[:MAX_FACT])}" for number, item in enumerate(items, 1))
+    said = (f"{item.who}: {item.text}" if item.who else item.text for item in items)
+    lines = (f"{number}. {escaped(harmless(text)[:MAX_FACT])}" for number, text in enumerate(said, 1))
     return "<memories>\n" + "\n".join(lines) + "\n</memories>"
 
 

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.context.blocks.block import Item
+from palimpsest.conversations.messages import name_of
 from palimpsest.memory.records import Record
 from palimpsest.recall.ranking import faded, words_of
 from palimpsest.text.analyser import content_terms, terms
 
 IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2
 """The weights of a record's importance, of the words it shares with the message, and of its recency."""
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half as recent
 
 
@@ -33,13 +36,13 @@ class RecordRanking:
         having = Counter(word for found in self._words for word in found)
         return {word: math.log(1 + len(self.records) / number) for word, number in having.items()}
 
-    def ranked(self, message: str | None, *, session: str, now: int) -> tuple[Item, ...]:
-        """Return the records that have not expired, the best first; tasks of other sessions come last. `now` is in
-        epoch milliseconds.
+    def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
+        """Return the records that have not expired, the best first; tasks of other sessions come last. Those in their
+        user's own words carry the name of that user. `now` is in epoch milliseconds.
         """
         asked = self._shares(message)
         items = [
-            _item(record, self._score(number, asked, now))
+            _item(record, self._score(number, asked, now), user)
             for number, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
@@ -59,7 +62,8 @@ class RecordRanking:
         return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float) -> Item:
+def _item(record: Record, score: float, user: str) -> Item:
+    is_quoted = record.method == "pattern" or _FIRST_PERSON.search(record.content)
     return Item(
         id=record.id,
         kind=record.type,
@@ -68,6 +72,7 @@ def _item(record: Record, score: float) -> Item:
         said_at=record.valid_from,
         source=record.source,
         agent=record.agent,
+        who=name_of("user", user=user) if is_quoted else None,
     )
 
 

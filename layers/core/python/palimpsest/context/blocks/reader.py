@@ -25,26 +25,31 @@ PATIENCE = 5.0  # seconds that a context waits for its blocks
 
 @dataclass(frozen=True, slots=True)
 class BlockReader:
-    """The blocks that this function can read. A block that is configured and None here counts as failed."""
+    """The blocks that can be read here. One that is None counts as failed if the session's configuration names it."""
 
     static: StaticMemory | None = None
     extractive: ExtractiveMemory | None = None
     vector: VectorMemory | None = None
 
-    def begin(self, session: Conversation, *, given: str | None, patience: float = PATIENCE) -> BlockReads:
-        """Begin to read the session's blocks. `given` is the message about to be sent: without one the vector block is
-        not read, and no model is asked. `patience` is how many seconds the blocks may take together.
+    def begin(self, session: Conversation, *, newest: str | None, asks: bool, patience: float = PATIENCE) -> BlockReads:
+        """Begin to read the session's blocks. `newest` is the message that the model will answer: without one the
+        vector block is not read. With `asks` a model may be asked. `patience` is how many seconds all blocks may take.
         """
-        wanted = [block.type for block in session.config.blocks if block.type != "vector" or given is not None]
         until = monotonic() + patience
-        tasks = {block: parallel.begin(partial(self._read, block, session, given), until=until) for block in wanted}
-        return BlockReads(self, session, given, tasks)
+        wanted = [block.type for block in session.config.blocks if self._is_wanted(block.type, session, newest)]
+        tasks = {block: parallel.begin(partial(self._read, block, session, newest), until=until) for block in wanted}
+        return BlockReads(self, session, newest, tasks, asks=asks)
 
-    def _read(self, block: BlockType, session: Conversation, given: str | None) -> Any:
+    def _is_wanted(self, block: BlockType, session: Conversation, newest: str | None) -> bool:
+        if block == "vector" and newest is None:
+            return False
+        return session.config.names_blocks or getattr(self, block) is not None
+
+    def _read(self, block: BlockType, session: Conversation, newest: str | None) -> Any:
         memory = {"static": self.static, "extractive": self.extractive, "vector": self.vector}[block]
         if memory is None:
             raise Unavailable("This block can't be read here.", code="no_such_block")
-        return memory.read(session) if isinstance(memory, ExtractiveMemory) else memory.get(session, given)
+        return memory.read(session) if isinstance(memory, ExtractiveMemory) else memory.get(session, newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,8 +58,9 @@ class BlockReads:
 
     blocks: BlockReader
     session: Conversation
-    given: str | None
+    newest: str | None
     tasks: Mapping[BlockType, parallel.Task[Any]]
+    asks: bool
     failures: dict[str, str] = field(default_factory=dict)
 
     def results(self, message: str | None) -> tuple[BlockContent, ...]:
@@ -64,9 +70,8 @@ class BlockReads:
     def _result(self, block: BlockType, task: parallel.Task[Any], message: str | None) -> BlockContent:
         extractive = self.blocks.extractive
         if block == "extractive" and extractive is not None:
-            asks = self.given is not None
             return self._safely(
-                block, lambda: extractive.chosen(self.session, task.result(), self.given or message, asks=asks)
+                block, lambda: extractive.chosen(self.session, task.result(), self.newest or message, asks=self.asks)
             )
         return self._safely(block, task.result)
 

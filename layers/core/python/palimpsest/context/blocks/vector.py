@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations.configuration import VectorBlock
+from palimpsest.conversations.messages import name_of
 from palimpsest.recall.echoes import Seen, without_repeated
-from palimpsest.recall.ranking import FoundMemory
-from palimpsest.recall.search import SearchMemories
 from palimpsest.scope import UserScope
+
+if TYPE_CHECKING:
+    from palimpsest.recall.ranking import FoundMemory
+    from palimpsest.recall.search import SearchMemories
+
+if TYPE_CHECKING:
+    from palimpsest.recall.ranking import FoundMemory
+    from palimpsest.recall.search import SearchMemories
 
 DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k: those that the window still shows are not repeated
@@ -51,26 +57,25 @@ class VectorMemory:
         self._delete(session)
 
 
-@dataclass(frozen=True, slots=True)
-class FindSimilarMessages:
-    """Implements `SimilarMessages` by one search by meaning. Left out are messages that say an outdated value of a
-    topic or the text again, and equal texts beyond the first.
+def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
+    """Finds similar messages by one search by meaning; `search` is called for each, as models come and go. Left out are
+    messages that say an outdated value of a topic or the text again, and equal texts beyond the first.
     """
 
-    search: SearchMemories
-
-    def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
-        found = self.search(owner, text, mode="vector", k=k * RECORDS_BESIDE)
+    def find(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        found = search()(owner, text, mode="vector", k=k * RECORDS_BESIDE)
         seen = Seen((text,))
         messages = [
             one
             for one in found
             if one.record is None and one.outdated_by is None and not (one.speaker == "user" and seen.asks(one.content))
         ]
-        return [_item(one) for one in without_repeated(messages)][:k]
+        return [_item(one, owner) for one in without_repeated(messages)][:k]
+
+    return find
 
 
-def _item(one: FoundMemory) -> Item:
+def _item(one: FoundMemory, owner: UserScope) -> Item:
     return Item(
         id=one.id,
         kind="message",
@@ -79,4 +84,5 @@ def _item(one: FoundMemory) -> Item:
         said_at=one.valid_from,
         source=one.source,
         speaker=one.speaker,
+        who=name_of(one.speaker or "", user=owner.user),
     )

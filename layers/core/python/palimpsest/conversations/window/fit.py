@@ -86,6 +86,7 @@ def fit(
     budget: int,
     count: Count,
     system_tokens: int | None = None,
+    taken: int = 0,
     reserve: int = 0,
 ) -> Fitted:
     """Make the context: system message, summary, the newest turns that fit whole, and the current chain.
@@ -96,14 +97,15 @@ def fit(
     newest user message and the rest of its chain. Weights are those counted at append: nothing is counted again but
     system message (unless `system_tokens` gives its weight), summary, and what is cut. Raises `BudgetTooSmall`.
 
-    `reserve` tokens stay free, as far as system message, summary and current chain leave them: older turns give
-    way.
+    Of the budget, `taken` tokens are not for messages. `reserve` tokens stay free, as far as system message, summary
+    and current chain leave them: older turns give way.
     """
     heading = [] if system is None else [shown(system)]
     if system_tokens is None or not heading:
         system_tokens = sum(weigh(chat, count) for chat in heading)
-    if budget < system_tokens + MIN_SYSTEM_ROOM:
-        raise BudgetTooSmall(minimum=system_tokens + MIN_SYSTEM_ROOM)
+    if budget < (least := taken + system_tokens + MIN_SYSTEM_ROOM):
+        raise BudgetTooSmall(minimum=least)
+    budget -= taken
     room = budget - system_tokens - REPLY_PRIMING
     parts = _turns(messages, given, count) or [[]]
     summary_within = partial(_summary_within, summary, summary_as, count=count)

@@ -11,7 +11,6 @@ from palimpsest.conversations.messages import CHAT_FIELDS, SUMMARY_PREFIX, SUMMA
 
 SummaryAs = Literal["user", "system", "tool_call"]
 
-SUMMARY_CALL_ID = "call_memory_compress"
 SUMMARY_BEGIN, SUMMARY_END = "[Previous Conversation Summary]", "[End of Summary]"
 _END = re.compile(re.escape(SUMMARY_END), re.IGNORECASE)
 
@@ -30,12 +29,15 @@ def summary_messages(text: str, summary_as: SummaryAs) -> tuple[Chat, ...]:
     """The chat messages that carry a summary. In a tool message its text can't write the line that ends it."""
     if summary_as != "tool_call":
         return ({"role": summary_as, "content": SUMMARY_PREFIX + text},)
-    function = {"name": SUMMARY_TOOL, "arguments": "{}"}
-    call = {"id": SUMMARY_CALL_ID, "type": "function", "function": function}
-    content = f"{SUMMARY_BEGIN}\n{_END.sub('(End of Summary)', text)}\n{SUMMARY_END}"
+    return called_for(f"{SUMMARY_BEGIN}\n{_END.sub('(End of Summary)', text)}\n{SUMMARY_END}", tool=SUMMARY_TOOL)
+
+
+def called_for(content: str, *, tool: str) -> tuple[Chat, ...]:
+    """A call of one of our own tools, and the content as its result."""
+    call = {"id": f"call_{tool}", "type": "function", "function": {"name": tool, "arguments": "{}"}}
     return (
         {"role": "assistant", "content": "", "tool_calls": [call]},
-        {"role": "tool", "tool_call_id": SUMMARY_CALL_ID, "content": content},
+        {"role": "tool", "tool_call_id": call["id"], "content": content},
     )
 
 
