@@ -54,10 +54,12 @@ class HttpApp:
         caller = Caller.of(event)
         seen |= {"tenant": caller.tenant.tenant, "key_id": caller.key_id}
         path = seen["path"] = path_of(event)
-        caller.require(*scopes_of(self._operations, seen["method"], path))
+        needed = scopes_of(self._operations, seen["method"], path)
+        caller.require(*needed)
         request = guarded(event, method=seen["method"], path=path)
         with self._turn:  # Powertools keeps the current request in attributes that all share
-            token = CURRENT.set(Call(caller, self._wired(), request))
+            shows = "read" in caller.scopes or "admin" in needed
+            token = CURRENT.set(Call(caller, self._wired(), request, shows))
             try:
                 return self._resolver.resolve(request, context)
             finally:

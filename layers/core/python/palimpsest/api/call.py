@@ -161,13 +161,14 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`wired` holds the use cases of the function that serves the call, `request` is its event as `guarded` leaves it;
-    `begun` is its time.monotonic().
+    """`wired` holds the use cases of the function that serves the call, `request` is its event as `guarded` leaves it,
+    `shows` says whether the answer may hold what is stored; `begun` is its time.monotonic().
     """
 
     caller: Caller
     wired: UseCases | MemoryUseCases
     request: Mapping[str, Any]
+    shows: bool = True
     begun: float = field(default_factory=time.monotonic)
 
     @property

@@ -29,6 +29,7 @@ DESCRIPTION = (
     "Agent memory as a service: append a conversation's messages, get back a context that always fits, read every word "
     "of it later, and keep what is worth remembering of each user. Ids are 1 to 128 of `A-Z a-z 0-9 . _ : @ + | = -`. "
     "Bodies and answers stay under 5 MB. "
+    "A key with `write` alone reads nothing: fields that show what is stored are blank in the answers that it gets. "
     "400 is for what can't be parsed or named, 422 for what breaks the schema."
 )
 TAGS = {

@@ -15,6 +15,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
+from palimpsest.api.call import call
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
@@ -140,11 +141,38 @@ def window(head: Head) -> Window:
 
 
 def answered(value: Mapping[str, Any], *, status: int = 200, headers: dict[str, str] | None = None) -> Response[str]:
-    """The value as a JSON answer. Raises `TooLarge` (`answer_too_large`) if it is larger than an answer may be."""
-    body = dumps(value)
+    """The value as a JSON answer, without what is stored if the caller may not read. Raises `TooLarge`
+    (`answer_too_large`) if it is larger than an answer may be.
+    """
+    body = dumps(value if call().shows else unread(value))
     if _size(body) > MAX_BYTES:
         raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
     return _json(body, status=status, headers=headers)
+
+
+WRITERS_KNOW = frozenset({
+    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted", "dry_run", "error",
+    "expires_at", "id", "job_id", "kind", "ledger", "method", "outcome", "overflow", "range", "receipt", "replayed",
+    "result", "seq", "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage", "version",
+    "window",
+})  # fmt: skip
+"""Fields that a caller who may not read is told: what it made, how far that is, counts, times of the service."""
+NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None}
+
+
+def unread(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer for a caller who may write but not read: every other field is there, without its value."""
+    return {name: field if name in WRITERS_KNOW else _blank(name, field) for name, field in value.items()}
+
+
+def _blank(name: str, field: Any) -> Any:
+    if name in ("messages", "memories"):
+        return [unread(row) for row in field]
+    if name == "source":
+        return NO_SOURCE
+    if isinstance(field, str):
+        return rfc3339(0) if name == "valid_from" else ""
+    return {} if isinstance(field, Mapping) else field and type(field)()
 
 
 def _json(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None) -> Response[str]:

@@ -216,11 +216,13 @@ def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
     """Forget memories.
 
     A job removes every current memory that matches the filter now, with all versions of its topic. Memories that are
-    saved later stay. With `dry_run` nothing is removed, and the answer lists the memories that match.
+    saved later stay. With `dry_run`, which needs the scope `read`, nothing is removed, and the answer lists the
+    memories that match.
     """
     scope = call().user(user_id)
     where = body.filter.read()
     if body.dry_run:
+        call().caller.require("read")
         ids = call().memory.manage_memories.matching(scope, where)
         would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
         return answered(would)

@@ -121,14 +121,15 @@ def end_session(session_id: SessionId) -> Response[str]:
 def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
     """Forget sessions.
 
-    A job deletes every session that matches now. Sessions that begin later stay. With `dry_run` nothing is deleted,
-    and the answer lists the sessions that match.
+    A job deletes every session that matches now. Sessions that begin later stay. With `dry_run`, which needs the scope
+    `read`, nothing is deleted, and the answer lists the sessions that match.
     """
     from palimpsest.memory.removal.matching_sessions import WhichSessions
 
     scope, use = call().caller.tenant, call().use.forget_sessions
     which = WhichSessions(body.user_id, body.agent_id, body.status)
     if body.dry_run:
+        call().caller.require("read")
         ids = use.matching(scope, which)
         would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
         return answered(would)

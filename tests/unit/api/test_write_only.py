@@ -1,0 +1,100 @@
+"""A key with the scope `write` alone: it changes what is there, and learns nothing of it."""
+
+from typing import Any
+
+import pytest
+from palimpsest.api.call import KEY
+from palimpsest.api.description.openapi import OPERATIONS, description
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+SECRET = "zebra"
+MEMORIES = "/v1/users/sarah/memories"
+TEA = {"type": "fact", "content": "likes tea", "topic_key": "drink"}
+WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
+    "create_session": ("POST /v1/sessions", {"session_id": "empty", "user_id": "sarah"}, 200),
+    "replace_session": ("PUT /v1/sessions/s", {"memory": {"max_tokens": 9_000}}, 200),
+    "change_session": ("PATCH /v1/sessions/s", {"metadata": {"seen": True}}, 200),
+    "delete_session": ("DELETE /v1/sessions/s?wait=5", None, 200),
+    "end_session": ("POST /v1/sessions/s/end", {}, 200),
+    "append_messages": ("POST /v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hi"}]}, 201),
+    "remove_messages": ("DELETE /v1/sessions/s/messages?from=2&wait=5", None, 200),
+    "extract_session": ("POST /v1/sessions/s/extract", {"wait": 5}, 200),
+    "forget_sessions": ("POST /v1/sessions/forget", {"user_id": "sarah", "wait": 5}, 200),
+    "ingest_transcript": (
+        "POST /v1/users/sarah/ingest", {"messages": [{"role": "user", "content": "fact: likes tea"}], "wait": 5}, 200,
+    ),
+    "save_memories": (f"POST {MEMORIES}", {"memories": [TEA]}, 201),
+    "change_memory": (f"PATCH {MEMORIES}/ID", {"importance": 0.9}, 200),
+    "revert_memory": (f"POST {MEMORIES}/OLD/revert", {}, 200),
+    "delete_memory": (f"DELETE {MEMORIES}/ID", None, 200),
+    "forget_memories": (f"POST {MEMORIES}/forget", {"filter": {"types": ["fact"]}, "wait": 5}, 200),
+    "retry_job": ("POST /v1/jobs/JOB/retry", {}, 202),
+}  # fmt: skip
+
+
+@pytest.fixture
+def names(call: Client, service: Service) -> dict[str, str]:
+    """Ids by the word that stands for them; what is stored says nothing but the secret."""
+    hidden = {"system": SECRET, "metadata": {SECRET: SECRET}, "user_id": "sarah", "agent_id": SECRET}
+    call("POST", "/v1/sessions", {"session_id": "s", **hidden})
+    call("POST", "/v1/sessions", {"session_id": "empty", "user_id": "sarah", "metadata": {SECRET: SECRET}})
+    call.append("s", f"fact: {SECRET}", f"fact: more {SECRET}")
+    more = {"subject": SECRET, "keywords": [SECRET], "queries": [SECRET], "metadata": {SECRET: SECRET}}
+    source = {"session_id": SECRET, "message_ids": [SECRET], "quote": SECRET}
+    (old,) = call.save({**TEA, **more, "content": SECRET, "source": source}).json["memories"]
+    service.time.advance(1)
+    (new,) = call.save({**TEA, **more, "source": source}).json["memories"]
+    call("POST", f"{MEMORIES}/forget", {"filter": {"subject": SECRET}})
+    service.fail(job := service.outbox[-1])
+    service.delivered = len(service.outbox)
+    service.work_while_waiting()
+    return {"ID": new["id"], "OLD": old["id"], "JOB": job.id}
+
+
+def test_every_operation_that_needs_write_alone_is_tried() -> None:
+    assert {each.name for each in OPERATIONS if each.scopes == ("write",)} - {"erase_user"} == WRITES.keys()
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_what_is_stored_does_not_come_back(name: str, names: dict[str, str], service: Service) -> None:
+    place, body, status = WRITES[name]
+    for word, of in names.items():
+        place = place.replace(word, of)
+    method, _, path = place.partition(" ")
+    path, _, query = path.partition("?")
+    given = dict(each.split("=") for each in query.split("&")) if query else None
+    whole = service.client(scopes="read write") if name not in ("delete_session", "delete_memory") else None
+    blind = service.client(scopes="write")
+    answers = [
+        client(method, path, body, query=given, headers={KEY: "k"}) for client in (blind, whole, blind) if client
+    ]
+    assert answers[0].status == status, answers[0].text
+    assert all(SECRET not in answer.text for answer in answers[::2])
+    told = [each for each in names.values() if each in answers[0].text and each not in path]
+    assert told == [] or name == "save_memories"  # the id of what it saved
+
+
+def test_trying_to_forget_needs_read(call: Client, service: Service, names: dict[str, str]) -> None:
+    writer = service.client(scopes="write")
+    asked: dict[str, Any] = {
+        f"{MEMORIES}/forget": {"filter": {"types": ["fact"]}},
+        "/v1/sessions/forget": {"user_id": "sarah"},
+    }
+    for path, body in asked.items():
+        refused = writer("POST", path, body | {"dry_run": True})
+        assert (refused.status, refused.json["code"]) == (403, "missing_scope")
+        assert call("POST", path, body | {"dry_run": True}).json["count"] > 0
+
+
+def test_the_answer_keeps_its_shape(call: Client, service: Service, names: dict[str, str]) -> None:
+    """So a client that was generated can read it: every field is there, of its type."""
+    shapes = description()["components"]["schemas"]
+    writer = service.client(scopes="write")
+    session = writer("PATCH", "/v1/sessions/s", {}).json
+    assert session.keys() >= set(shapes["Session"]["required"])
+    assert (session["system"], session["memory"], session["metadata"], session["user_id"]) == ("", {}, {}, "")
+    (memory,) = writer("POST", MEMORIES, {"memories": [TEA]}).json["memories"]
+    assert memory.keys() >= set(shapes["SavedMemory"]["required"])
+    assert (memory["id"], memory["outcome"], memory["content"]) == (names["ID"], "unchanged", "")
