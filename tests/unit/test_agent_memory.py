@@ -53,7 +53,9 @@ def test_a_newer_statement_supersedes_the_older_one_of_its_topic() -> None:
     memory = AgentMemory()
     memory.append("s", "Hello!")
     told = [{"type": "fact", "content": f"Sarah works in {team}.", "topic_key": "team"} for team in ("Sales", "Design")]
-    assert [memory.remember(each)[0].outcome for each in (*told, told[1])] == ["created", "superseded", "unchanged"]
+    made = [memory.remember(each)[0] for each in (*told, told[1])]
+    assert [one.outcome for one in made] == ["created", "created", "unchanged"]
+    assert [one.displaced and one.displaced.content for one in made] == [None, "Sarah works in Sales.", None]
     assert [one.content for one in memory.recall("Where does Sarah work?").memories] == ["Sarah works in Design."]
     assert "Sales" not in memory.context("s").memory.text
 

@@ -62,11 +62,22 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
 
 
 def test_each_memory_of_a_request_has_its_outcome(call: Client) -> None:
-    call.save("likes tea", employer("works at A"))
-    answer = call.save("Likes tea.", employer("works at B"), "likes coffee")
-    assert [row["outcome"] for row in answer.json["memories"]] == ["unchanged", "superseded", "created"]
-    assert [row["version"] for row in answer.json["memories"]] == [1, 2, 1]
-    assert sorted(ids(call)) == ["likes coffee", "likes tea", "works at B"]
+    first = call.save("likes tea", employer("works at A"), "sings").json["memories"]
+    answer = call.save("Likes tea.", employer("works at B"), "likes coffee", "sings")
+    assert [row["outcome"] for row in answer.json["memories"]] == ["updated", "created", "created", "unchanged"]
+    assert [row["version"] for row in answer.json["memories"]] == [1, 2, 1, 1]
+    assert [row["supersedes"] for row in answer.json["memories"]] == [None, first[1]["id"], None, None]
+    assert sorted(ids(call)) == ["Likes tea.", "likes coffee", "sings", "works at B"]
+
+
+def test_saved_again_with_other_metadata_or_importance_it_is_updated(call: Client) -> None:
+    memory = {"type": "fact", "content": "likes tea", "metadata": {"by": "form"}, "importance": 0.6}
+    (before,) = call.save(memory).json["memories"]
+    (after,) = call.save({**memory, "importance": 0.9}).json["memories"]
+    assert after == {**before, "importance": 0.9, "outcome": "updated"}
+    (last,) = call.save({"type": "fact", "content": "likes tea", "metadata": {}}).json["memories"]
+    assert (last["outcome"], last["metadata"], last["importance"]) == ("updated", {}, 0.9)
+    assert call("GET", f"{MEMORIES}/{before['id']}").json["metadata"] == {}
 
 
 def test_the_same_request_again_changes_nothing(call: Client) -> None:

@@ -26,6 +26,8 @@ def nothing_written(service: Service) -> bool:
         ({"topic_key": "!?"}, "topic_key"),
         ({"topic_key": "word " * 17}, "topic_key"),
         ({"topic_key": "\ufdfa" * 8}, "topic_key"),
+        ({"type": "event", "topic_key": "race"}, "topic_key"),
+        ({"type": "task", "topic_key": "race"}, "topic_key"),
         ({"importance": 1.01}, "importance"),
         ({"importance": -0.01}, "importance"),
         ({"importance": "0.5"}, "importance"),

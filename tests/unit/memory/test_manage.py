@@ -258,7 +258,8 @@ def test_a_retracted_topic_can_be_reverted_to_and_spoken_of_again(
     service.manage.delete(SARAH, worked_at["C"])
     service.manage.revert(SARAH, worked_at["B"])
     assert service.current() == ["works at B"]
-    assert service.say("works at D").outcome == "superseded"
+    made = service.say("works at D")
+    assert (made.outcome, made.displaced and made.displaced.content) == ("created", "works at B")
 
 
 def test_deleting_an_old_version_leaves_the_others_and_their_numbers_close_up(

@@ -25,11 +25,50 @@ def service() -> MemoryService:
 
 
 def outcomes(made: tuple[Remembered, ...]) -> list[str]:
-    return [one.outcome for one in made]
+    """The outcome of each; `replaced` for what was created in place of a current record."""
+    return ["replaced" if one.displaced else one.outcome for one in made]
 
 
 def stored(service: MemoryService) -> list[Record]:
     return list(service.memories.listed(SARAH, limit=999).records)
+
+
+# The same text with other fields
+
+
+def test_the_same_text_with_other_fields_updates_its_record(service: MemoryService) -> None:
+    fields = frozenset({"importance", "metadata"})
+    first = service.say("works at A", metadata={"by": "form"}, importance=0.5, subject="Sarah")
+    service.memories.indexed(SARAH, first.record)
+    again = service.say("Works at A.", metadata={"by": "mail"}, importance=0.9, sets=fields)
+    (record,) = stored(service)
+    assert (again.outcome, again.record.id) == ("updated", first.record.id)
+    assert (record.content, record.importance, record.metadata) == ("Works at A.", 0.9, {"by": "mail"})
+    assert (record.subject, record.index_state) == ("Sarah", "pending")
+    assert service.say("Works at A.", metadata={"by": "mail"}, importance=0.9, sets=fields).outcome == "unchanged"
+    assert service.history(record) == [(1, "Works at A.", True)]
+
+
+def test_what_was_not_given_and_what_a_conversation_says_again_change_nothing(service: MemoryService) -> None:
+    before = service.say("works at A", metadata={"by": "form"}, importance=0.9).record
+    heard = fact("Works at A.", method="pattern", importance=0.5, source=message(3), valid_from=service.now + 5)
+    assert outcomes(service.remember(SARAH, [fact("works at A"), heard])) == ["unchanged", "unchanged"]
+    assert [(each.content, each.importance, each.metadata) for each in stored(service)] == [
+        (before.content, before.importance, before.metadata)
+    ]
+
+
+def test_an_older_version_is_not_updated(service: MemoryService) -> None:
+    service.say("works at A", valid_from=10, source=message(1))
+    service.say("works at B", valid_from=20)
+    again = service.say("Works at A", valid_from=10, source=message(1), metadata={"a": 1}, sets=frozenset({"metadata"}))
+    assert (again.outcome, again.record.content, again.record.metadata) == ("unchanged", "works at A", {})
+
+
+def test_twice_in_one_request_the_last_one_counts(service: MemoryService) -> None:
+    batch = [fact("works at A", topic=None, metadata={"n": n}, sets=frozenset({"metadata"})) for n in (1, 2)]
+    assert outcomes(service.remember(SARAH, batch)) == ["created", "updated"]
+    assert [record.metadata for record in stored(service)] == [{"n": 2}]
 
 
 # Events
@@ -89,7 +128,7 @@ def test_a_batch_has_an_outcome_for_each_in_order(service: MemoryService) -> Non
         fact("Works at A."), fact("works at B"), fact("likes tea", topic=None), fact("likes tea", topic=None),
         Statement("event", "moved house"),
     ]  # fmt: skip
-    assert outcomes(service.remember(SARAH, batch)) == ["unchanged", "superseded", "created", "unchanged", "created"]
+    assert outcomes(service.remember(SARAH, batch)) == ["unchanged", "replaced", "created", "unchanged", "created"]
     assert sorted(service.current()) == ["likes tea", "moved house", "works at B"]
 
 
@@ -145,7 +184,7 @@ def test_a_fact_that_is_reworded_is_the_same_record() -> None:
 def test_a_return_to_an_earlier_value_is_a_version_of_its_own(service: MemoryService) -> None:
     for company in ("A", "B", "A"):
         one = service.say(f"works at {company}")
-    assert one.outcome == "superseded"
+    assert outcomes((one,)) == ["replaced"]
     assert service.history(one.record) == [(3, "works at A", True), (2, "works at B", False), (1, "works at A", False)]
 
 
@@ -168,7 +207,7 @@ def test_a_value_that_was_said_again_before_a_late_correction_is_still_the_newes
 def test_messages_that_share_one_time_are_told_apart_by_their_numbers(service: MemoryService) -> None:
     told = [fact(f"works at {c}", valid_from=10, source=message(seq)) for seq, c in enumerate("ABA", 1)]
     made = [service.remember(SARAH, [statement])[0] for statement in told]
-    assert [one.outcome for one in made] == ["created", "superseded", "superseded"]
+    assert outcomes(tuple(made)) == ["created", "replaced", "replaced"]
     assert service.current() == ["works at A"]
     assert [content for _, content, _ in service.history(made[1].record)] == ["works at A", "works at B", "works at A"]
     assert outcomes(service.remember(SARAH, told)) == ["unchanged"] * 3
@@ -217,7 +256,7 @@ def test_a_clients_clock_a_year_ahead_does_not_hold_a_topic(service: MemoryServi
     ahead = service.say("works at A", valid_from=service.now + 365 * DAY * 1000)
     assert ahead.record.valid_from == service.now
     service.time.advance(1)
-    assert service.say("works at B").outcome == "superseded"
+    assert outcomes((service.say("works at B"),)) == ["replaced"]
     assert service.current() == ["works at B"]
 
 
@@ -315,7 +354,7 @@ def test_old_words_said_again_after_an_edit_are_a_return(service: MemoryService)
     service.memories.indexed(SARAH, first)
     newer = service.manage.patch(SARAH, first.id, Change(content="likes coffee"))
     again = service.say("likes tea", topic=None)
-    assert (again.outcome, again.displaced and again.displaced.id) == ("superseded", newer.id)
+    assert (again.outcome, again.displaced and again.displaced.id) == ("created", newer.id)
     assert service.current() == ["likes tea"]
 
 

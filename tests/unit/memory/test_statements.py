@@ -38,7 +38,9 @@ class Home:
     known: MemoryState = field(default_factory=lambda: MemoryState({}, {}))
 
     def take(self, *records: Record) -> list[str]:
-        return [one.outcome for one in taken_in(records, self.known)]
+        """The outcome of each; `replaced` for what was created in place of a current record."""
+        made = taken_in(records, self.known)
+        return ["replaced" if one.displaced else one.outcome for one in made]
 
     @property
     def said(self) -> list[Record]:
@@ -95,7 +97,7 @@ def test_a_correction_supersedes_and_names_what_it_displaced() -> None:
     first, second = draft("Rome", at=10), draft("Paris", at=20)
     assert taken_in([first, second], home.known) == (
         Remembered(first, "created"),
-        Remembered(second, "superseded", displaced=first),
+        Remembered(second, "created", displaced=first),
     )
     assert (home.current, home.topic.order) == ("Paris", second.order)
 
@@ -103,7 +105,7 @@ def test_a_correction_supersedes_and_names_what_it_displaced() -> None:
 def test_the_same_batch_twice_is_unchanged_and_makes_nothing() -> None:
     home = Home()
     batch = [draft("Rome", at=10), draft("rome!", at=15), draft("Paris", at=20), draft("likes tea", topic=None)]
-    assert home.take(*batch) == ["created", "unchanged", "superseded", "created"]
+    assert home.take(*batch) == ["created", "unchanged", "replaced", "created"]
     said = list(home.said)
     assert home.take(*batch) == ["unchanged"] * 4
     assert home.said == said
@@ -128,7 +130,7 @@ def test_what_is_near_to_the_current_record_is_that_record() -> None:
 
 def test_a_return_to_an_earlier_value_is_a_new_version() -> None:
     home = Home()
-    assert home.take(draft("Rome", at=10), draft("Paris", at=20), draft("Rome", at=30))[-1] == "superseded"
+    assert home.take(draft("Rome", at=10), draft("Paris", at=20), draft("Rome", at=30))[-1] == "replaced"
     assert [value[0] for value in home.values] == ["rome", "paris", "rome"]
     assert len({record.id for record in home.known.new}) == 3
 
@@ -152,7 +154,7 @@ def test_of_two_statements_of_one_message_the_later_one_counts() -> None:
     source = Source("talk", ("m1",), (1,))
     batch = [replace(draft(city, source=source), rank=rank) for rank, city in enumerate(["Rome", "Paris"])]
     home = Home()
-    assert home.take(*batch) == ["created", "superseded"]
+    assert home.take(*batch) == ["created", "replaced"]
     assert home.current == "Paris"
 
 

@@ -177,7 +177,8 @@ class AgentMemory:
     def remember(self, *memories: Said) -> tuple[Remembered, ...]:
         """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`, `content`, `topic_key` …).
 
-        The outcome of each is `created`, `unchanged`, or `superseded` (it replaced the current memory of its topic).
+        The outcome of each is `created` (`displaced` is what it replaced), `updated` (a stored one got these fields) or
+        `unchanged`.
         """
         given = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
         asked = _read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])

@@ -29,6 +29,7 @@ from palimpsest.memory.statements import (
     said_also,
     taken_in,
     topic_since,
+    updated,
 )
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
@@ -128,7 +129,7 @@ class Remember:
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
         there = dict(known.records)
         before = dict(known.topics)
-        made = taken_in(drafts, known, near=self.near)
+        made = _updated(taken_in(drafts, known, near=self.near), statements, known)
         commit = MemoryCommit(
             epoch=epoch,
             new=tuple(known.new),
@@ -238,6 +239,21 @@ def _drafts(
     return drafts
 
 
+def _updated(made: Sequence[Remembered], statements: Sequence[Statement], known: MemoryState) -> tuple[Remembered, ...]:
+    """The outcomes, where a statement that is stored already may set fields of its record, if that is current."""
+    results = []
+    for one, statement in zip(made, statements, strict=True):
+        record = known.records.get(one.record.id, one.record)
+        after = (
+            updated(record, statement) if one.outcome == "unchanged" and _is_current(record, known.topics) else record
+        )
+        if after != record:
+            known.records[record.id] = after
+            known.new[:] = [after if each.id == after.id else each for each in known.new]
+        results.append(one if after == record else Remembered(after, "updated"))
+    return tuple(results)
+
+
 def _changed(
     made: Sequence[Remembered],
     drafts: Sequence[Record],
@@ -254,7 +270,8 @@ def _changed(
     for one, draft in zip(made, drafts, strict=True):
         record = there.get(one.record.id)
         if record is not None and _is_current(record, topics):
-            again = said_also(changed.get(record.id, record), draft)
+            again = one.record if one.outcome == "updated" else changed.get(record.id, record)
+            again = said_also(again, draft)
             again = confirmed(again, now=now, lifetime=lifetime)
             if one.outcome != "unchanged":
                 again = replace(again, index_state="pending")

@@ -19,7 +19,7 @@ from palimpsest.memory.records import (
     topic_key,
 )
 
-Outcome = Literal["created", "unchanged", "superseded"]
+Outcome = Literal["created", "updated", "unchanged"]
 DAY = 24 * 3600
 AT_ONCE = 60_000
 """Milliseconds. An event without a time of its own that comes again within a minute was sent more than once."""
@@ -30,7 +30,10 @@ TOPICAL = frozenset({"fact", "instruction"})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now."""
+    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now.
+
+    `sets` names the fields that replace those of a stored record with the same text: those that a caller gave.
+    """
 
     type: RecordType
     content: str
@@ -46,6 +49,7 @@ class Statement:
     valid_from: int | None = None
     method: Method = "given"
     prompt_hash: str | None = None
+    sets: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +93,10 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Remembered:
-    """The outcome of one statement: the record that now holds it, and the record that it displaced."""
+    """The outcome of one statement: the record that now holds it, and the record that it displaced.
+
+    `created`: a new record, or a new version of its topic. `updated`: it was stored already, and fields of it changed.
+    """
 
     record: Record
     outcome: Outcome
@@ -220,7 +227,7 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
     known.topics[key] = topic.having(record.order, stored)
     if topic.is_behind(record.order) or topic.current is None:
         return Remembered(stored, "created")
-    return Remembered(stored, "superseded", displaced=topic.current)
+    return Remembered(stored, "created", displaced=topic.current)
 
 
 def topic_of_edits(record: Record) -> str:
@@ -254,6 +261,16 @@ def said_also(record: Record, by: Record) -> Record:
     if record.topic_key is not None or len(record.also) == MAX_ALSO:
         return record
     return replace(record, also=(*record.also, session))
+
+
+def updated(record: Record, statement: Statement) -> Record:
+    """The record with what the statement, which says the same, sets: its fields, and its spelling."""
+    if statement.method != "given":
+        return record
+    fields: dict[str, Any] = {name: getattr(statement, name) for name in statement.sets}
+    if normalized(record.content) == normalized(statement.content):
+        fields["content"] = statement.content
+    return replace(record, **fields)
 
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:

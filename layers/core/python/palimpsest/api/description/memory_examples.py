@@ -66,7 +66,7 @@ FACT: Json = {
 
 ANSWERS: dict[str, Json] = {
     "Memory": MEMORY,
-    "SavedMemories": {"memories": [{**MEMORY, "outcome": "superseded"}]},
+    "SavedMemories": {"memories": [{**MEMORY, "outcome": "created"}]},
     "MemoryPage": {"memories": [MEMORY], "next_cursor": None},
     "MemoryVersions": {"versions": [MEMORY, SUPERSEDED], "next_cursor": None},
     "Deleted": {"id": MEMORY["id"], "deleted": True},

@@ -55,9 +55,10 @@ MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra
 def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
     """Save memories.
 
-    Save 1 to 30 memories. Each has an outcome: `created`, `unchanged` (it was stored already) or `superseded` (it
-    replaces the memory with the same topic key). A repeated request changes nothing; with events, send an
-    Idempotency-Key or give them a `valid_from` for that. The user comes from the path, never from the body.
+    Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it replaces), `updated`
+    (it was stored already; letter case and the given fields are now as in the body) or `unchanged`. A repeated request
+    changes nothing; with events, send an Idempotency-Key or give them a `valid_from` for that. The user comes from the
+    path, never from the body.
     """
     scope = call().user(user_id)
     made = call().memory.remember(scope, [statement(each) for each in body.memories], once=call().once)

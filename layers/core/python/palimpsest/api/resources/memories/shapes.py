@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.resources.chat import Id, Timestamp
@@ -31,7 +31,7 @@ from palimpsest.memory import filters
 from palimpsest.memory.manage import Change
 from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
-from palimpsest.memory.statements import Statement
+from palimpsest.memory.statements import TOPICAL, Statement
 
 MAX_TOPIC_KEY = 80
 MAX_TERM = 256  # characters of a metadata value
@@ -106,6 +106,13 @@ class NewMemory(Closed):
     agent_id: Id | None = None
     source: GivenSource | None = None
     metadata: Annotated[Terms, Field(default_factory=dict)]
+
+    @field_validator("topic_key")
+    @classmethod
+    def _is_of_a_type_that_has_topics(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if value is not None and others.data.get("type", "fact") not in TOPICAL:
+            raise ValueError("only facts and instructions replace each other by a topic")
+        return value
 
 
 class NewMemories(Closed):
@@ -185,7 +192,11 @@ def statement(given: NewMemory) -> Statement:
         agent=given.agent_id,
         metadata=given.metadata,
         valid_from=milliseconds_of(given.valid_from),
+        sets=_SETTABLE & given.model_fields_set,
     )
+
+
+_SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata"})
 
 
 def change(given: MemoryChange) -> Change:
@@ -252,7 +263,7 @@ class Memory(TypedDict):
 
 
 class SavedMemory(Memory):
-    outcome: Literal["created", "unchanged", "superseded"]
+    outcome: Literal["created", "updated", "unchanged"]
 
 
 class SavedMemories(TypedDict):
