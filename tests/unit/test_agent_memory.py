@@ -207,4 +207,4 @@ def test_the_page_about_the_library_shows_what_runs() -> None:
     assert "Am I eligible for remote work?" in monday
     assert "up to 3 days a week" in monday
     assert "I joined the company 2 years ago" in friday
-    assert friday.splitlines()[-1] == "Hi, I'm Sarah and I work in Marketing."
+    assert friday.splitlines()[-1] == "I work in Marketing."

@@ -6,7 +6,9 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.extraction.chunk import Finding
+from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import Job
+from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import topic_key
 
@@ -154,3 +156,18 @@ def test_conversations_that_arrive_out_of_order_leave_the_newest_statement_curre
         service.handle(service.ask(city))
     assert service.current("residence") == "lives in Rome"
     assert [record.content[9:] for record in service.memories.versions(SARAH, "residence")] == ["Oslo", "Bern", "Rome"]
+
+
+def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
+    service = ExtractionService()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    first = "I live in Hamburg and my dog is called Rex. I like tea and coffee."
+    for said in (first, "I moved to Bremen.", "I don't like coffee."):
+        service.say(said)
+        service.handle_to_the_end(service.ask())
+        service.time.advance(60)
+    records, _ = service.memories_app.manage_memories.listed(SARAH, where=Filter(), limit=9, newest_first=False)
+    assert [record.content for record in records] == [
+        "my dog is called Rex.", "I like tea", "I moved to Bremen.", "I don't like coffee."
+    ]  # fmt: skip

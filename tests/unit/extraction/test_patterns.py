@@ -177,6 +177,69 @@ def test_several_statements_in_one_sentence_are_several_memories() -> None:
     assert contents == ["Hi, I'm Sarah", "I live in Berlin", "I work at Acme."]
 
 
+@pytest.mark.parametrize(
+    ("text", "contents"),
+    [
+        ("I live in Hamburg and my dog is called Rex.", ["I live in Hamburg", "my dog is called Rex."]),
+        ("I live in Hamburg, work at Acme and love jazz.", ["I live in Hamburg", "I work at Acme", "I love jazz."]),
+        (
+            "I live in Hamburg with my dog Rex, who is 3.",
+            ["I live in Hamburg", "I live with my dog Rex", "my dog Rex, who is 3."],
+        ),
+        ("I live with my sister Ana, who is a nurse.", ["I live with my sister Ana", "my sister Ana, who is a nurse."]),
+        ("I work at Acme with my brother Tom.", ["I work at Acme", "I work with my brother Tom."]),
+        ("I'm a nurse and live in Rome.", ["I'm a nurse", "I live in Rome."]),
+        ("Ich wohne in Köln und arbeite bei Siemens.", ["Ich wohne in Köln", "Ich arbeite bei Siemens."]),
+        ("I like tea, green coffee and jazz.", ["I like tea", "I like green coffee", "I like jazz"]),
+        ("I'm allergic to peanuts and cats.", ["I'm allergic to peanuts", "I'm allergic to cats"]),
+        ("I don't like tea or coffee.", ["I don't like tea", "I don't like coffee"]),
+        *(
+            (text, [text])
+            for text in (
+                "My sister Ana, who is a nurse, lives in Rome.",
+                "I like hiking in the Alps, especially in summer.",
+                "When I was in Rome I loved it, and I met Tom.",
+                "I have an appointment with my doctor on Monday.",
+                "I went to Rome with my wife and my two kids.",
+            )
+        ),
+    ],
+)
+def test_each_thing_that_a_sentence_joins_and_that_can_change_by_itself_is_a_memory(
+    text: str, contents: list[str]
+) -> None:
+    assert [finding.content for finding in found(text)] == contents
+    assert dict(checked(found(text), chunk(text), owner=OWNER).dropped) == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I see what you mean.", "I see.", "I think that makes sense.", "Well, I guess so.", "I hope this helps!",
+        "I appreciate your help a lot.", "I don't know, I guess so.", "I was just wondering.", "I understand.",
+        "I'm looking forward to it.", "I'm happy to hear that.", "I have another quick question.", "I totally agree.",
+        "I'd love to hear more.", "I'm not sure.", "x, I, I, I", "Ich verstehe.", "I'll let you know.", "I really love it!",
+    ],
+)  # fmt: skip
+def test_what_states_nothing_is_no_memory(text: str) -> None:
+    assert found(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I smoke.",
+        "I see a therapist.",
+        "I'm good at chess.",
+        "I hope to become a pilot.",
+        "I think my dog is ill.",
+        "I am 34.",
+    ],
+)
+def test_what_only_looks_like_a_remark_is_a_memory(text: str) -> None:
+    assert [finding.content for finding in found(text)] == [text]
+
+
 def test_other_statements_are_kept_for_what_they_are_worth() -> None:
     assert [(each.type, each.importance) for each in found("The deadline is March 5.")] == [("fact", 0.5)]
     assert [each.importance for each in found("My daughter goes to school in Bern.")] == [0.8]
@@ -203,7 +266,8 @@ def test_it_never_invents(text: str) -> None:
     what = chunk(text)
     findings = EXTRACTOR.extract(what, prompt=None).findings
     said = " ".join(text.split())
-    assert all(" ".join(finding.content.split()) in said for finding in findings)
+    assert all(" ".join(finding.quote.split()) in said for finding in findings)
+    assert all(word in said for finding in findings for word in finding.content.split())
     assert set(checked(findings, what, owner=OWNER).dropped) <= {"repeated", "another_user"}
 
 

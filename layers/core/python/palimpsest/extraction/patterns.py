@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, SPLIT, STATEMENT_KINDS, StatementKind
+from palimpsest.extraction.clauses import objects, parts
+from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, STATEMENT_KINDS, StatementKind, says_nothing
 from palimpsest.extraction.ports import Extraction
 from palimpsest.memory.records import Method, RecordType
 from palimpsest.text import salience
@@ -25,17 +26,17 @@ PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
 _WORD = re.compile(r"\w+")
-_SEVERAL_WORDS = re.compile(r"\w\W+\w|[\u3040-\u9fff]{2}")
 
 
 @dataclass(frozen=True, slots=True)
 class _Statement:
-    """One statement of a user: its kind, its importance (0..1) and its topic."""
+    """One statement of a user: its kind, its importance (0..1), its topic, and the words that it rests on."""
 
     text: str
     type: RecordType
     importance: float
     topic: str | None = None
+    quote: str = ""
 
 
 class PatternExtractor:
@@ -69,34 +70,26 @@ def _findings(message: Message, stated: Callable[[str, date], Sequence[_Statemen
 
 
 def _statements(sentence: str, day: date) -> Sequence[_Statement]:
-    return [found for part in _parts(sentence) if (found := _stated(part, day))]
+    return [
+        replace(found, quote=part.quote)
+        for part in parts(sentence, is_known=lambda text: _kind_of(text)[0] is not None)
+        for text in _each(part.text)
+        if (found := _stated(text, day))
+    ]
 
 
-def _parts(sentence: str) -> Iterator[str]:
-    """The sentence, or its parts where each is a statement of a known kind. Each clause is looked at once."""
-    part, states = "", False
-    for joint, clause in _clauses(sentence):
-        is_known = _kind_of(clause)[0] is not None
-        if states and is_known:
-            yield part
-            part, states = "", False
-        part, states = part + joint + clause if part else clause, states or is_known
-    yield part
-
-
-def _clauses(sentence: str) -> Iterator[tuple[str, str]]:
-    """The sentence cut where another statement may begin: what joins each clause to the one before, and the clause."""
-    start, joint = 0, ""
-    for split in SPLIT.finditer(sentence):
-        if _SEVERAL_WORDS.search(sentence, start, split.start()):
-            yield joint, sentence[start : split.start()]
-            start, joint = split.end(), split[0]
-    yield joint, sentence[start:]
+def _each(text: str) -> list[str]:
+    """The text, or one statement for each thing that it says is liked, or must not be eaten."""
+    kind, found = _kind_of(text)
+    if kind is None or found is None or kind.topic not in ("preference", "allergy") or "what" not in found.groupdict():
+        return [text]
+    return objects(text, start=found.start("what"))
 
 
 def _stated(text: str, day: date) -> _Statement | None:
     """What the text states; None for questions, requests, small talk and what is not worth remembering."""
-    kind, topic = _kind_of(text)
+    kind, matched = _kind_of(text)
+    topic = _topic(kind, matched) if kind and matched else None
     if salience.is_question(text) and not (kind and kind.type == "task"):
         return None
     if kind is not None:
@@ -105,6 +98,8 @@ def _stated(text: str, day: date) -> _Statement | None:
     bag = salience.words(text)
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
     if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_REMEMBERING:
+        return None
+    if says_nothing(text):
         return None
     if not salience.is_own(text) and salience.leans_on_a_question(text):
         return None
@@ -118,16 +113,17 @@ def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
     return _Statement(text, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
 
 
-def _kind_of(text: str) -> tuple[StatementKind | None, str | None]:
-    """The first kind whose phrases stand in the text, and the topic; no topic if the text names nothing."""
+def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
+    """The first kind whose phrases stand in the text, and where."""
     for kind in STATEMENT_KINDS:
         found = kind.match(text)
         if found is not None:
-            return kind, _topic(kind, found)
+            return kind, found
     return None, None
 
 
 def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
+    """The key of the topic; None if the text names nothing that has one."""
     if "what" not in found.groupdict():
         return kind.topic
     words = [word for word in _WORD.findall(found["what"].casefold()) if word not in NOT_WHAT]
@@ -140,7 +136,7 @@ def _finding(statement: _Statement, seq: int) -> Finding:
         type=statement.type,
         content=statement.text,
         seqs=(seq,),
-        quote=statement.text,
+        quote=statement.quote,
         topic=statement.topic,
         subject=next(group for group in about.groups() if group).casefold() if about else "user",
         keywords=tuple(_keywords(statement.text)),

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.memory.records import RecordType
+from palimpsest.text.analyser import FUNCTION_WORDS, words
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ STATEMENT_KINDS = (
     )),
     _kind("fact", 0.8, "occupation", (
         rf"{_I}work(?:ing)? as\b", r"\bmy (?:job|occupation|profession|role|title|job title) is\b",
-        rf"{_I}an? (?:\w+ ){{0,3}}(?:{_TRADES})\b",
+        rf"\bI(?:['’]m| am) (?:{_NOW} )*an? (?:\w+ ){{0,3}}(?:{_TRADES})\b",
         r"\bich arbeite (?:\w+ )?als\b", r"\bich bin .{1,40} von beruf\b", r"\bmein beruf ist\b",
         r"\btrabajo (?:como|de)\b", r"\bje travaille comme\b", r"\bje suis .{1,40} de métier\b",
         "我是(?:一名|一个|一位|个|名)", "我的职业是", "(?:の仕事をして|として働いて)",
@@ -165,10 +166,31 @@ REQUEST = re.compile(
 )
 """A request to do something now, which says nothing to remember."""
 
-SPLIT = re.compile(
-    r",?\s+(?:and|but|und|aber|y|pero|et|mais)\s+(?=(?:I\b|my\b|ich\b|meine?\b|vivo\b|trabajo\b|me\b|mi\b|j['’]|je\b|mon\b|ma\b))"
-    r"|[,;]\s+(?=(?:I\b|I['’]|my\b|ich\b|vivo\b|trabajo\b|me llamo\b|j['’]|je\b))"
-    r"|，(?=我)",
+_EMPTY = re.compile(
+    r"^\W*(?:(?:well|ok(?:ay)?|so|and|but|oh|ah|hm+|yes|no|yeah|actually|honestly|sorry|thanks?)\b\W*)*"
+    r"(?:I(?:['’](?:m|ll|d|ve))?|ich|je|yo)?\b ?"
+    r"(?:(?:am|was|just|really|also|still|do|totally|completely|so|very) )*"
+    r"(?:see(?=\W*$| (?:what|that|how|why|your|it)\b)|(?:get|got) (?:it|that)|understand|(?:dis)?agree|guess|suppose"
+    r"|think|believe(?! in)|hope(?! to)|wonder(?:ing)?|mean|know(?=\W*$| (?:that|what|how|why|it|this|you)\b)"
+    r"|(?:don['’]t|do not) (?:know|think|mind|understand)|can['’]t (?:believe|tell|say)|appreciate|(?:not )?sure|sorry"
+    r"|glad|happy to|fine|good(?! at)|ok(?:ay)?|ready|back|here|done|confused|just asking|looking forward|trying"
+    r"|listening|(?:will |['’]ll )?(?:try|check|do|get back|let you know|wait)"
+    r"|(?:would |['’]d )?(?:like|love) to (?:know|hear|ask)|have (?:a|another|one more|some) (?:\w+ )?questions?"
+    r"|need (?:your |some |a bit of )?help|(?:love|like) (?:it|that|this)"
+    r"|verstehe|weiß (?:es )?nicht|denke|glaube|hoffe|entiendo|no sé|creo|comprends|vois|pense)\b",
     re.IGNORECASE,
 )
-"""Where another statement of the user begins within a sentence."""
+_OWN_THING = re.compile(r"\b(?:my|our|mein\w*|unser\w*|mon|ma|mes|mis?)\b|\d", re.IGNORECASE)
+_NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
+FEW_WORDS = 2
+
+
+def says_nothing(text: str) -> bool:
+    """Whether the text is a remark on the conversation ("I see what you mean"), or has no word that names anything."""
+    naming = [word for word in words(text) if len(word) > FEW_WORDS or word.isdigit() or not word.isascii()]
+    if not set(naming) - FUNCTION_WORDS:
+        return True
+    empty = _EMPTY.match(text)
+    if empty is None or _OWN_THING.search(text) or _NAMED.search(text):
+        return False
+    return len(set(words(text[empty.end() :])) - FUNCTION_WORDS) <= FEW_WORDS

@@ -1,0 +1,102 @@
+"""Takes a sentence apart into its statements, so that a correction of one leaves the others as they are."""
+# ruff: noqa: RUF001 - words and marks of many scripts
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+_OWN = r"I\b|I['’]|my\b|our\b|ich\b|meine?\b|unsere?\b|vivo\b|trabajo\b|me (?:llamo|gusta)\b|mi\b|j['’]|je\b|mon\b|ma\b"
+_AND = "(?:and|but|und|aber|y|pero|et|mais)"
+_VERB = (
+    "live|work|love|like|hate|prefer|enjoy|have|own|speak|play|study|teach|drive|collect|drink|eat|moved|grew up|am"
+    "|need|want|wohne|lebe|arbeite|mag|liebe|hasse|habe|bin|spreche|spiele|studiere|esse|trinke"
+)
+_JOINTS = re.compile(
+    rf",?\s+{_AND}\s+(?={_OWN})|[,;]\s+(?={_OWN})|，(?=我)"
+    rf"|(?P<elided>,?\s+{_AND}\s+(?=(?:{_VERB})\b)|,\s+(?=(?:{_VERB})\b))"
+    r"|(?P<who>,?\s+(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies|needs?)\b))"
+    r"|(?P<with>,?\s+(?=with (?:my|our|an?)\b))",
+    re.IGNORECASE,
+)
+"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is."""
+_SUBJECT = re.compile(r"^\W*(?:(?:hi|hello|hey|well|ok|okay|so|and|but)\b\W*)*(I|ich)\b", re.IGNORECASE)
+_OWN_CLAUSE = re.compile(
+    rf"^\W*(?:{_OWN})[^,;]*?(?:\b(?:am|is|are|was|were|has|have|had|lives?|works?|likes?|loves?|hates?|needs?|wants?"
+    r"|prefers?|plays?|speaks?|studies|goes|turns?|can|will|moved|grew|ist|sind|bin|war|hat|habe|haben|heißt|wohnt|lebt"
+    r"|arbeitet|mag|liebt|est|sont|habite|travaille|aime|es|son|tiene|vive|trabaja)\b|['’](?:s|re|m|ve)\b)",
+    re.IGNORECASE,
+)
+_ANTECEDENT = re.compile(r"\b(?:my|our|an?) [^,;]{1,60}$", re.IGNORECASE)
+_HEAD = re.compile(r"^.*?\bI\b[^,;]*?\b(?:live|living|stay|staying|moved|relocated|work|working)\b", re.IGNORECASE)
+_SEVERAL_WORDS = re.compile(r"\w\W+\w|[\u3040-\u9fff]{2}")
+
+_NO_ITEM = (
+    "and|or|but|with|in|at|on|for|to|of|from|by|as|than|who|which|that|when|if|because|since|so|not|especially|except"
+    "|only|it|is|are|was|I|you|he|she|they|we|und|oder|y|o|et|ou"
+)
+_ITEM = rf"(?!(?:{_NO_ITEM})\b)[\w'’-]+(?: (?!(?:{_NO_ITEM})\b)[\w'’-]+){{0,2}}"
+_LIST = re.compile(
+    rf"(?P<first>{_ITEM})(?P<middle>(?:, {_ITEM})*),? (?:and|or|und|oder|y|o|et|ou) (?P<last>{_ITEM})\W*", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One statement: its text, and the words of the sentence that it rests on. They differ where the sentence says a
+    word once for several statements.
+    """
+
+    text: str
+    quote: str
+
+
+def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Iterator[Part]:
+    """The statements that the sentence joins, or the whole sentence; `is_known` says whether a text is a statement of a
+    known kind. Each clause is looked at once.
+    """
+    part, states = "", False
+    for kind, joint, clause in _clauses(sentence):
+        says = is_known(clause) or bool(_OWN_CLAUSE.match(clause))
+        own = _completed(kind, part, clause) if states else None
+        if own is not None and (kind is not None or says):
+            yield Part(part, part if part in sentence else sentence)
+            part, states = own, True
+        else:
+            part, states = part + joint + clause, states or says
+    yield Part(part, part if part in sentence else sentence)
+
+
+def _clauses(sentence: str) -> Iterator[tuple[str | None, str, str]]:
+    """The sentence cut at its joints: the kind of the joint before each clause, the joint, and the clause."""
+    start, kind, joint = 0, None, ""
+    for found in _JOINTS.finditer(sentence):
+        if _SEVERAL_WORDS.search(sentence, start, found.start()):
+            yield kind, joint, sentence[start : found.start()]
+            start, kind, joint = found.end(), found.lastgroup, found[0]
+    yield kind, joint, sentence[start:]
+
+
+def _completed(kind: str | None, before: str, clause: str) -> str | None:
+    """The clause as a statement of its own, with what it takes from the clause before; None if that lacks it."""
+    match kind:
+        case "elided":
+            subject = _SUBJECT.match(before)
+            return f"{subject[1]} {clause}" if subject else None
+        case "who":
+            antecedent = _ANTECEDENT.search(before)
+            return f"{antecedent[0]}, {clause}" if antecedent else None
+        case "with":
+            head = _HEAD.match(before)
+            return f"{head[0]} {clause}" if head and head[0] != before else None
+    return clause
+
+
+def objects(statement: str, *, start: int) -> list[str]:
+    """The statement once for each thing that it lists from `start` on: "I like tea and jazz" says two things."""
+    found = _LIST.fullmatch(statement, start)
+    if found is None:
+        return [statement]
+    items = [found["first"], *found["middle"].split(", ")[1:], found["last"]]
+    return [statement[:start] + item for item in items]
