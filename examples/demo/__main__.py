@@ -8,9 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from examples.demo.conversation import BUDGET, KEPT_TURNS, LAST_QUESTION, MEMORY, SYSTEM, TRIGGER_RATIO, TURNS, USER
+from examples.demo.memory import USER as MEMORY_USER
 from examples.demo.memory import MemoryDemo
 from examples.demo.screen import Screen, Window, screen
-from examples.demo.service import Service, find_service
+from examples.demo.service import Service, own_tenant
 from infra.local import deploy
 from infra.local.processes import CannotRun
 
@@ -146,9 +147,11 @@ def _time(stored: Any) -> datetime:
 
 def main() -> None:
     try:
-        service, show = find_service(), screen()
-        Demo(service, show).run()
-        MemoryDemo(service, show).run()
+        with own_tenant((USER, MEMORY_USER)) as service:
+            show = screen()
+            Demo(service, show).run()
+            MemoryDemo(service, show).run()
+            show.entry("removed", "the demo's tenant: its sessions, memories, facts and key", colour="green")
     except (CannotRun, deploy.DeploymentFailed) as error:
         raise SystemExit(str(error)) from error
     except KeyboardInterrupt:

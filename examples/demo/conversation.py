@@ -13,6 +13,7 @@ MEMORY = {
     "max_tokens": BUDGET,
     "trigger_ratio": TRIGGER_RATIO,
     "keep_recent_turns": KEPT_TURNS,
+    "blocks": [],
 }
 
 POLICY = "Remote work needs the manager's approval and 6 months with the company: staff handbook, section 7."

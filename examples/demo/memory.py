@@ -1,7 +1,6 @@
 """The demo's second part: what Sarah said leaves the window into her memory, and a new conversation knows it."""
 
 import time
-import uuid
 from typing import Any
 
 from examples.demo.conversation import CORRECTIONS, FLUSHED, LATER_QUESTIONS, POLICY, SYSTEM, TURNS
@@ -9,6 +8,7 @@ from examples.demo.screen import Screen
 from examples.demo.service import Service
 
 WAIT_SECONDS = 20
+USER = "sarah.miller"
 PATIENCE = 60  # seconds for what follows by the stream: a function may have to start
 
 
@@ -18,7 +18,7 @@ class MemoryDemo:
     def __init__(self, service: Service, show: Screen) -> None:
         self._service = service
         self._show = show
-        self._user = f"sarah-{uuid.uuid4().hex[:8]}"
+        self._user = USER
         self._path = f"/v1/users/{self._user}"
 
     def run(self) -> None:

@@ -1,12 +1,17 @@
-"""The local stack's front door as the demo meets it."""
+"""The local stack's front door as the demo meets it, in a tenant of its own that leaves nothing behind."""
 
 import http.client
 import json
 import os
+import uuid
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 from urllib.parse import urlsplit
 
 from infra.local import commands, endpoint, ministack
+from infra.operate import target
+from infra.operate.api_keys import ApiKeys, key_id
 
 
 class Service:
@@ -33,11 +38,27 @@ class Service:
         return said
 
 
-def find_service() -> Service:
-    """The local stack, started if it does not run."""
+@contextmanager
+def own_tenant(users: Sequence[str]) -> Iterator[Service]:
+    """The local stack, started if it does not run, for a tenant that nobody else has. At the end these users of it are
+    erased, its static facts deleted and its key removed.
+    """
     if ministack.running() is None or endpoint.read() is None:
         print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
         commands.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
     found = endpoint.read()
     assert found is not None
-    return Service(found.url, found.api_key)
+    place = target.local()
+    keys = ApiKeys(place, place.outputs()["TenantsTable"])
+    key = keys.create(f"demo-{uuid.uuid4().hex[:8]}", scopes=commands.SCOPES, label="make demo", expires_days=1)
+    service = Service(found.url, key)
+    try:
+        yield service
+    finally:
+        try:
+            for user in users:
+                service("DELETE", f"/v1/users/{user}?wait=20")
+            for fact in service("GET", "/v1/static-facts")["static_facts"]:
+                service("DELETE", f"/v1/static-facts/{fact['id']}")
+        finally:
+            keys.remove(key_id(key))

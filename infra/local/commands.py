@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from infra import paths
-from infra.config import LOCAL, stack_name
+from infra.config import LOCAL, Choices, stack_name
 from infra.local import deploy, endpoint, ministack, search
 from infra.local.endpoint import Endpoint
 from infra.local.ministack import Running
@@ -118,7 +118,22 @@ This address and an API key are in {endpoint.file()}. Try it:
 curl -s '{url}/v1/sessions/hello/messages' \\
   -H 'Authorization: Bearer {key}' -H 'Content-Type: application/json' \\
   -d '{message}'
+
+The API with examples: {url}/v1/docs
+A conversation to watch: make demo
+{_model_in_use()}
 """)
+
+
+def _model_in_use() -> str:
+    """Which model answers; if none does, what that means."""
+    if not os.environ.get("OPENAI_API_KEY"):
+        return (
+            "No model answers: summaries and memories are the conversation's own sentences. Search by meaning works.\n"
+            "With a model: OPENAI_API_KEY=... make start (OPENAI_BASE_URL and CHAT_MODEL choose another than OpenAI's)."
+        )
+    model = os.environ.get("CHAT_MODEL") or Choices().chat_model
+    return f"Model: {model} at {os.environ.get('OPENAI_BASE_URL') or 'OpenAI'} summarises, extracts and answers."
 
 
 def _say(line: str) -> None:

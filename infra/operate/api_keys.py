@@ -91,6 +91,10 @@ class ApiKeys:
             return False
         return True
 
+    def remove(self, identity: str) -> None:
+        """Delete the key, whether or not it exists; revoked keys stay listed, deleted ones do not."""
+        self._client.delete_item(TableName=self._table, Key=_key_of(identity))
+
 
 def key_id(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()

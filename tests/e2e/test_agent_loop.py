@@ -1,11 +1,18 @@
 """An agent's loop with the `openai` client: what the service gives is sent, what comes back is appended, as it is."""
 
+import json
+import os
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import openai
 import pytest
 
+from infra import paths
 from tests.doubles.openai_api import OpenAIApi
 from tests.e2e.stack import Client
 
@@ -66,3 +73,46 @@ def test_the_loop_of_the_openai_client_works_as_it_is(call: Client, model: OpenA
     assert [row["role"] for row in rows[:6]] == ["user", "assistant", "user", "assistant", "tool", "assistant"]
     assert rows[3]["tool_calls"] == [LOOKUP]
     assert len(rows) == 24
+
+
+def remembering(request: dict[str, Any]) -> str | dict[str, Any]:
+    """Searches its memory once when it is asked who somebody is; else says what it was last told."""
+    last = request["messages"][-1]
+    if last["role"] == "user" and "Which team" in last["content"]:
+        search = {"name": request["tools"][0]["function"]["name"], "arguments": '{"query": "Which team am I in?"}'}
+        return {"content": None, "tool_calls": [{"id": "call_2", "type": "function", "function": search}]}
+    return f"I heard: {last['content']}"
+
+
+def test_the_readmes_agent_knows_in_its_second_session_what_it_was_told_in_its_first(
+    call: Client, tmp_path: Path
+) -> None:
+    (program,) = re.findall(
+        r"^```python\n(.*?)^```$", (paths.PROJECT / "README.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    assert len(program.splitlines()) <= 20
+    (tmp_path / ".local").mkdir()
+    (tmp_path / ".local" / "endpoint.json").write_text(json.dumps({"url": call.url, "api_key": call.key}))
+
+    def run(session: str, said: str) -> str:
+        with OpenAIApi(answer=remembering) as model:
+            environment = os.environ | {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": model.base_url}
+            done = subprocess.run(
+                [sys.executable, "-c", program, "sarah", session], input=said, cwd=tmp_path, env=environment,
+                check=False, capture_output=True, text=True, timeout=120,
+            )  # fmt: skip
+            assert done.returncode == 0, done.stderr
+            sent.extend(request.body["messages"] for request in model.requests)
+        return done.stdout
+
+    sent: list[Any] = []
+    run("monday", "I work in Marketing, in the team of Ms Brown.\n")
+    for job in call("GET", "/v1/jobs", query={"user_id": "sarah"}).json["jobs"]:
+        assert call.job(job["id"])["state"] == "done"
+    sent.clear()
+    answer = run("friday", "Which team am I in?\n")
+    first, second = sent
+    assert [message["content"] for message in first if "Marketing" in str(message["content"])]
+    assert first[-1] == {"role": "user", "content": "Which team am I in?\n"}
+    assert (second[-1]["role"], "Ms Brown" in second[-1]["content"]) == ("tool", True)
+    assert "Ms Brown" in answer

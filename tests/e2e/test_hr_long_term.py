@@ -77,8 +77,9 @@ def test_every_context_fits_while_the_window_is_flushed_behind_it(told: Told) ->
 
 def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_is(told: Told) -> None:
     context = told.call("POST", f"{FIRST}/context", {"message": "So am I eligible?"}).json
-    system, *recent, _ = context["messages"]
+    system, remembered, *recent, _ = context["messages"]
     assert system["content"] == SYSTEM
+    assert remembered == {"role": "user", "content": context["memory_prompt"]}
     assert recent == told.said[-len(recent) :]
     assert 2 * KEPT_TURNS <= len(recent) < len(told.said)
     memory = context["memory_prompt"]

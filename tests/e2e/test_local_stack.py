@@ -83,6 +83,12 @@ def test_the_printed_line_can_be_pasted(greeting: str) -> None:
     assert json.loads(done.stdout)["messages"][0]["seq"] == 1
 
 
+def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which_model_answers(greeting: str) -> None:
+    assert re.search(r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
+    assert "make demo" in greeting
+    assert "No model answers: summaries and memories are the conversation's own sentences." in greeting
+
+
 def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
     assert local.call("GET", "/v1/sessions", key="pal_" + "x" * 43)[0] == 403
 
