@@ -156,7 +156,8 @@ def test_statements_that_take_several_transactions_go_on_where_a_call_was_cut_of
     assert 0 < sum(record.content.startswith("is in") for record in made.service.records()) < 30
     made.service.time.advance(1)
     answer = made(f"POST {SAVE}", topics("is in")).json
-    assert [row["outcome"] for row in answer["memories"]] == ["superseded"] * 30
+    assert [row["outcome"] for row in answer["memories"]] == ["created"] * 30
+    assert all(row["supersedes"] for row in answer["memories"])
     assert sum(record.content.startswith("is in") for record in made.service.records()) == 30
 
 
