@@ -82,7 +82,7 @@ def test_compacting_in_step_waits_for_the_summary(call: Client, service: Service
     assert call("GET", PATH).json["compaction"] == "pending"
     service.work_while_waiting()
     for context in (call("GET", PATH, query={"compact": "sync"}).json, call("POST", PATH, {"compact": "sync"}).json):
-        assert context["compaction"] == "none"
+        assert (context["compaction"], context["omitted"]) == ("none", None)
         assert contents(context)[0].startswith("CONVERSATION SUMMARY: ")
         assert context["tokens"]["summary"] > 0
 
@@ -90,8 +90,18 @@ def test_compacting_in_step_waits_for_the_summary(call: Client, service: Service
 def test_compacting_in_step_gives_up_waiting_and_says_so(call: Client) -> None:
     fill(call, 12, memory=SMALL)
     context = call("GET", PATH, query={"compact": "sync"}).json
-    assert context["compaction"] == "pending"
+    assert (context["compaction"], context["why_not"]) == ("pending", None)
     assert context["tokens"]["context"] <= 200
+
+
+def test_what_is_left_out_and_why_no_room_was_made_is_said(call: Client) -> None:
+    fill(call, 4)
+    asked = call("GET", PATH, query={"compact": "sync", "max_tokens": 105}).json
+    assert asked["why_not"] == "below_trigger"
+    assert asked["omitted"] == {"from": 1, "to": 4 - len(asked["messages"])}
+    assert call("GET", PATH).json["omitted"] is None
+    pruned = call("POST", PRUNE, {"strategy": "summarize"}).json
+    assert (pruned["state"], pruned["job_id"], pruned["why_not"]) == ("done", None, "only_recent_turns")
 
 
 def test_an_append_can_ask_for_a_compacted_context(call: Client, service: Service) -> None:

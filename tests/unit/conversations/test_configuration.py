@@ -24,7 +24,7 @@ def test_nothing_said_means_summarize_with_its_defaults() -> None:
     config = parsed({})
     assert isinstance(config, Summarize)
     assert (config.max_tokens, config.trigger, config.keep_recent_turns) == (100_000, 80_000, 5)
-    assert (config.summary_as, config.summary_message_count, config.summary_tokens) == ("user", 2, 4_000)
+    assert (config.summary_as, config.fold_at_least, config.summary_tokens) == ("user", 2, 4_000)
 
 
 @pytest.mark.parametrize(

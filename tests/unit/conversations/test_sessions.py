@@ -213,8 +213,7 @@ def test_prune_fifo_drops_the_oldest_turns() -> None:
 def test_prune_summarize_folds_all_but_the_recent_turns() -> None:
     service = ConversationService()
     service.say(20)
-    job = service.app.prune(service.session(), strategy="summarize")
-    assert job is not None
+    assert service.app.prune(service.session(), strategy="summarize").job is not None
     service.drain()
     assert service.shown()[0].startswith("CONVERSATION SUMMARY")
     assert len(service.shown()) == 11

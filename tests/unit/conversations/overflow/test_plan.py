@@ -52,9 +52,27 @@ def test_where_only_the_current_chain_is_left_nothing_can_go(config: Strategy) -
 
 def test_a_summary_of_fewer_messages_than_wanted_waits() -> None:
     window = conversation(user(), assistant(), *[user()] * 5)
-    config = Summarize(keep_recent_turns=5, summary_message_count=3)
+    config = Summarize(keep_recent_turns=5, fold_at_least=3)
     assert plan(config, head=head_of(window), window=window) is None
-    assert plan(config.model_copy(update={"summary_message_count": 2}), head=head_of(window), window=window)
+    assert plan(config.model_copy(update={"fold_at_least": 2}), head=head_of(window), window=window)
+
+
+def test_over_the_budget_even_one_message_is_folded() -> None:
+    window = conversation(user(LONG), *[user()] * 5)
+    config = Summarize(keep_recent_turns=5, fold_at_least=1_000, max_tokens=100)
+    head = head_of(window)
+    assert head.tokens > config.max_tokens
+    eviction = plan(config, head=head, window=window)
+    assert eviction is not None
+    assert (eviction.first, eviction.messages) == (1, 1)
+
+
+@pytest.mark.parametrize(("count", "gone"), [(1, 8), (2, 8), (3, 6), (4, 6), (9, 0), (99, 0)])
+def test_the_recent_messages_may_be_counted_instead_of_the_turns(count: int, gone: int) -> None:
+    window = conversation(*[user(), assistant()] * 5)
+    config = Summarize(summary_message_count=count, keep_recent_turns=1)
+    eviction = plan(config, head=head_of(window), window=window)
+    assert (eviction.messages if eviction else 0) == gone
 
 
 def test_system_messages_go_with_their_turn_but_do_not_count() -> None:
@@ -67,7 +85,7 @@ def test_system_messages_go_with_their_turn_but_do_not_count() -> None:
 
 def test_system_messages_alone_are_nothing_to_fold() -> None:
     window = conversation(system(LONG), system(LONG), *[user()] * 5)
-    assert plan(Summarize(summary_message_count=1), head=head_of(window), window=window) is None
+    assert plan(Summarize(fold_at_least=1), head=head_of(window), window=window) is None
 
 
 def test_a_flush_takes_all_but_the_recent_turns_however_few_messages_that_are() -> None:

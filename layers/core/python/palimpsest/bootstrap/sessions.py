@@ -132,7 +132,7 @@ def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock
     arm = Arm(sessions, clock)
 
     def overflow(job: Job) -> str | None:
-        return arm(Scope(job.tenant).session(job.session), at_once=True)
+        return arm(Scope(job.tenant).session(job.session), at_once=True).job
 
     def removal(job: Job) -> str:
         return begin_again(sessions, jobs, job, now=seconds(clock.now()))

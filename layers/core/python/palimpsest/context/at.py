@@ -47,14 +47,16 @@ def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: i
         last = page[-1].last - 1
 
 
-def counted(head: Head, read: Sequence[Message], *, last_user_seq: int) -> Head:
-    """Return the head with the count and tokens of the messages that were read of its window."""
+def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole: bool) -> Head:
+    """Return the head with the count and tokens of the messages that were read of its window; unless they are the whole
+    window, it counts one message more.
+    """
     shown = [message for message in read if message.role not in SYSTEM_ROLES]
     return replace(
         head,
         last_user_seq=last_user_seq,
         window_tokens=sum(message.tokens for message in shown),
-        window_messages=len(shown),
+        window_messages=len(shown) + (not is_whole),
     )
 
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import pairwise
 from typing import Any
 
 from palimpsest import parallel
@@ -17,7 +18,7 @@ from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live
-from palimpsest.conversations.messages import Chat, Message, text_of, weighed_in
+from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
 from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
@@ -56,6 +57,22 @@ class Context:
     def messages(self) -> Sequence[Chat]:
         """Ready to send."""
         return self.fitted.messages
+
+    @property
+    def omitted(self) -> tuple[int, int] | None:
+        """The first and the last stored message that is not here and that no summary here stands for; None if there is
+        none.
+        """
+        shown, head = self.fitted.seqs, self.head
+        has_summary = self.summary is not None and self.fitted.summary_tokens > 0
+        first = (self.summary.last if self.summary and has_summary else head.base) + 1
+        is_whole = len(shown) >= head.window_messages
+        if first >= head.window_start and is_whole:
+            return None
+        around = (first - 1, *(shown or (head.seq + 1,)))
+        between = list(pairwise(around))[: 1 if is_whole else None]  # other gaps are system messages
+        gaps = [(before + 1, after - 1) for before, after in between if after - before > 1]
+        return (gaps[0][0], gaps[-1][1]) if gaps else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,7 +214,8 @@ class ReadContext:
         )
         if plan.at is not None:
             shown, last_user_seq = read_back(stored, budget=plan.budget)
-            head = counted(head, shown, last_user_seq=last_user_seq)
+            is_whole = all(message.role in SYSTEM_ROLES for message in stored)
+            head = counted(head, shown, last_user_seq=last_user_seq, is_whole=is_whole)
         else:
             shown = newest(stored, budget=plan.budget, last_user_seq=head.last_user_seq)
         if shown and first <= head.last_user_seq < shown[0].seq:

@@ -143,12 +143,16 @@ class _Strategy(BaseModel):
 
 
 class Summarize(_Strategy):
-    """Old turns are folded into a rolling summary; the recent turns stay as they are."""
+    """Old turns are folded into a rolling summary; the recent turns stay as they are: `keep_recent_turns`, or, where it
+    is given, the turns of the newest `summary_message_count` messages. Nothing is folded before `fold_at_least`
+    messages can be, unless the window exceeds `max_tokens`.
+    """
 
     strategy: Literal["summarize"] = "summarize"
     trigger_ratio: float = Field(0.8, gt=0, le=1)
     keep_recent_turns: int = Field(5, ge=1, le=1_000)
-    summary_message_count: int = Field(2, ge=1, le=1_000)
+    summary_message_count: int | None = Field(None, ge=1, le=1_000)
+    fold_at_least: int = Field(2, ge=1, le=1_000)
     summary_prompt: str | None = Field(None, min_length=1, max_length=20_000)
     summary_model: str | None = Field(None, min_length=1, max_length=128)
     max_summary_tokens: int | None = Field(None, ge=50)

@@ -27,6 +27,7 @@ REPLY: Json = {"role": "assistant", "content": "Yes, with your manager's approva
 CONTEXT: Json = {
     "messages": [{"role": "system", "content": SESSION["system"]}, QUESTION, REPLY],
     "tokens": {"context": 41, "budget": 100000, "window": 41, "summary": 0, "memory": 0, "tools": 0},
+    "omitted": None,
     "compaction": "none",
     "degraded": [],
     "static_facts": [],
@@ -122,6 +123,7 @@ ANSWERS: dict[str, Json] = {
         "session_id": "onboarding-7",
         "job_id": None,
         "state": "done",
+        "why_not": None,
         "window": WINDOW,
         "context": CONTEXT,
         "degraded": [],

@@ -28,11 +28,12 @@ from palimpsest.api.resources.fields import (
     rfc3339,
     window,
 )
-from palimpsest.api.resources.jobs import accepted
+from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.read import Context as ReadContext
 from palimpsest.conversations.messages import Chat
+from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
 from palimpsest.observability import logger
 from palimpsest.scope import SessionScope
@@ -67,6 +68,9 @@ class PruneRequest(Closed):
     max_tokens: MaxTokens | None = None
     message: Given | None = None
     wait: WaitSeconds = 0
+
+
+WhyNoRoom = Annotated[WhyNot | None, Field(description="Why no room was made; null if it was, or is being made")]
 
 
 class ContextTokens(TypedDict):
@@ -107,7 +111,11 @@ class ShownMessage(ShownMemory):
 class Context(TypedDict):
     messages: Annotated[Sequence[Mapping[str, Any]], Field(description="Chat messages, ready to send")]
     tokens: ContextTokens
+    omitted: Annotated[
+        SequenceRange | None, Field(description="Stored messages that are not here and that no summary here stands for")
+    ]
     compaction: CompactionState
+    why_not: NotRequired[Annotated[WhyNoRoom, Field(description="With `compact`: why nothing was compacted")]]
     degraded: Annotated[Sequence[str], Field(description="Blocks that could not be read and are missing here")]
     static_facts: Annotated[list[ShownFact], Field(description="What the tenant states")]
     extracted_facts: Annotated[list[ShownMemory], Field(description="What was extracted from the user's conversations")]
@@ -125,6 +133,7 @@ class Pruned(TypedDict):
     session_id: str
     job_id: str | None
     state: Literal["done", "failed"]
+    why_not: WhyNoRoom
     window: Window
     context: Context | None
     degraded: list[str]
@@ -161,7 +170,12 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     done within `wait` seconds, else 202 and a job. What leaves the window stays in the history.
     """
     scope, use = call().session(session_id), call().use
-    job_id = call().made(lambda _: [use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens)])[0]
+
+    def prune(_: str | None) -> list[Any]:
+        requested = use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens)
+        return [requested.job, requested.why_not]
+
+    job_id, why_not = call().made(prune)
     job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
     if job is not None and not job.has_ended:
         return accepted(job.id, job.state)
@@ -169,6 +183,7 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
         "session_id": session_id,
         "job_id": None if job is None else job.id,
         "state": "done" if job is None else job.state,
+        "why_not": why_not,
         "window": window(call().use.manage.read(scope).head),
     }
     return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
@@ -205,12 +220,12 @@ def answered_with_context(
 def context_of(
     scope: SessionScope, options: ContextOptions, *, given: Chat | None = None, newest: Chat | None = None
 ) -> Context:
-    if options.compact is not None:
-        call().windows.prune.compact(scope, wait=call().patience(LONGEST_WAIT))
+    is_asked = options.compact is not None
+    why_not = call().windows.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
     read = call().windows.context
     asked: dict[str, Any] = {"max_tokens": options.max_tokens, "model": options.model, "at": options.at}
-    context = read(scope, given=given, newest=newest, **asked)
-    return _shown(context, explain=options.explain)
+    shown = _shown(read(scope, given=given, newest=newest, **asked), explain=options.explain)
+    return {**shown, "why_not": why_not} if is_asked else shown
 
 
 def _shown(read: ReadContext, *, explain: bool) -> Context:
@@ -224,6 +239,7 @@ def _shown(read: ReadContext, *, explain: bool) -> Context:
             "memory": read.memory.tokens,
             "tools": read.tools_tokens,
         },
+        "omitted": None if read.omitted is None else {"from": read.omitted[0], "to": read.omitted[1]},
         "compaction": read.compaction,
         "degraded": read.degraded,
         "static_facts": [

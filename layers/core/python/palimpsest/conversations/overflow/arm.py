@@ -13,11 +13,26 @@ from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo, over
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job, retry_delay
+from palimpsest.jobs.job import retry_delay
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.read import ReadJob
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
+
+WhyNot = Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"]
+"""Why a request made no room: the window is below its trigger, only turns are left that stay, the last overflow failed
+a short time ago, or a context fits the budget without it.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Requested:
+    """What a request to make room led to: the id of the job that makes it (None: it is made already), or why none is
+    made.
+    """
+
+    job: str | None = None
+    why_not: WhyNot | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,55 +40,64 @@ class Arm:
     sessions: Sessions
     clock: Clock
 
-    def __call__(self, scope: SessionScope, *, at_once: bool = False) -> str | None:
-        """If the window passes its trigger, evict messages or create the job that does; return the pending job's id.
+    def __call__(self, scope: SessionScope, *, at_once: bool = False, again: bool = False) -> Requested:
+        """If the window passes its trigger, evict messages or create the job that does.
 
-        With `at_once`, the pause after a failed overflow is skipped. Raises `NotFound`, `Unavailable`.
+        With `at_once`, the pause after a failed overflow is skipped. With `again`, the window is planned for although
+        nothing could be evicted when it passed its trigger. Raises `NotFound`, `Unavailable`.
         """
-        return until_committed(lambda: self._attempt(scope, at_once=at_once), clock=self.clock)
+        return until_committed(lambda: self._attempt(scope, at_once=at_once, again=again), clock=self.clock)
 
-    def _attempt(self, scope: SessionScope, *, at_once: bool) -> str | None:
-        now = self.clock.now()
-        head, settings = live(self.sessions.open(scope, settings=True), now=now)
-        if not overflows(head, now=max(seconds(now), head.not_before if at_once else 0)):
-            return head.job
-        config = parsed(dict(settings.memory))
-        held = window(self.sessions, scope, head)
-        decided = arm(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
-        return self._commit(scope, head, decided)
-
-    def fold(self, scope: SessionScope, *, max_tokens: int | None) -> str | None:
-        """Create a job that summarises all but the recent turns, even if the window is not full; return the pending
-        job's id, or None if nothing can be summarised.
-        """
-        return until_committed(lambda: self._fold(scope, max_tokens), clock=self.clock)
-
-    def _fold(self, scope: SessionScope, max_tokens: int | None) -> str | None:
+    def _attempt(self, scope: SessionScope, *, at_once: bool, again: bool) -> Requested:
         now = self.clock.now()
         head, settings = live(self.sessions.open(scope, settings=True), now=now)
         if head.job is not None:
-            return head.job
+            return Requested(head.job)
+        planned = replace(head, raised=0) if again else head
+        if not overflows(planned, now=max(seconds(now), head.not_before)):
+            return Requested(why_not="below_trigger")
+        if not (at_once or overflows(planned, now=seconds(now))):
+            return Requested(why_not="paused_after_failure")
+        config = parsed(dict(settings.memory))
+        held = window(self.sessions, scope, head)
+        decided = arm(planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
+        if decided.overflow is None and again:
+            return Requested(why_not="only_recent_turns")
+        return self._commit(scope, head, decided)
+
+    def fold(self, scope: SessionScope, *, max_tokens: int | None) -> Requested:
+        """Create a job that summarises all but the recent turns, even if the window is not full."""
+        return until_committed(lambda: self._fold(scope, max_tokens), clock=self.clock)
+
+    def _fold(self, scope: SessionScope, max_tokens: int | None) -> Requested:
+        now = self.clock.now()
+        head, settings = live(self.sessions.open(scope, settings=True), now=now)
+        if head.job is not None:
+            return Requested(head.job)
         config = summarizing(parsed(dict(settings.memory)), max_tokens=max_tokens)
         held = window(self.sessions, scope, head)
         decided = arm(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
-        return None if not decided.jobs else self._commit(scope, head, decided)
+        return self._commit(scope, head, decided) if decided.jobs else Requested(why_not="only_recent_turns")
 
-    def drop(self, scope: SessionScope, *, max_tokens: int | None) -> None:
+    def drop(self, scope: SessionScope, *, max_tokens: int | None) -> Requested:
         """Drop the oldest turns now, until a context fits `max_tokens` (default: the session's budget)."""
-        until_committed(lambda: self._drop(scope, max_tokens), clock=self.clock)
+        return until_committed(lambda: self._drop(scope, max_tokens), clock=self.clock)
 
-    def _drop(self, scope: SessionScope, max_tokens: int | None) -> None:
+    def _drop(self, scope: SessionScope, max_tokens: int | None) -> Requested:
         now = self.clock.now()
         head, _ = live(self.sessions.open(scope, settings=True), now=now)
-        eviction = fifo(head, window(self.sessions, scope, head), budget=max_tokens or head.max_tokens)
-        if eviction is not None:
-            self._commit(scope, head, evict(head, eviction, method="fifo", created_at=stamp(now)))
+        budget = max_tokens or head.max_tokens
+        eviction = fifo(head, window(self.sessions, scope, head), budget=budget)
+        if eviction is None:
+            return Requested(why_not="fits_already" if head.tokens <= budget else "only_recent_turns")
+        self._commit(scope, head, evict(head, eviction, method="fifo", created_at=stamp(now)))
+        return Requested()
 
-    def _commit(self, scope: SessionScope, before: Head, decided: Armed) -> str | None:
+    def _commit(self, scope: SessionScope, before: Head, decided: Armed) -> Requested:
         after = touched(decided.head, now=self.clock.now())
         commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
         self.sessions.commit(scope, commit)
-        return after.job
+        return Requested(after.job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,22 +108,21 @@ class Prune:
 
     def __call__(
         self, scope: SessionScope, *, strategy: Literal["fifo", "summarize"], max_tokens: int | None = None
-    ) -> str | None:
+    ) -> Requested:
         """With `fifo`, drop the oldest turns now until a context fits `max_tokens`. With `summarize`, create a job that
-        summarises all but the recent turns.
-
-        Returns that job's id; None if there is none. Raises `NotFound`, `Unavailable`.
+        summarises all but the recent turns. Raises `NotFound`, `Unavailable`.
         """
         arm = Arm(self.sessions, self.clock)
-        if strategy == "fifo":
-            arm.drop(scope, max_tokens=max_tokens)
-            return None
-        return arm.fold(scope, max_tokens=max_tokens)
+        return (arm.drop if strategy == "fifo" else arm.fold)(scope, max_tokens=max_tokens)
 
-    def compact(self, scope: SessionScope, *, wait: float) -> Job | None:
-        """Start the overflow if the window passes its trigger; return its job after at most `wait` seconds, or None."""
-        job_id = Arm(self.sessions, self.clock)(scope)
-        return None if job_id is None else ReadJob(self.jobs, self.clock)(scope.owner, job_id, wait=wait)
+    def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:
+        """Make room if the window passes its trigger, and wait at most `wait` seconds for a job that does. Returns why
+        nothing was done, if nothing was.
+        """
+        requested = Arm(self.sessions, self.clock)(scope, again=True)
+        if requested.job is not None:
+            ReadJob(self.jobs, self.clock)(scope.owner, requested.job, wait=wait)
+        return requested.why_not
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,4 +165,4 @@ class GiveUpOverflow:
 def summarizing(config: Strategy, *, max_tokens: int | None = None) -> Summarize:
     """The configuration for a summary: the session's own, or the defaults with its budget (or with `max_tokens`)."""
     own = config if isinstance(config, Summarize) else Summarize(max_tokens=config.max_tokens, model=config.model)
-    return own if max_tokens is None else own.model_copy(update={"max_tokens": max_tokens})
+    return own.model_copy(update={"fold_at_least": 1, "max_tokens": max_tokens or own.max_tokens})

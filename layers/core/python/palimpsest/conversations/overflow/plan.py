@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from itertools import accumulate
 from typing import Literal
 
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
@@ -39,7 +40,8 @@ def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction
     held = turns(_shown(window))
     match config:
         case Summarize():
-            going = _all_but_recent(config, head, held, at_least=config.summary_message_count)
+            is_over = head.tokens > config.max_tokens
+            going = _all_but_recent(config, head, held, at_least=1 if is_over else config.fold_at_least)
         case Flush():
             going = _all_but_recent(config, head, held, at_least=1)
         case Trim():
@@ -92,10 +94,19 @@ def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn],
     """The turns that go: all but the recent ones. Recent turns that do not fit three quarters of the trigger go too.
     None go if they were fewer than `at_least` messages.
     """
-    recent = held[-config.keep_recent_turns :]
+    recent = _recent(config, held)
     room = int(config.trigger * STAYING_SHARE) - head.system_tokens
     going = held[: len(held) - _staying(recent, room)]
     return going if sum(map(len, going)) >= at_least else []
+
+
+def _recent(config: Summarize | Flush, held: Sequence[Turn]) -> Sequence[Turn]:
+    """The newest turns that the configuration keeps, by their number or by that of their messages."""
+    least = config.summary_message_count if isinstance(config, Summarize) else None
+    if least is None:
+        return held[-config.keep_recent_turns :]
+    messages = accumulate(len(turn) for turn in reversed(held))
+    return held[-next((turns for turns, total in enumerate(messages, 1) if total >= least), len(held)) :]
 
 
 def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
