@@ -29,7 +29,7 @@ def read(store: Store, of: Job) -> Job | None:
 
 
 def ended(of: Job, **more: object) -> Job:
-    usage = {"model_calls": 1, "tokens_in": 12, "cost": 0.25}
+    usage = {"model_calls": 1, "tokens_in": 12, "cost_nano_usd": 250}
     done = replace(of, state="done", due_at=None, result={"first": 1, "last": 9}, usage=usage)
     return replace(done, **more)  # type: ignore[arg-type]
 
@@ -239,6 +239,17 @@ def test_a_job_is_done_only_with_all_its_parts(store: Store, parted: Job) -> Non
 def test_a_job_may_fail_or_be_overtaken_without_its_parts(store: Store, parted: Job, end: dict[str, str]) -> None:
     store.jobs.finish(ended(parted, **end))
     assert read(store, parted) == ended(parted, **end)
+
+
+def test_what_failed_calls_used_adds_up_in_the_job_that_was_asked_for(store: Store, parted: Job) -> None:
+    step = replace(parted, id="job_step", parent=parted.id)
+    store.jobs.spend(parted, {"model_calls": 1, "tokens_in": 10})
+    store.jobs.finish(ended(parted, state="failed"))
+    store.jobs.spend(step, {"model_calls": 2, "tokens_in": 0, "cost_nano_usd": 7})
+    store.jobs.spend(replace(parted, id="job_unknown"), {"model_calls": 1})
+    spent = {"model_calls": 3, "tokens_in": 10, "cost_nano_usd": 7}
+    assert read(store, parted) == ended(parted, state="failed", spent=spent)
+    assert store.jobs.get(Scope(parted.tenant), "job_unknown") is None
 
 
 def test_a_job_that_ended_takes_no_mark(store: Store, parted: Job) -> None:

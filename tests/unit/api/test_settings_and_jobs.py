@@ -69,7 +69,7 @@ def test_a_job_is_read_when_it_ends_or_when_the_wait_is_over(call: Client, servi
     service.work_while_waiting()
     job = call("GET", path, query={"wait": 3}).json
     assert job["state"] == "done"
-    assert job["usage"] == {"model_calls": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": None}
+    assert job["usage"] == {"model_calls": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": 0.0}
 
 
 def test_an_unknown_job_is_404_and_so_is_another_tenants(call: Client, service: Service) -> None:

@@ -52,6 +52,16 @@ def test_a_model_that_is_down_parks_all_that_is_left_at_once() -> None:
     assert service.job(job.id).state == "failed"
 
 
+def test_what_failed_calls_used_is_counted_with_the_job() -> None:
+    service, job = asked(*facts(4), room=SMALL)
+    service.extractor.failure = ModelUnavailable("down")
+    service.extractor.failure.spent = {"model_calls": 1, "tokens_in": 50, "tokens_out": 0, "cost_nano_usd": 5_000}
+    service.drain()
+    assert service.job(job.id).state == "failed"
+    spent = service.report(job).spent
+    assert (spent.model_calls, spent.tokens_in, spent.cost_usd) == (4, 200, 0.00002)
+
+
 def redriven(service: ExtractionService, job: Job) -> None:
     service.handle(service.job(job.id))
 

@@ -202,6 +202,15 @@ def test_what_can_t_be_used_twice_is_a_failure_and_not_an_empty_extraction(text:
     assert len(chat.asked) == 2
 
 
+def test_a_failure_says_what_its_calls_used() -> None:
+    chat = Scripted(["prose", ModelOutputInvalid("refused")])
+    with pytest.raises(ModelOutputInvalid) as failure:
+        extract(chat, chunk("likes jazz"))
+    spent = failure.value.spent
+    assert (spent["model_calls"], spent["tokens_out"], spent["unpriced"]) == (2, 10, 2)
+    assert spent["tokens_in"] > 100
+
+
 @pytest.mark.parametrize("failure", [ModelOutputInvalid("refused"), ModelOutputInvalid("empty")])
 def test_a_refusal_is_repaired_once(failure: ModelFailed) -> None:
     chat = Scripted([failure, answer(memory("likes jazz"))])

@@ -20,7 +20,9 @@ PalimpsestError
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +106,12 @@ class DamagedJob(PalimpsestError):
 
 
 class ModelFailed(PalimpsestError):
+    """`model` is the one that was asked, `spent` what the failed calls used (see `models.catalogue.priced`)."""
+
     code = "model_failed"
     retryable = True
+    model: str | None = None
+    spent: Mapping[str, int] = MappingProxyType({})
 
 
 class ModelUnavailable(ModelFailed):

@@ -154,9 +154,11 @@ def test_an_answer_that_is_no_summary_is_asked_for_once_more(fault: str | ModelF
 
 def test_two_answers_that_are_no_summary_are_a_failure() -> None:
     chat = Scripted([ModelOutputInvalid("empty"), ModelOutputInvalid("refused")])
-    with pytest.raises(ModelOutputInvalid, match="refused"):
+    with pytest.raises(ModelOutputInvalid, match="refused") as caught:
         summarize(chat, said(user("Hello.")))
     assert len(chat.asked) == 2
+    assert caught.value.spent["model_calls"] == 2
+    assert caught.value.spent["tokens_in"] >= count(chat.text(0)) * 2
 
 
 def test_a_model_that_is_not_there_is_not_asked_again() -> None:
@@ -165,6 +167,7 @@ def test_a_model_that_is_not_there_is_not_asked_again() -> None:
         summarize(chat, said(user("Hello.")))
     assert caught.value.retry_after == 7
     assert len(chat.asked) == 1
+    assert caught.value.spent["model_calls"] == 1
 
 
 def test_a_refused_request_is_not_asked_again() -> None:

@@ -165,9 +165,11 @@ def test_appends_go_on_while_the_summary_is_made() -> None:
 
 def test_a_model_that_fails_leaves_appends_and_context_alone_and_is_armed_again() -> None:
     service = full()
-    service.summarizer.failure = ModelUnavailable("no answer")
+    service.summarizer.failure = failure = ModelUnavailable("no answer")
+    failure.spent = {"model_calls": 1, "tokens_in": 9, "tokens_out": 0, "cost_nano_usd": 3}
     service.drain()
     assert service.app.context(service.session()).compaction == "failed"
+    assert service.job(service.outbox[0].id).spent == {name: 4 * used for name, used in failure.spent.items()}
     service.append("too early")
     assert len(service.outbox) == 1
     service.time.advance(2 * MINUTE)

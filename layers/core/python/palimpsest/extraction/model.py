@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
 
@@ -13,11 +13,12 @@ from pydantic import BaseModel, ConfigDict
 from palimpsest import prompts
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.conversations.window.shorten import abridged
-from palimpsest.errors import ModelOutputInvalid
+from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.memory.records import Method, RecordType
+from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import Completion, JsonModel, Schema, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count
 
@@ -70,7 +71,11 @@ class ModelExtractor:
         text = self._data(chunk, room=self._room(prompt))
         answer, completion, usage = self._answered(instructions, text)
         is_through = whole or answer.is_whole
-        through, findings = (chunk.last, answer.findings) if is_through else _covered(answer, chunk)
+        try:
+            through, findings = (chunk.last, answer.findings) if is_through else _covered(answer, chunk)
+        except ModelOutputInvalid as failure:
+            failure.spent = priced(completion.model, **asdict(usage))
+            raise
         dropped = {"malformed": answer.malformed, "cut_off": int(whole and not answer.is_whole)}
         return Extraction(
             findings=tuple(findings),
@@ -84,14 +89,19 @@ class ModelExtractor:
 
     def _answered(self, instructions: str, text: str) -> tuple[ExtractionAnswer, Completion, Usage]:
         """The answer as read, the call that gave it, and the usage of all calls. An unusable one is asked for again."""
-        used = Usage(model_calls=1, tokens_in=self._count(instructions) + self._count(text))
-        try:
-            completion = self._asked(instructions, text)
-            used = completion.usage
-            return read_answer(completion.text), completion, used
-        except ModelOutputInvalid:
-            completion = self._asked(f"{instructions}\n\n{prompts.load('extraction_repair')}", text)
-        return read_answer(completion.text), completion, used + completion.usage
+        used = Usage()
+        for asked in (instructions, f"{instructions}\n\n{prompts.load('extraction_repair')}"):
+            completion = None
+            try:
+                completion = self._asked(asked, text)
+                return read_answer(completion.text), completion, used + completion.usage
+            except ModelFailed as failure:
+                sent = Usage(1, self._count(asked) + self._count(text))  # of a failed call only what was sent is known
+                used += completion.usage if completion else sent
+                failure.spent = priced(completion.model if completion else failure.model, **asdict(used))
+                if asked != instructions or not isinstance(failure, ModelOutputInvalid):
+                    raise
+        raise AssertionError  # the second call returns or raises
 
     def _asked(self, instructions: str, text: str) -> Completion:
         return self.chat.complete_json(

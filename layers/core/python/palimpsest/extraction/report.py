@@ -1,9 +1,9 @@
-"""Reports an extraction: what became of its messages, which memories they gave, and what it cost."""
+"""Reports an extraction: what became of its messages, which memories they gave, and what it cost, as of any job."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest.extraction.commit import user_of
@@ -61,7 +61,7 @@ class ReportExtraction:
             state=_state(job, progress),
             ledger=_ledger(lines),
             records=tuple(dict.fromkeys(record for line in lines for record in line.records)),
-            spent=_spent(lines),
+            spent=spent_of([*(line.usage for line in lines), job.spent]),
         )
 
 
@@ -88,11 +88,14 @@ def _ledger(lines: Sequence[ChunkLine]) -> Ledger:
     )
 
 
-def _spent(lines: Sequence[ChunkLine]) -> Spent:
+def spent_of(usages: Iterable[Mapping[str, int]]) -> Spent:
+    """The sum of what model calls used. It has no cost if the price of one of them is not known."""
     total: Counter[str] = Counter()
-    for line in lines:
-        total.update(line.usage)
-    is_priced = all("cost_nano_usd" in line.usage for line in lines if line.usage.get("model_calls"))
+    is_priced = True
+    for usage in usages:
+        total.update(usage)
+        is_priced &= "cost_nano_usd" in usage or not usage.get("model_calls")
+    is_priced &= not total["unpriced"]
     return Spent(
         model_calls=total["model_calls"],
         tokens_in=total["tokens_in"],

@@ -15,12 +15,12 @@ from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.read import counting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
-from palimpsest.models.catalogue import cost
-from palimpsest.models.ports import Usage
+from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 
@@ -87,7 +87,8 @@ class ExtractChunk:
         chunk = self.steps.chunk(job, at, room=self.extractor.capacity(prompt=prompt))
         if not chunk.messages:
             return _StepFindings(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
-        extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
+        with counting(self.steps.jobs, job):
+            extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
 
     def _commit(self, job: Job, found: _StepFindings) -> None:
@@ -95,6 +96,8 @@ class ExtractChunk:
         at = self.steps.look(job)
         if at.turn != found.turn:
             self.steps.pass_by(job, at)
+            if spent := priced(found.extraction.model, **asdict(found.extraction.usage)):
+                self.steps.jobs.spend(job, spent)
             return
         prepared, found = self._prepared(job, at, found)
         line = _line(job.session, found, prepared)
@@ -183,13 +186,5 @@ def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
         skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
         dropped=found.dropped,
         records=tuple(dict.fromkeys(one.record.id for one in prepared.made)),
-        usage=_usage(found.extraction.model, found.extraction.usage),
+        usage=priced(found.extraction.model, **asdict(found.extraction.usage)),
     )
-
-
-def _usage(model: str | None, usage: Usage) -> dict[str, int]:
-    """Calls, tokens, and their cost in billionths of a dollar where the model's price is known."""
-    if not usage.model_calls:
-        return {}
-    price = cost(model, tokens_in=usage.tokens_in, tokens_out=usage.tokens_out)
-    return {**asdict(usage), **({} if price is None else {"cost_nano_usd": price})}

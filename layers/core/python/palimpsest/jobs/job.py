@@ -35,7 +35,8 @@ class Job:
 
     Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
     `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
-    all of them are in `stored`.
+    all of them are in `stored`. `usage` is what the model calls of its work used, `spent` what those used that gave
+    nothing (`models.catalogue.priced`).
     """
 
     id: str
@@ -57,7 +58,8 @@ class Job:
     step: int = 0
     payload: Payload = NOTHING
     result: Mapping[str, int] = field(default_factory=dict)
-    usage: Mapping[str, float] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
+    spent: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def has_ended(self) -> bool:
@@ -178,7 +180,8 @@ def retry_delay(attempts: int) -> int:
 
 
 def _anew(job: Job, new_id: str, *, now: int) -> Job:
-    return replace(job, id=new_id, state="pending", error=None, result={}, created_at=now, due_at=now + OVERDUE_SECONDS)
+    new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + OVERDUE_SECONDS)
+    return replace(new, error=None, result={}, usage={}, spent={})
 
 
 def _id(*parts: object) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -99,6 +99,11 @@ class Jobs(Protocol):
 
     def mark(self, job: Job, part: str) -> None:
         """Add a part to what the job has stored; does nothing if it has ended."""
+
+    def spend(self, job: Job, used: Mapping[str, int]) -> None:
+        """Add to what model calls used that gave nothing, in the job that was asked for (`job.root`); does nothing if
+        that one is gone.
+        """
 
     def finish(self, job: Job) -> None:
         """Replace state, due_at, error, result and usage of a job that has not ended. Raises `CommitLost` if it has

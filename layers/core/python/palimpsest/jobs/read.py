@@ -1,18 +1,31 @@
-"""Read a job, and wait for its end if the caller asks for that."""
+"""Read a job and wait for its end if the caller asks for that; count what its failed model calls have used."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 
 from palimpsest.clock import Clock
-from palimpsest.errors import NotFound
+from palimpsest.errors import ModelFailed, NotFound
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope
 
 FIRST_LOOK = 0.1  # seconds
 LONGEST_LOOK = 1.0
+
+
+@contextmanager
+def counting(jobs: Jobs, job: Job) -> Iterator[None]:
+    """Add what model calls used that fail here to the job that was asked for."""
+    try:
+        yield
+    except ModelFailed as failure:
+        if failure.spent:
+            jobs.spend(job, failure.spent)
+        raise
 
 
 @dataclass(frozen=True, slots=True)

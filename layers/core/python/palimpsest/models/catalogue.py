@@ -80,6 +80,15 @@ NANO_USD = 1_000_000_000
 _SNAPSHOT = re.compile(r"-\d{4}-\d{2}-\d{2}$")
 
 
+def priced(model: str | None, *, model_calls: int, tokens_in: int, tokens_out: int) -> dict[str, int]:
+    """What calls used, as jobs and ledgers store it: with their cost, or with how many of them have no known price."""
+    if not model_calls:
+        return {}
+    price = cost(model, tokens_in=tokens_in, tokens_out=tokens_out)
+    used = {"model_calls": model_calls, "tokens_in": tokens_in, "tokens_out": tokens_out}
+    return used | ({"unpriced": model_calls} if price is None else {"cost_nano_usd": price})
+
+
 def cost(model: str | None, *, tokens_in: int, tokens_out: int) -> int | None:
     """What a call cost, in billionths of a dollar; None for a model whose price is not known.
 

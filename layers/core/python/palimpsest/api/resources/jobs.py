@@ -32,7 +32,7 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.report import Ledger as CountedLedger
-from palimpsest.extraction.report import Report
+from palimpsest.extraction.report import Report, spent_of
 from palimpsest.jobs.job import Job as StoredJob
 from palimpsest.jobs.job import JobState
 from palimpsest.jobs.kinds import TenantJobKind
@@ -268,13 +268,13 @@ def _listed(found: StoredJob) -> ListedJob:
 
 def _job(found: StoredJob, report: Report | None) -> Job:
     """The ledger counts what an extraction did with messages; a job without a report extracts nothing."""
-    usage: Mapping[str, Any] = {"model_calls": 0, "tokens_in": 0, "tokens_out": 0, "cost_usd": None, **found.usage}
+    spent = report.spent if report else spent_of([found.usage, found.spent])
     answer: Job = {
         **_listed(found),  # type: ignore[typeddict-item] # mypy asks for what is not required, too
         "result": found.result,
         "ledger": cast(Ledger, asdict(report.ledger if report else CountedLedger(0, 0, 0, 0, {}, {}))),
         "records": report.records if report else (),
-        "usage": cast(JobUsage, asdict(report.spent) if report else usage),
+        "usage": cast(JobUsage, asdict(spent)),
     }
     if report:
         answer["state"] = report.state

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
 
@@ -13,6 +13,7 @@ from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.conversations.window.render import transcript
 from palimpsest.conversations.window.shorten import abridged
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
@@ -69,8 +70,13 @@ class ModelSummarizer:
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(model)
         count = partial(self._count, encoding=encoding)
         completion, usage = self._written(step, count)
+        try:
+            text = _within(completion, step, count)
+        except ModelOutputInvalid as failure:
+            failure.spent = priced(completion.model, **asdict(usage))
+            raise
         return Summary(
-            text=_within(completion, step, count),
+            text=text,
             method=METHOD,
             model=completion.model,
             prompt_hash=prompts.hash_of(*_templates(prompt)),
@@ -104,11 +110,15 @@ class ModelSummarizer:
             long, usage = completion, completion.usage
         except ModelOutputInvalid:
             pass
+        except ModelFailed as failure:
+            failure.spent = priced(failure.model, **asdict(usage))
+            raise
         repair = prompts.load("summary_repair").replace("{words}", str(step.words))
         try:
             completion = self._asked(step, f"{step.instructions}\n\n{repair}")
-        except ModelFailed:
+        except ModelFailed as failure:
             if long is None:
+                failure.spent = priced(failure.model, **asdict(usage + step.sent))
                 raise
             return long, usage + step.sent
         return completion, usage + completion.usage

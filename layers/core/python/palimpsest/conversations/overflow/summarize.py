@@ -20,6 +20,8 @@ from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.read import counting
+from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
@@ -75,13 +77,14 @@ class SummarizeOverflow:
         room = self.summarizer.capacity(model=config.summary_model, prompt=config.summary_prompt, max_tokens=limit)
         through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in SYSTEM_ROLES)
-        summary = self.summarizer.summarize(
-            previous=previous.summary if previous else None,
-            messages=read,
-            max_tokens=limit,
-            prompt=config.summary_prompt,
-            model=config.summary_model,
-        )
+        with counting(self.jobs, job):
+            summary = self.summarizer.summarize(
+                previous=previous.summary if previous else None,
+                messages=read,
+                max_tokens=limit,
+                prompt=config.summary_prompt,
+                model=config.summary_model,
+            )
         fold = _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
         if until_committed(lambda: self._commit(scope, job, fold), clock=self.clock):
             self._arm(scope)
@@ -98,8 +101,11 @@ class SummarizeOverflow:
     def _commit(self, scope: SessionScope, job: Job, fold: _Fold) -> bool:
         """Commit if the session still waits for this job; whether it did. Raises `CommitLost`."""
         head = self.sessions.open(scope).head
+        used = priced(fold.summary.model, **asdict(fold.summary.usage))
         if head is None or head.job != job.id:
             self._discard(job)
+            if used:
+                self.jobs.spend(job, used)
             return False
         tokens = sum(message.tokens for message in fold.read)
         weight = self._weight(fold.messages, head.encoding)
@@ -118,7 +124,7 @@ class SummarizeOverflow:
             prompt_hash=fold.summary.prompt_hash,
         )
         result = {"first": compaction.first, "last": compaction.last, "messages": len(fold.read)}
-        done = replace(job, state="done", due_at=None, usage=asdict(fold.summary.usage), result=result)
+        done = replace(job, state="done", due_at=None, usage=used, result=result)
         after = folded(head, compaction, tokens=tokens, messages=len(fold.read))
         commit = Commit(before=head, after=after, guard="window", compaction=compaction, finished=done)
         self.sessions.commit(scope, commit)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from palimpsest.engines.in_memory.state import State
@@ -54,6 +54,14 @@ class InMemoryJobs:
             found = self._state.jobs.get(job_partition(job))
             if found is not None and not found.has_ended:
                 self._state.jobs[job_partition(job)] = replace(found, stored=found.stored | {part})
+
+    def spend(self, job: Job, used: Mapping[str, int]) -> None:
+        with self._state.write("spend"):
+            place = Scope(job.tenant).job_partition(job.root)
+            found = self._state.jobs.get(place)
+            if found is not None:
+                spent = {name: found.spent.get(name, 0) + used.get(name, 0) for name in {*found.spent, *used}}
+                self._state.jobs[place] = replace(found, spent=spent)
 
     def finish(self, job: Job) -> None:
         with self._state.write("finish"):

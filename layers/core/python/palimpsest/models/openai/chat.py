@@ -8,6 +8,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from palimpsest.errors import ModelFailed
 from palimpsest.models.catalogue import window_of
 from palimpsest.models.openai.answers import MAX_ANSWER_BYTES, completion_of
 from palimpsest.models.openai.client import OpenAIServer, ServerCall
@@ -63,15 +64,20 @@ class OpenAIChatModel:
 
     def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
         name = model or self._model
-        asked = _Asked(name, instructions, text, max_tokens + thinking_room(name))
-        return completion_of(self._ask(asked), asked=name)
+        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name)))
 
     def complete_json(
         self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
     ) -> Completion:
         name = model or self._model
-        asked = _Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema))
-        return completion_of(self._ask(asked), asked=name)
+        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema)))
+
+    def _completed(self, asked: _Asked) -> Completion:
+        try:
+            return completion_of(self._ask(asked), asked=asked.model)
+        except ModelFailed as failure:
+            failure.model = asked.model
+            raise
 
     def _ask(self, asked: _Asked) -> bytes:
         """The answer's body, in the best format that the server knows."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.sessions import items
@@ -65,6 +66,13 @@ class DynamoDbJobs(OneTable):
         update.include("stored", part)
         update.require("state", items.text("pending"), items.text("running"))
         self._if_so(job, update)
+
+    def spend(self, job: Job, used: Mapping[str, int]) -> None:
+        update = Update()
+        for name, amount in used.items():
+            update.add(f"spent_{name}", amount)
+        update.require("id", items.text(job.root))
+        self._if_so(replace(job, id=job.root), update)
 
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))
