@@ -10,7 +10,7 @@ import boto3
 from palimpsest.clock import stamp
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.table import BATCH_WRITE, key
-from palimpsest.engines.places import listed_as
+from palimpsest.engines.places import session_listed_as
 from palimpsest.scope import Scope
 
 from tests.contract.builders import NOW, settings
@@ -35,11 +35,11 @@ def fill(table: str, scope: Scope, *, sessions: int, endpoint: str | None) -> li
 
 
 def _made(scope: Scope, number: int) -> tuple[str, dict[str, Any]]:
-    """A session's place in the list, and its item; users and times come in another order than numbers do."""
+    """A session's place in the list, and its item; users come in another order than numbers do."""
     session = scope.session(f"session-{number:06d}")
     told = settings(
         user=f"user-{number * 7919 % 99_991 // PER_USER:05d}",
         created_at=stamp(datetime.fromtimestamp(NOW + number, UTC)),
     )
-    place = listed_as(user=told.user, created_at=told.created_at, session=session.session)
+    place = session_listed_as(created_at=told.created_at, session=session.session)
     return place, key(session.partition, items.SETTINGS) | items.settings_attributes(session, told)

@@ -156,6 +156,22 @@ def test_one_job_ends_and_its_next_attempt_begins_in_one_commit(store: Store, ta
     assert (read(store, armed), read(store, again)) == (ended(armed, state="failed"), again)
 
 
+def test_failed_jobs_of_a_tenant_are_listed_steps_included(store: Store, talk: Conversation) -> None:
+    talk.begin()
+    tenant = talk.scope.owner
+    jobs = [replace(job(talk.scope, first=n), created_at=NOW + n, parent="p" if n == 2 else None) for n in (1, 2, 3, 4)]
+    for each in jobs:
+        store.jobs.put(each)
+    for each in jobs[:3]:
+        store.jobs.finish(ended(each, state="failed", error="stuck"))
+    store.jobs.finish(ended(jobs[3]))
+    page, after = store.jobs.failed(tenant, limit=2)
+    rest, end = store.jobs.failed(tenant, limit=2, after=after)
+    assert [each.first for each in (*page, *rest)] == [3, 2, 1]
+    assert end is None
+    assert store.jobs.failed(Scope("nobody"), limit=9) == ((), None)
+
+
 def test_settling_changes_only_when_a_job_is_looked_at(store: Store, armed: Job) -> None:
     store.jobs.settle(armed, due_at=NOW + 5)
     assert read(store, armed) == replace(armed, due_at=NOW + 5)

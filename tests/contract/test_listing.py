@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+from functools import partial
 
 import pytest
 from palimpsest.errors import BadRequest
@@ -41,8 +42,21 @@ def test_one_users_list_holds_nobody_elses_sessions(store: Store, tenant: Scope)
     assert store.sessions.listed(Scope("nobody"), user=None, limit=9).sessions == ()
 
 
-def test_a_tenants_sessions_are_listed_by_user_and_creation(store: Store, tenant: Scope) -> None:
-    assert store.sessions.listed(tenant, user=None, limit=9, newest_first=False).sessions == ("b1", "a1", "a2", "a3")
+def test_a_tenants_sessions_are_listed_by_creation(store: Store, tenant: Scope) -> None:
+    assert store.sessions.listed(tenant, user=None, limit=9, newest_first=False).sessions == ("a1", "a2", "a3", "b1")
+    assert store.sessions.listed(tenant, user=None, limit=9).sessions == ("b1", "a3", "a2", "a1")
+
+
+@pytest.mark.parametrize("user", ["ana", None])
+def test_a_list_is_limited_to_the_times_that_are_asked_for(store: Store, tenant: Scope, user: str | None) -> None:
+    second, third = "2026-01-02T00:00:00.000Z", "2026-01-03T00:00:00.000Z"
+    listed = partial(store.sessions.listed, tenant, user=user, limit=9, newest_first=False)
+    assert listed(since=second, until=third).sessions == ("a2", "a3")
+    assert listed(since=second, until=second).sessions == ("a2",)
+    assert listed(until="2026-01-01T23:59:59.999Z").sessions == ("a1",)
+    page = store.sessions.listed(tenant, user=user, since=second, until=third, limit=1)
+    rest = store.sessions.listed(tenant, user=user, since=second, until=third, limit=9, after=page.after)
+    assert (page.sessions, rest.sessions) == (("a3",), ("a2",))
 
 
 @pytest.mark.parametrize("newest_first", [True, False])

@@ -78,7 +78,9 @@ def test_its_job_is_done_by_the_worker_behind_stream_and_queue(told: Told, runni
     assert any('"stream record done"' in line for line in running.logs("Dispatch"))
     steps = [json.loads(line) for line in running.logs("Summarize") if '"job step done"' in line]
     mine = [(step["job_id"], step["receives"]) for step in steps if step["tenant"] == told.call.tenant]
-    assert sorted(mine) == sorted((job["id"], 1) for job in told.jobs)  # each started once, however its item changed
+    assert sorted(mine) == sorted(
+        (job["job_id"], 1) for job in told.jobs
+    )  # each started once, however its item changed
 
 
 def test_the_context_ends_up_as_one_summary_and_the_recent_turns(told: Told) -> None:

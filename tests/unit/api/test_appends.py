@@ -135,7 +135,7 @@ def test_an_overflow_is_announced_with_a_job_that_can_be_read(call: Client, serv
     assert overflow is not None
     assert (overflow["strategy"], overflow["state"]) == ("summarize", "pending")
     job = call("GET", f"/v1/jobs/{overflow['job_id']}").json
-    assert (job["id"], job["kind"], job["session_id"]) == (overflow["job_id"], "summarize", "s")
+    assert (job["job_id"], job["kind"], job["session_id"]) == (overflow["job_id"], "summarize", "s")
     service.drain()
     assert call("GET", f"/v1/jobs/{overflow['job_id']}").json["state"] == "done"
 

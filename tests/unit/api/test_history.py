@@ -151,3 +151,21 @@ def test_only_what_is_there_can_be_withdrawn(call: Client, first: object, status
     call.append("s", "one", "two")
     assert call("DELETE", PATH, query={"from": first}).status == status
     assert seqs(call) == [1, 2]
+
+
+def test_one_message_is_read_by_its_number(call: Client) -> None:
+    call.append("s", "hello", "there")
+    assert call("GET", f"{PATH}/2").json == call("GET", PATH).json["messages"][1]
+    call("DELETE", PATH, query={"from": 2})
+    for number, status, field in ((2, 404, "seq"), (3, 404, "seq"), ("x", 422, "seq"), (0, 422, "seq")):
+        answer = call("GET", f"{PATH}/{number}")
+        assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
+    assert call("GET", "/v1/sessions/other/messages/1").json["code"] == "session_not_found"
+
+
+@pytest.mark.parametrize("query", [{}, {"from": 1}])
+def test_removing_messages_of_an_empty_session_changes_nothing(call: Client, query: dict[str, object]) -> None:
+    call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah"})
+    for _ in range(2):
+        answer = call("DELETE", PATH, query=query)
+        assert (answer.status, answer.json["window"]["messages"]) == (200, 0)

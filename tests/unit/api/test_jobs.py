@@ -45,7 +45,7 @@ def test_a_listed_job_says_whose_it_is_and_can_be_read(call: Client, service: Se
     several(call, service)
     (row,) = call("GET", JOBS, query={"session_id": "s"}).json["jobs"]
     assert (row["user_id"], row["session_id"], row["range"]) == ("sarah", "s", {"from": 1, "to": 1})
-    whole = call("GET", f"{JOBS}/{row['id']}").json
+    whole = call("GET", f"{JOBS}/{row['job_id']}").json
     assert row.items() <= whole.items()
 
 
@@ -75,7 +75,7 @@ def test_pages_hold_every_job_once(call: Client, service: Service) -> None:
     query: dict[str, object] | None = {"user_id": "sarah", "limit": 3}
     while query is not None:
         page = call("GET", JOBS, query=query).json
-        seen += [row["id"] for row in page["jobs"]]
+        seen += [row["job_id"] for row in page["jobs"]]
         query = {**query, "cursor": page["next_cursor"]} if page["next_cursor"] else None
     assert seen == [job.id for job in reversed(service.outbox)]
 
@@ -87,16 +87,47 @@ def test_steps_of_a_job_are_not_listed(call: Client, service: Service) -> None:
     call("POST", "/v1/sessions/s/extract", {})
     service.drain()
     steps = {job.id for job in service.outbox if job.parent is not None}
-    shown = {row["id"] for row in call("GET", JOBS, query={"user_id": "sarah"}).json["jobs"]}
+    shown = {row["job_id"] for row in call("GET", JOBS, query={"user_id": "sarah"}).json["jobs"]}
     assert len(steps) >= 5
     assert shown == {job.id for job in service.outbox} - steps
+
+
+def test_all_failed_jobs_of_the_tenant_are_listed(call: Client, service: Service) -> None:
+    several(call, service)
+    for kind in ("forget", "delete"):
+        service.fail(newest(service, kind))
+        service.time.advance(1)
+    failed = call("GET", JOBS, query={"state": "failed"}).json["jobs"]
+    assert [(row["kind"], row["user_id"], row["error"]) for row in failed] == [
+        ("delete", "bob", "unavailable"),
+        ("forget", "sarah", "unavailable"),
+    ]
+    page = call("GET", JOBS, query={"state": "failed", "limit": 1}).json
+    rest = call("GET", JOBS, query={"state": "failed", "limit": 1, "cursor": page["next_cursor"]}).json
+    assert [*page["jobs"], *rest["jobs"]] == failed
+    assert service.client(tenant="other")("GET", JOBS, query={"state": "failed"}).json["jobs"] == []
+
+
+def test_the_list_says_of_a_job_what_the_job_says(call: Client, service: Service) -> None:
+    call.append("s", "fact: likes tea")
+    call("POST", "/v1/sessions/s/extract", {})
+    failed = newest(service, "extract")
+    service.fail(failed, error="model_unavailable")
+    assert listed(call, state="failed") == [("extract", "failed")]
+    call("POST", f"{JOBS}/{failed.id}/retry", {})
+    service.delivered = service.outbox.index(failed) + 1
+    service.drain()
+    assert call("GET", f"{JOBS}/{failed.id}").json["state"] == "done"
+    assert listed(call, user_id="sarah") == [("extract", "done"), ("extract", "done")]
+    assert listed(call, state="failed") == []
+    assert len(listed(call, user_id="sarah", state="done")) == 2
 
 
 @pytest.mark.parametrize(
     ("query", "status", "field"),
     [
         ({}, 422, "user_id"),
-        ({"state": "failed"}, 422, "user_id"),
+        ({"state": "done"}, 422, "user_id"),
         ({"user_id": "sarah", "state": "stuck"}, 422, "state"),
         ({"user_id": "sarah", "kind": "extract"}, 422, "kind"),
         ({"user_id": "a b"}, 400, "user_id"),

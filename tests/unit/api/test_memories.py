@@ -271,5 +271,23 @@ def test_users_are_listed_by_id_and_counted_by_type(call: Client) -> None:
     assert rest == {"users": [{"user_id": "zoe"}], "next_cursor": None}
     call.save(employer("works at A"), employer("works at B"), user="ann")
     counts = {"fact": 2, "event": 0, "instruction": 0, "task": 1, "total": 3}
-    assert call("GET", "/v1/users/ann").json == {"user_id": "ann", "memories": counts}
+    none = {"active": 0, "ended": 0, "total": 0}
+    ann = {"user_id": "ann", "memories": counts, "sessions": none, "last_activity": None}
+    assert call("GET", "/v1/users/ann").json == ann
     assert call("GET", "/v1/users/nobody").json["memories"]["total"] == 0
+
+
+def test_users_are_listed_from_their_first_session_on_with_counts_and_last_activity(
+    call: Client, service: Service
+) -> None:
+    call.append("s1", "hello")
+    service.time.advance(60)
+    call.append("s2", "hello")
+    call("POST", "/v1/sessions/s2/end", {})
+    (listed,) = call("GET", "/v1/users", query={"counts": "true"}).json["users"]
+    assert listed == call("GET", "/v1/users/sarah").json
+    assert (listed["user_id"], listed["memories"]["total"]) == ("sarah", 0)
+    assert listed["sessions"] == {"active": 1, "ended": 1, "total": 2}
+    assert listed["last_activity"] == "2026-01-01T00:01:00.000Z"
+    call("DELETE", "/v1/users/sarah")
+    assert call("GET", "/v1/users").json["users"] == []

@@ -213,7 +213,7 @@ def test_real_answers_of_long_term_memory_keep_to_the_description(service: Servi
         (call("GET", "/v1/tools"), "Tools"),
         (call("POST", "/v1/users/sarah/tools/search_memory_tool", {"arguments": {"query": "tea"}}), "ToolResult"),
         (fact, "StaticFact"),
-        (call("GET", "/v1/static-facts"), "StaticFactList"),
+        (call("GET", "/v1/static-facts"), "StaticFactPage"),
         (call("DELETE", "/v1/static-facts/f"), "Deleted"),
         (call("POST", "/v1/sessions/s/context", {"message": "tea", "explain": True}), "Context"),
         (

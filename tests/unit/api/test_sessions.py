@@ -155,7 +155,8 @@ def test_whoever_waits_for_a_deletion_gets_its_job(call: Client, service: Servic
     service.work_while_waiting()
     answer = call("DELETE", "/v1/sessions/s", query={"wait": 5})
     assert (answer.status, answer.json["state"], answer.json["kind"]) == (200, "done", "delete")
-    assert answer.json["job_id"] == answer.json["id"]
+    assert answer.json["job_id"] == service.outbox[-1].id
+    assert "id" not in answer.json
 
 
 def test_waiting_in_vain_is_202(call: Client) -> None:
@@ -222,3 +223,32 @@ def test_a_page_of_large_sessions_holds_fewer(call: Client) -> None:
 def test_a_filter_that_is_no_id_is_400(call: Client, query: dict[str, str]) -> None:
     answer = call("GET", "/v1/sessions", query=query)
     assert (answer.status, answer.json["errors"][0]["field"]) == (400, next(iter(query)))
+
+
+def test_sessions_of_all_users_are_listed_newest_first_and_by_time(call: Client, service: Service) -> None:
+    for number, user in enumerate(("zoe", "ann", "zoe")):
+        call("POST", "/v1/sessions", {"session_id": f"s{number}", "user_id": user})
+        service.time.advance(3600)
+
+    def listed(**query: object) -> list[str]:
+        return [row["session_id"] for row in call("GET", "/v1/sessions", query=query).json["sessions"]]
+
+    assert listed() == ["s2", "s1", "s0"]
+    assert listed(order="asc", limit=2) == ["s0", "s1"]
+    assert listed(created_after="2026-01-01T01:00:00Z") == ["s2", "s1"]
+    assert listed(created_after="2026-01-01T02:00:00+01:00", created_before="2026-01-01T01:00:00Z") == ["s1"]
+    assert listed(user_id="zoe", created_before="2026-01-01T01:30:00Z") == ["s0"]
+    refused = call("GET", "/v1/sessions", query={"created_after": "yesterday"})
+    assert (refused.status, refused.json["errors"][0]["field"]) == (422, "created_after")
+
+
+def test_ending_a_session_names_its_extraction_and_waits_for_it(call: Client, service: Service) -> None:
+    call.append("s", "fact: likes tea")
+    pending = call("POST", "/v1/sessions/s/end", {}).json
+    assert (pending["status"], pending["state"], pending["job_id"]) == ("ended", "pending", service.outbox[-1].id)
+    service.work_while_waiting()
+    done = call("POST", "/v1/sessions/s/end", {"wait": 5}).json
+    assert (done["job_id"], done["state"]) == (pending["job_id"], "done")
+    create(call, session_id="empty")
+    nothing = call("POST", "/v1/sessions/empty/end").json
+    assert (nothing["job_id"], nothing["state"]) == (None, "done")

@@ -18,9 +18,11 @@ def test_a_fact_is_stated_replaced_listed_and_deleted(call: Client, service: Ser
     service.time.advance(60)
     again = call("PUT", f"{FACTS}/remote-work", {"content": "Three days a week.", "agent_id": "hr"})
     assert (again.status, again.json["agent_id"], again.json["updated_at"]) == (200, "hr", "2026-01-01T00:01:00.000Z")
-    assert call("GET", FACTS).json == {"static_facts": [again.json]}
+    assert call("GET", FACTS).json == {"static_facts": [again.json], "next_cursor": None}
+    assert call("GET", f"{FACTS}/remote-work").json == again.json
     assert call("DELETE", f"{FACTS}/remote-work").json == {"id": "remote-work", "deleted": True}
-    assert call("GET", FACTS).json == {"static_facts": []}
+    assert call("GET", FACTS).json["static_facts"] == []
+    assert call("GET", f"{FACTS}/remote-work").json["code"] == "fact_not_found"
     gone = call("DELETE", f"{FACTS}/remote-work")
     assert (gone.status, gone.json["code"]) == (404, "fact_not_found")
 
@@ -28,7 +30,8 @@ def test_a_fact_is_stated_replaced_listed_and_deleted(call: Client, service: Ser
 def test_facts_are_the_tenants_own(call: Client, service: Service) -> None:
     call("PUT", f"{FACTS}/remote-work", {"content": POLICY})
     other = service.client(tenant="other")
-    assert other("GET", FACTS).json == {"static_facts": []}
+    assert other("GET", FACTS).json["static_facts"] == []
+    assert other("GET", f"{FACTS}/remote-work").status == 404
     assert other("DELETE", f"{FACTS}/remote-work").status == 404
 
 
@@ -50,6 +53,20 @@ def test_a_conversation_can_neither_change_nor_delete_one(call: Client, service:
         unknown = user(method, "/v1/users/sarah/memories/another", body)
         assert (unknown.status, unknown.json["code"]) == (404, "memory_not_found")
     assert call("GET", FACTS).json["static_facts"][0]["content"] == POLICY
+
+
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_pages_hold_every_fact_once(call: Client, order: str) -> None:
+    names = [f"f{number}" for number in range(5)]
+    for name in names:
+        call("PUT", f"{FACTS}/{name}", {"content": "x"})
+    seen: list[str] = []
+    query: dict[str, object] = {"limit": 2, "order": order}
+    while "cursor" not in query or query["cursor"]:
+        page = call("GET", FACTS, query=query).json
+        seen += [fact["id"] for fact in page["static_facts"]]
+        query["cursor"] = page["next_cursor"]
+    assert seen == (names if order == "asc" else names[::-1])
 
 
 def test_there_are_at_most_two_hundred(call: Client) -> None:
@@ -74,7 +91,8 @@ def test_there_are_at_most_two_hundred(call: Client) -> None:
 def test_what_is_no_fact_is_refused(call: Client, body: dict[str, Any], status: int, field: str) -> None:
     answer = call("PUT", f"{FACTS}/f", body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (status, field)
-    assert call("GET", FACTS).json == {"static_facts": []}
+    assert call("GET", FACTS).json["static_facts"] == []
+    assert call("GET", f"{FACTS}/remote-work").json["code"] == "fact_not_found"
 
 
 def test_an_id_that_is_none_is_400(call: Client) -> None:

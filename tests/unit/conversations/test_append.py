@@ -223,7 +223,7 @@ def test_order_is_by_sequence_number_whatever_the_clients_clocks_say() -> None:
 def test_an_append_reopens_an_ended_session() -> None:
     service = ConversationService()
     service.append("hello")
-    assert service.app.manage.end(service.session()).head.status == "ended"
+    assert service.app.manage.end(service.session())[0].head.status == "ended"
     assert service.append("again").head.status == "active"
 
 

@@ -188,7 +188,7 @@ class AgentMemory:
 
     def end(self, session: str | Conversation) -> Session:
         """Mark the session ended and have memories extracted from all of it; the next append opens it again."""
-        ended = self._memories.manage.end(self.conversation(session).scope)
+        ended = self._memories.manage.end(self.conversation(session).scope)[0]
         self._work()
         return ended
 

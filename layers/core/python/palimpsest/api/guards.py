@@ -28,6 +28,7 @@ NAMED_BY = {
     "memories": "memory_id",
     "tools": "name",
     "static-facts": "id",
+    "messages": "seq",
 }
 
 

@@ -89,6 +89,10 @@ class SessionsApp:
     report: ReportExtraction | None
 
 
+def as_it_is(job: Job) -> Job:
+    return job
+
+
 def wire_sessions(
     stores: Stores,
     *,
@@ -108,6 +112,7 @@ def wire_sessions(
         extractive=None if memories is None else ExtractiveMemory(memories, clock),
         vector=None if search is None else VectorMemory(similar_messages(search)),
     )
+    report = None if memories is None else ReportExtraction(memories)
     manage = ManageSessions(sessions, tenants, tokens, clock, schedule)
     return SessionsApp(
         append=Append(sessions, tenants, tokens, clock, schedule),
@@ -117,13 +122,13 @@ def wire_sessions(
         forget_sessions=ForgetSessions(manage, jobs, clock),
         history=History(sessions, clock),
         read_job=ReadJob(jobs, clock),
-        list_jobs=ListJobs(sessions, jobs),
+        list_jobs=ListJobs(sessions, jobs, as_it_is if report is None else report.shown),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
         calls=stores.calls,
         clock=clock,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
-        report=None if memories is None else ReportExtraction(memories),
+        report=report,
     )
 
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds, stamp
@@ -34,6 +35,11 @@ def no_session() -> NotFound:
     return NotFound("There is no such session.", code="session_not_found")
 
 
+def no_message(field: str) -> NotFound:
+    error = FieldError(field, "no message of this session has this sequence number")
+    return NotFound("There is no such message.", code="message_not_found", errors=(error,))
+
+
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
     """All messages of the window, oldest first."""
     found = sessions.messages(scope, first=head.window_start, last=head.seq)
@@ -57,6 +63,14 @@ class History:
         if after is not None:
             first, last = (first, min(last, after - 1)) if newest_first else (max(first, after + 1), last)
         return self._page(scope, head, first=first, last=last, limit=limit, newest_first=newest_first)
+
+    def message(self, scope: SessionScope, seq: int) -> Message:
+        """The message with this sequence number. Raises `NotFound` (`session_not_found`, `message_not_found`)."""
+        head = self._head(scope)
+        found = () if head.is_withdrawn(seq) or seq <= head.base else self.sessions.messages_at(scope, [seq])
+        if not found:
+            raise no_message("seq")
+        return found[0]
 
     def _page(
         self, scope: SessionScope, head: Head, *, first: int, last: int, limit: int, newest_first: bool
@@ -133,21 +147,22 @@ class History:
 
         return until_committed(attempt, clock=self.clock)
 
-    def withdraw(self, scope: SessionScope, *, first: int) -> tuple[Head, str]:
+    def withdraw(self, scope: SessionScope, *, first: int) -> tuple[Head, str | None]:
         """Withdraw every message from sequence number `first` on; return the new head, and the id of the job that
-        deletes them.
+        deletes them (None: the session has no messages).
 
         A summary that covers one of them is dropped too, and the older messages that it covered return to the window.
         Raises `NotFound` (`message_not_found`).
         """
         return until_committed(lambda: self._withdraw(scope, first), clock=self.clock)
 
-    def _withdraw(self, scope: SessionScope, first: int) -> tuple[Head, str]:
+    def _withdraw(self, scope: SessionScope, first: int) -> tuple[Head, str | None]:
         now = self.clock.now()
         before, _ = live(self.sessions.open(scope, settings=True), now=now)
+        if not before.last_id:
+            return before, None
         if not before.base < first <= before.seq or before.is_withdrawn(first):
-            error = FieldError("from", "no message of this session has this sequence number")
-            raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
+            raise no_message("from")
         summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))
         start = summary.last + 1 if summary else before.base + 1
         rest = tuple(self._shown(scope, before, first=start, last=first - 1))
@@ -182,8 +197,11 @@ class History:
 
 @dataclass(frozen=True, slots=True)
 class ListJobs:
+    """`shown` gives the job as callers see it: work that failed may have been done by another job since."""
+
     sessions: Sessions
     jobs: Jobs
+    shown: Callable[[Job], Job]
 
     def __call__(
         self,
@@ -199,23 +217,24 @@ class ListJobs:
         """A page of jobs by creation, and the cursor of the next page (None: this is the last one). A page may be short
         although more follow: the filters are applied after reading.
 
-        With `session`, its user's jobs are searched; that also works after the session was deleted. Raises
-        `Unprocessable` if neither a user nor a session is named.
+        With `session`, its user's jobs are searched; that also works after the session was deleted. Without a user and
+        a session, jobs of the whole tenant are listed if `state` is "failed". Raises `Unprocessable` for another state
+        then.
         """
         if session is not None:
             head = self.sessions.open(scope.session(session)).head
             if head is None or user not in (None, head.user):
                 return (), None
             user = head.user
-        if user is None:
-            error = FieldError("user_id", "is required, or session_id")
-            raise Unprocessable("Name a user or a session.", errors=(error,))
+        if user is None and state != "failed":
+            error = FieldError("user_id", "is required, or session_id, or state=failed")
+            raise Unprocessable("Name a user or a session, or ask for failed jobs.", errors=(error,))
+        read = partial(self.jobs.failed, scope) if user is None else partial(self.jobs.listed, scope.user(user))
         found: list[Job] = []
         for _ in range(PAGES_PER_LIST):
-            page, after = self.jobs.listed(
-                scope.user(user), limit=limit - len(found), after=after, newest_first=newest_first
-            )
-            found += [job for job in page if session in (None, job.session) and state in (None, job.state)]
+            page, after = read(limit=limit - len(found), after=after, newest_first=newest_first)
+            mine = [self.shown(job) for job in page if session in (None, job.session)]
+            found += [job for job in mine if state in (None, job.state)]
             if after is None or len(found) >= limit:
                 break
         return tuple(found), after

@@ -31,9 +31,10 @@ from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants
 
+PAGE = 100
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 
@@ -44,6 +45,15 @@ class Session:
     id: str
     head: Head
     settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
+class Activity:
+    """A user's sessions in numbers. `last` is the last write to one in epoch milliseconds, None without sessions."""
+
+    active: int
+    ended: int
+    last: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,6 +232,8 @@ class ManageSessions:
         user: str | None,
         agent: str | None,
         status: Status | None,
+        since: str | None = None,
+        until: str | None = None,
         limit: int,
         after: str | None,
         newest_first: bool,
@@ -233,7 +245,13 @@ class ManageSessions:
         found: list[Session] = []
         for _ in range(PAGES_PER_LIST):
             page = self.sessions.listed(
-                scope, user=user, limit=limit - len(found), after=after, newest_first=newest_first
+                scope,
+                user=user,
+                since=since,
+                until=until,
+                limit=limit - len(found),
+                after=after,
+                newest_first=newest_first,
             )
             found += [
                 session
@@ -258,20 +276,34 @@ class ManageSessions:
 
         return [session for session in parallel.each(opened, ids) if session is not None]
 
-    def end(self, scope: SessionScope) -> Session:
-        """Mark the session as ended; the next append makes it active again.
+    def activity(self, scope: UserScope) -> Activity:
+        """How many sessions the user has, and when one was last written to. Reads all of them. Raises `Unavailable`."""
+        found: list[Head] = []
+        after: str | None = None
+        while True:
+            page = self.sessions.listed(scope.owner, user=scope.user, limit=PAGE, after=after)
+            found += [session.head for session in self.opened(scope.owner, page.sessions)]
+            after = page.after
+            if after is None:
+                break
+        active = sum(head.status == "active" for head in found)
+        return Activity(active, len(found) - active, max((head.updated_at for head in found), default=None))
+
+    def end(self, scope: SessionScope) -> tuple[Session, str | None]:
+        """Mark the session as ended; the next append makes it active again. Returns the session, and the id of the job
+        that extracts its last messages, if there ever was one.
 
         If the session extracts automatically, a job extracts what is left. Raises `NotFound`, `Unavailable`.
         """
 
-        def attempt() -> Session:
+        def attempt() -> tuple[Session, str | None]:
             now = self.clock.now()
             before, settings = live(self.sessions.open(scope, settings=True), now=now)
             if before.status == "ended":
-                return Session(scope.session, before, settings)
+                return Session(scope.session, before, settings), before.extract_job
             after, jobs = self._extracting(scope, touched(ended(before), now=now), now=now)
             self.sessions.commit(scope, Commit(before=before, after=after, jobs=jobs))
-            return Session(scope.session, after, settings)
+            return Session(scope.session, after, settings), after.extract_job
 
         return until_committed(attempt, clock=self.clock)
 

@@ -84,10 +84,18 @@ class Sessions(Protocol):
         """Compactions with first <= their `last` <= last."""
 
     def listed(
-        self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
+        self,
+        scope: Scope,
+        *,
+        user: str | None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
     ) -> Listed:
-        """Session ids of a tenant: those of one user by creation, those of all by user, then creation. Eventually
-        consistent.
+        """Session ids of a tenant or of one user, by creation: those that began from `since` to `until` (times as
+        `clock.stamp` writes them). Eventually consistent.
 
         Raises `BadRequest` (`invalid_cursor`) for an `after` that it did not hand out or that belongs to another
         tenant or user.

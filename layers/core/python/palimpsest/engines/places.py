@@ -52,6 +52,17 @@ def listed_as(*, user: str, created_at: str, session: str) -> str:
     return f"{user}#{created_at}#{session}"
 
 
+def listed_within(user: str | None, *, since: str | None, until: str | None) -> tuple[str, str]:
+    """Two places around all sessions of a user, or of the tenant, that began from `since` to `until` (RFC 3339)."""
+    first = "" if user is None else f"{user}#"
+    return f"{first}{since or '!'}", f"{first}{until or ''}~"
+
+
+def session_listed_as(*, created_at: str, session: str) -> str:
+    """A session's place in its tenant's list by creation."""
+    return f"{created_at}#{session}"
+
+
 def job_listed_as(job: Job) -> str:
     """A job's place in its user's list: by creation (12 digits of epoch seconds), then id."""
     return f"{job.created_at:012d}#{job.id}"
@@ -94,8 +105,8 @@ class ListCursor:
 
 def session_cursor(scope: Scope, user: str | None) -> ListCursor:
     """Of a tenant's sessions, or of one user's (`listed_as`)."""
-    owner = ID_PATTERN if user is None else re.escape(user)
-    return ListCursor(scope.tenant, user, re.compile(rf"{owner}#[^#]{{1,64}}#{_ID}"))
+    owner = "" if user is None else f"{re.escape(user)}#"
+    return ListCursor(scope.tenant, user, re.compile(rf"{owner}[^#]{{1,64}}#{_ID}"))
 
 
 def user_cursor(scope: Scope) -> ListCursor:
@@ -103,9 +114,10 @@ def user_cursor(scope: Scope) -> ListCursor:
     return ListCursor(scope.tenant, None, re.compile(_ID))
 
 
-def job_cursor(scope: UserScope) -> ListCursor:
-    """Of a user's jobs (`job_listed_as`)."""
-    return ListCursor(scope.tenant, scope.user, re.compile(rf"\d{{12}}#{_ID}"))
+def job_cursor(scope: UserScope | Scope) -> ListCursor:
+    """Of a user's jobs, or of the tenant's failed ones (`job_listed_as`)."""
+    user = scope.user if isinstance(scope, UserScope) else None
+    return ListCursor(scope.tenant, user, re.compile(rf"\d{{12}}#{_ID}"))
 
 
 def record_cursor(scope: UserScope) -> ListCursor:

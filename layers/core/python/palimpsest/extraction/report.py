@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palimpsest.extraction.commit import user_of
 from palimpsest.extraction.jobs import parked_within
@@ -63,6 +63,12 @@ class ReportExtraction:
             records=tuple(dict.fromkeys(record for line in lines for record in line.records)),
             spent=spent_of([*(line.usage for line in lines), job.spent]),
         )
+
+    def shown(self, job: Job) -> Job:
+        """The job in the state to show. Raises `Unavailable`."""
+        if (job.kind, job.state) != ("extract", "failed"):
+            return job
+        return replace(job, state=_state(job, self.memories.progress(user_of(job), job.session)))
 
 
 def _state(job: Job, progress: Progress) -> JobState:

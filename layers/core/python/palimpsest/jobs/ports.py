@@ -94,6 +94,11 @@ class Jobs(Protocol):
         consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 
+    def failed(
+        self, scope: Scope, *, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> tuple[tuple[Job, ...], str | None]:
+        """The tenant's jobs that have failed, steps included, as `listed`."""
+
     def start(self, job: Job) -> None:
         """Mark a pending job as running; does nothing in any other state."""
 

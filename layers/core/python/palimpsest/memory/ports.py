@@ -188,8 +188,8 @@ class Memories(Protocol):
         """How often each record (at most 100) was used, and when last (epoch seconds)."""
 
     def users(self, tenant: str, *, limit: int, after: str | None = None) -> tuple[tuple[str, ...], str | None]:
-        """The users of a tenant with any commit since they were last erased, by id, and the cursor of the next page.
-        Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
+        """The users of a tenant with any commit, or a session that began, since they were last erased, by id, and the
+        cursor of the next page. Eventually consistent. Raises `BadRequest` (`invalid_cursor`).
         """
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
@@ -232,4 +232,4 @@ class Owners(Protocol):
         """All sessions that `Sessions.listed` can list."""
 
     def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
-        """All users with any commit to long-term memory since they were last erased."""
+        """All users that `Memories.users` can list."""

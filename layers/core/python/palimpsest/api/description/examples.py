@@ -57,7 +57,7 @@ COMPACTION: Json = {
     "created_at": "2026-01-05T09:30:00.000Z",
 }
 JOB: Json = {
-    "id": "job_9d4bf2d413a632e7ceba9a364dd6175b",
+    "job_id": "job_9d4bf2d413a632e7ceba9a364dd6175b",
     "kind": "summarize",
     "state": "done",
     "user_id": None,
@@ -72,7 +72,7 @@ JOB: Json = {
     "created_at": "2026-01-05T09:29:58.000Z",
 }
 LISTED: Json = {name: value for name, value in JOB.items() if name not in {"result", "ledger", "records", "usage"}}
-DELETED: Json = {**JOB, "kind": "delete", "result": {"removed": 13}, "job_id": JOB["id"]}
+DELETED: Json = {**JOB, "kind": "delete", "result": {"removed": 13}}
 ERASED: Json = {
     **DELETED,
     "kind": "erase",
@@ -88,7 +88,7 @@ ERASED: Json = {
         "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},
     },
 }
-PENDING: Json = {"job_id": JOB["id"], "state": "pending"}
+PENDING: Json = {"job_id": JOB["job_id"], "state": "pending"}
 TENANT_SETTINGS: Json = {
     "memory": {"strategy": "summarize", "max_tokens": 32000},
     "retention_days": 30,
@@ -113,6 +113,7 @@ ANSWERS: dict[str, Json] = {
         "replayed": False,
     },
     "Context": CONTEXT,
+    "HistoryMessage": ROW,
     "Job": JOB,
     "JobDone": DELETED,
     "UserErased": ERASED,
@@ -128,6 +129,7 @@ ANSWERS: dict[str, Json] = {
         "context": CONTEXT,
         "degraded": [],
     },
+    "EndedSession": SESSION | {"status": "ended", "job_id": PENDING["job_id"], "state": "pending"},
     "TenantSettings": TENANT_SETTINGS,
     "Health": {"status": "ok", "stage": "prod"},
     "Problem": {
@@ -155,6 +157,7 @@ REQUESTS: dict[str, Json] = {
     "AppendRequest": {"user_id": "sarah", "messages": [QUESTION], "context": {"max_tokens": 8000}},
     "ContextRequest": {"message": "And on Mondays?", "max_tokens": 8000},
     "PruneRequest": {"strategy": "summarize", "wait": 20},
+    "EndRequest": {"wait": 20},
     "ExtractRequest": {"if_needed": True, "wait": 20},
     "NewTenantSettings": TENANT_SETTINGS,
 }

@@ -93,9 +93,14 @@ ANSWERS: dict[str, Json] = {
     },
     "ToolResult": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
     "StaticFact": FACT,
-    "StaticFactList": {"static_facts": [FACT]},
+    "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
-    "User": {"user_id": "sarah", "memories": COUNTS},
+    "User": {
+        "user_id": "sarah",
+        "memories": COUNTS,
+        "sessions": {"active": 1, "ended": 2, "total": 3},
+        "last_activity": "2026-01-05T09:30:00.000Z",
+    },
     "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},
 }
 REQUESTS: dict[str, Json] = {

@@ -64,7 +64,7 @@ class JobUsage(TypedDict):
 
 
 class ListedJob(TypedDict):
-    id: str
+    job_id: str
     kind: TenantJobKind
     state: JobState
     user_id: Annotated[str | None, Field(description="Whose memory it is about")]
@@ -131,13 +131,10 @@ class Beside(TypedDict):
 class JobDone(Job, Beside):
     """A job that ended within `wait`."""
 
-    job_id: str
-
 
 class UserErased(WorkedJob, Beside):
     """An erasure that ended within `wait`."""
 
-    job_id: str
     receipt: Receipt
 
 
@@ -160,7 +157,8 @@ class NothingExtracted(Beside):
 @operation("GET /v1/jobs", answers={200: "JobPage"})
 def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: Annotated[
-        str | None, Query(description="Of this user; this or a session must be named", json_schema_extra=LIKE_AN_ID)
+        str | None,
+        Query(description="Of this user. Without a user and a session: failed jobs", json_schema_extra=LIKE_AN_ID),
     ] = None,
     session_id: Annotated[str | None, Query(description="Of this session", json_schema_extra=LIKE_AN_ID)] = None,
     state: Annotated[JobState | None, Query(description="Only those in this state")] = None,
@@ -170,7 +168,8 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Response[str]:
     """List jobs.
 
-    Jobs of a user or of a session, ordered by creation, for 30 days. A page may be short or empty although more
+    Jobs of a user or of a session, or with `state=failed` all failed jobs of the tenant, ordered by creation, for 30
+    days. A page may be short or empty although more
     follow; only a `next_cursor` of null is the end.
     """
     user, session = user_id, session_id
@@ -215,7 +214,7 @@ def awaited(job_id: str, *, wait: float, beside: Mapping[str, Any] | None = None
     """200 and the job if it ends within `wait` seconds, else 202 and where to ask for it."""
     job = _ended(job_id, wait)
     if job is not None:
-        return answered({"job_id": job_id, **shown_job(job), **(beside or {})})
+        return answered({**shown_job(job), **(beside or {})})
     return accepted(job_id, "pending", beside=beside)
 
 
@@ -230,7 +229,7 @@ def awaited_or_ended(job_id: str, *, wait: float, beside: Mapping[str, Any]) -> 
     now = call()
     job = now.use.read_job(now.caller.tenant, job_id, wait=now.patience(wait))
     if job.has_ended:
-        return answered({"job_id": job_id, **shown_job(job), **beside})
+        return answered({**shown_job(job), **beside})
     return accepted(job_id, job.state, beside=beside)
 
 
@@ -254,7 +253,7 @@ def _ended(job_id: str, wait: float) -> StoredJob | None:
 def _listed(found: StoredJob) -> ListedJob:
     """A job on all of a user's memory has no session and no range."""
     return {
-        "id": found.id,
+        "job_id": found.id,
         "kind": cast("TenantJobKind", found.kind),  # the operator's jobs are in a tenant that no key is of
         "state": found.state,
         "user_id": found.user,

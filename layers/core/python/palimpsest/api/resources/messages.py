@@ -7,7 +7,7 @@ from http import HTTPStatus
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from aws_lambda_powertools.event_handler import Response
-from aws_lambda_powertools.event_handler.openapi.params import Query
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BeforeValidator, ConfigDict, Field, with_config
 from typing_extensions import TypedDict
 
@@ -151,6 +151,17 @@ def read_history(
     return paged("messages", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
 
 
+@operation("GET /v1/sessions/{session_id}/messages/{seq}", answers={200: "HistoryMessage"})
+def read_message(
+    session_id: SessionId, seq: Annotated[int, Path(ge=1, lt=10**12, description="Sequence number of the message")]
+) -> Response[str]:
+    """Read a message.
+
+    One message of the history, word for word.
+    """
+    return answered(shown_message(call().use.history.message(call().session(session_id), seq)))
+
+
 @operation(
     "DELETE /v1/sessions/{session_id}/messages",
     answers={200: "WindowEmptied | JobDone", 202: "JobPending"},
@@ -164,13 +175,16 @@ def remove_messages(
     """Empty the window, or withdraw messages.
 
     Without `from`, the window is emptied and the history stays. With `from`, every message from that sequence number
-    on is withdrawn at once from window, summaries and history; a job deletes it.
+    on is withdrawn at once from window, summaries and history; a job deletes it. A session without messages stays as
+    it is.
     """
     scope = call().session(session_id)
     if first is None:
         head = call().use.history.empty(scope)
         return answered({"session_id": session_id, "window": window(head)})
     head, job_id = call().use.history.withdraw(scope, first=first)
+    if job_id is None:
+        return answered({"session_id": session_id, "window": window(head)})
     return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})
 
 

@@ -10,10 +10,21 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import Closed, Deleted, Moment, answered
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Closed,
+    Cursor,
+    Deleted,
+    Limit,
+    Moment,
+    NextCursor,
+    Order,
+    answered,
+)
 from palimpsest.tenants.ports import StaticFact as StoredFact
 
 operation = operations_on("administration", function="memories")
@@ -33,18 +44,33 @@ class StaticFact(TypedDict):
     updated_at: Moment
 
 
-class StaticFactList(TypedDict):
+class StaticFactPage(TypedDict):
     static_facts: list[StaticFact]
+    next_cursor: NextCursor
 
 
-@operation("GET /v1/static-facts", answers={200: "StaticFactList"})
-def list_static_facts() -> Response[str]:
+@operation("GET /v1/static-facts", answers={200: "StaticFactPage"})
+def list_static_facts(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc") -> Response[str]:
     """List static facts.
 
-    All static facts of the tenant, ordered by id: at most 200.
+    The static facts of the tenant, ordered by id. There are at most 200.
     """
-    facts = call().memory.facts.listed(call().caller.tenant)
-    return answered({"static_facts": list(map(_shown, facts))})
+    tenant = call().caller.tenant
+    listed = (tenant.tenant, "static-facts", order)
+    place = cursors.after(cursor, *listed)
+    facts = sorted(call().memory.facts.listed(tenant), key=lambda fact: fact.id, reverse=order == "desc")
+    rest = [fact for fact in facts if place is None or (fact.id > place if order == "asc" else fact.id < place)]
+    next_cursor = cursors.cursor(*listed, after=rest[limit - 1].id) if len(rest) > limit else None
+    return answered({"static_facts": list(map(_shown, rest[:limit])), "next_cursor": next_cursor})
+
+
+@operation("GET /v1/static-facts/{fact_id}", answers={200: "StaticFact"})
+def read_static_fact(fact_id: FactId) -> Response[str]:
+    """Read a static fact.
+
+    What the tenant states under this id.
+    """
+    return answered(_shown(call().memory.facts.read(call().caller.tenant, fact_id)))
 
 
 @operation(

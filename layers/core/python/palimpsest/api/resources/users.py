@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from functools import partial
+from typing import Annotated, NotRequired
 
 from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from palimpsest import parallel
 from palimpsest.api import cursors
-from palimpsest.api.call import call
+from palimpsest.api.call import Call, call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, UserId, Wait, answered
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Cursor,
+    Limit,
+    Moment,
+    NextCursor,
+    UserId,
+    Wait,
+    answered,
+    rfc3339,
+)
 from palimpsest.api.resources.jobs import awaited
 
 operation = operations_on("users", function="memories")
@@ -25,13 +38,27 @@ class MemoryCounts(TypedDict):
     total: int
 
 
+class SessionCounts(TypedDict):
+    active: int
+    ended: int
+    total: int
+
+
+LastActivity = Annotated[Moment | None, Field(description="When a session was last written to; null without sessions")]
+
+
 class User(TypedDict):
     user_id: str
     memories: Annotated[MemoryCounts, Field(description="Current memories by type")]
+    sessions: SessionCounts
+    last_activity: LastActivity
 
 
 class ListedUser(TypedDict):
     user_id: str
+    memories: NotRequired[MemoryCounts]
+    sessions: NotRequired[SessionCounts]
+    last_activity: NotRequired[LastActivity]
 
 
 class UserPage(TypedDict):
@@ -40,26 +67,37 @@ class UserPage(TypedDict):
 
 
 @operation("GET /v1/users", answers={200: "UserPage"})
-def list_users(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[str]:
+def list_users(
+    counts: Annotated[bool, Query(description="Each with what GET /v1/users/{user_id} answers")] = False,  # noqa: FBT002
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+) -> Response[str]:
     """List users.
 
-    The users of whom anything is remembered, ordered by id.
+    The users who have had a session or a memory since they were last erased, ordered by id.
     """
     tenant = call().caller.tenant.tenant
     listed = (tenant, "users")
     after = cursors.after(cursor, *listed)
     page, following = call().memory.memories.users(tenant, limit=limit, after=after)
     next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-    return answered({"users": [{"user_id": user} for user in page], "next_cursor": next_cursor})
+    now = call()
+    users = parallel.each(partial(_counted, now), page) if counts else [{"user_id": user} for user in page]
+    return answered({"users": users, "next_cursor": next_cursor})
 
 
 @operation("GET /v1/users/{user_id}", answers={200: "User"})
 def read_user(user_id: UserId) -> Response[str]:
     """Read a user.
 
-    The number of the user's current memories of each type; all zero for an unknown user.
+    The number of the user's current memories of each type and of sessions; all zero for an unknown user.
     """
-    counts = call().memory.manage_memories.counts(call().user(user_id))
+    return answered(_counted(call(), user_id))
+
+
+def _counted(now: Call, user_id: str) -> User:
+    scope = now.user(user_id)
+    counts, activity = now.memory.manage_memories.counts(scope), now.memory.manage.activity(scope)
     memories: MemoryCounts = {
         "fact": counts["fact"],
         "event": counts["event"],
@@ -67,8 +105,13 @@ def read_user(user_id: UserId) -> Response[str]:
         "task": counts["task"],
         "total": sum(counts.values()),
     }
-    user: User = {"user_id": user_id, "memories": memories}
-    return answered(user)
+    total = activity.active + activity.ended
+    return {
+        "user_id": user_id,
+        "memories": memories,
+        "sessions": {"active": activity.active, "ended": activity.ended, "total": total},
+        "last_activity": None if activity.last is None else rfc3339(activity.last),
+    }
 
 
 @operation("DELETE /v1/users/{user_id}", answers={200: "UserErased", 202: "JobPending"})

@@ -9,7 +9,7 @@ from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch, require_walk
 from palimpsest.engines.dynamodb.sessions.commits import Update
-from palimpsest.engines.dynamodb.sessions.items import text
+from palimpsest.engines.dynamodb.sessions.items import SETTINGS, text
 from palimpsest.engines.dynamodb.table import Item, OneTable, Table, key
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page
@@ -27,7 +27,8 @@ class DynamoDbOwners:
 
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
         for item, place in _scanned(self._sessions, "by_user", after):
-            yield SessionScope(*item["pk"]["S"].split("#")), place
+            if item["sk"]["S"] == SETTINGS:  # the index also lists failed jobs
+                yield SessionScope(*item["pk"]["S"].split("#")), place
 
     def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
         for item, place in _scanned(self._memories, "by_tenant", after):

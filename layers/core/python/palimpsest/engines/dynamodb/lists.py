@@ -21,41 +21,56 @@ Items name their bucket, so another number needs every listed item written anew 
 """
 BUCKET = "tenant_bucket"
 """The attribute that holds the bucket: the hash key of the indexes `by_user` and `by_tenant`."""
+SESSIONS, FAILED = "sessions#", "failed#"  # lists of a tenant apart from those by user: of sessions, of failed jobs
 _FIRST, _LAST = "!", "~"  # below and above every place: both stand outside the characters of ids and of times
-_OF_USER, _AFTER_USER = "#", "$"  # what follows the user in a place, and the character after it
 
 
 def bucket_of(scope: UserScope) -> str:
     """The partition of the tenant's lists that this user, and all that the user has, is listed in."""
-    return f"{scope.tenant}#{zlib.crc32(scope.user.encode()) % BUCKETS:02d}"
+    return bucket_for(scope.owner, scope.user)
 
 
-def buckets_of(scope: Scope) -> tuple[str, ...]:
-    """All partitions of the tenant's lists."""
-    return tuple(f"{scope.tenant}#{number:02d}" for number in range(BUCKETS))
+def bucket_for(scope: Scope, name: str, *, among: str = "") -> str:
+    """The partition that what has this name is listed in, among the tenant's lists of one kind."""
+    return f"{scope.tenant}#{among}{zlib.crc32(name.encode()) % BUCKETS:02d}"
+
+
+def buckets_of(scope: Scope, *, among: str = "") -> tuple[str, ...]:
+    """All partitions of the tenant's lists of one kind."""
+    return tuple(f"{scope.tenant}#{among}{number:02d}" for number in range(BUCKETS))
 
 
 @dataclass(frozen=True, slots=True)
 class TenantIndex:
-    """An index with the hash key `BUCKET`. Its range key `place` orders the list: unique in a tenant, and ASCII."""
+    """An index with buckets as its hash key. Its range key `place` orders the list: unique in a tenant, and ASCII."""
 
     table: Table
     name: str
     place: str
+    bucket: str = BUCKET
+    among: str = ""
 
     def page(
-        self, scope: Scope, *, user: str | None = None, limit: int, after: str | None = None, newest_first: bool = False
+        self,
+        scope: Scope,
+        *,
+        user: str | None = None,
+        within: tuple[str, str] = (_FIRST, _LAST),
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = False,
     ) -> tuple[tuple[str, ...], bool]:
-        """Up to `limit` places beyond `after`, of the whole tenant or of one user, and whether there are more.
+        """Up to `limit` places beyond `after`, of the whole tenant or in the bucket of one user, and whether there are
+        more. All are `within` two places.
 
         Eventually consistent. What is there throughout is on exactly one page, whatever comes or goes meanwhile.
         """
-        low, high = (_FIRST, _LAST) if user is None else (user + _OF_USER, user + _AFTER_USER)
+        low, high = within
         if after is not None:
-            low, high = (low, after) if newest_first else (after, high)
+            low, high = (low, min(after, high)) if newest_first else (max(after, low), high)
         count = limit + 1 if after is None else limit + 2  # the range has both its ends: `after` may be found once more
         read = partial(self._bucket, low=low, high=high, count=count, newest_first=newest_first)
-        buckets = buckets_of(scope) if user is None else (bucket_of(scope.user(user)),)
+        buckets = buckets_of(scope, among=self.among) if user is None else (bucket_of(scope.user(user)),)
         found = merge(*each(read, buckets, threads=BUCKETS), reverse=newest_first)
         places = tuple(islice((place for place in found if place != after), limit + 1))
         return places[:limit], len(places) > limit
@@ -64,7 +79,7 @@ class TenantIndex:
         values = {":bucket": {"S": bucket}, ":low": {"S": low}, ":high": {"S": high}}
         pages = self.table.pages(
             "#bucket = :bucket AND #place BETWEEN :low AND :high", values, IndexName=self.name, Limit=count,
-            ExpressionAttributeNames={"#bucket": BUCKET, "#place": self.place}, ScanIndexForward=not newest_first,
+            ExpressionAttributeNames={"#bucket": self.bucket, "#place": self.place}, ScanIndexForward=not newest_first,
         )  # fmt: skip
         return tuple(islice((item[self.place]["S"] for page in pages for item in page), count))
 

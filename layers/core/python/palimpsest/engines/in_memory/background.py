@@ -32,7 +32,7 @@ class InMemoryOwners:
 
     def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
         with self._memories.state.lock:
-            found = [UserScope(*names) for names, known in self._memories.known.items() if known.is_listed]
+            found = [UserScope(*names) for names in self._memories.state.users]
         return _from(after, found)
 
 

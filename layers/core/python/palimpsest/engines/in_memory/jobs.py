@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 
 from palimpsest.engines.in_memory.state import State
@@ -33,9 +33,28 @@ class InMemoryJobs:
     def listed(
         self, scope: UserScope, *, limit: int, after: str | None = None, newest_first: bool = True
     ) -> tuple[tuple[Job, ...], str | None]:
+        return self._page(scope, lambda job: _is_of(job, scope), limit, after, newest_first=newest_first)
+
+    def failed(
+        self, scope: Scope, *, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> tuple[tuple[Job, ...], str | None]:
+        def is_failed(job: Job) -> bool:
+            return (job.tenant, job.state) == (scope.tenant, "failed")
+
+        return self._page(scope, is_failed, limit, after, newest_first=newest_first)
+
+    def _page(
+        self,
+        scope: UserScope | Scope,
+        belongs: Callable[[Job], bool],
+        limit: int,
+        after: str | None,
+        *,
+        newest_first: bool,
+    ) -> tuple[tuple[Job, ...], str | None]:
         beyond = job_cursor(scope).place(after)
         with self._state.lock:
-            found = {job_listed_as(job): job for job in self._state.jobs.values() if _is_of(job, scope)}
+            found = {job_listed_as(job): job for job in self._state.jobs.values() if belongs(job)}
         places = sorted(found, reverse=newest_first)
         if beyond is not None:
             places = [place for place in places if (place < beyond if newest_first else place > beyond)]

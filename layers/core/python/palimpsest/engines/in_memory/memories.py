@@ -60,7 +60,6 @@ class Known:
     """One user: who they are now, and what is left of each epoch."""
 
     user: UserState = field(default_factory=UserState)
-    is_listed: bool = False
     walk: Walk | None = None
     eras: defaultdict[int, Era] = field(default_factory=lambda: defaultdict(Era))
 
@@ -92,7 +91,7 @@ class InMemoryMemories:
                 raise CommitLost("Another writer was first.")
             self.state.put_job(job)
             known.user = UserState(epoch + 1, known.user.version + 1)
-            known.is_listed = False
+            self.state.users.discard((scope.tenant, scope.user))
             known.walk = None
             self.state.epochs[scope.tenant, scope.user] = epoch + 1
 
@@ -107,7 +106,7 @@ class InMemoryMemories:
             if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
                 raise CommitLost("Another writer was first.")
             known.user = replace(known.user, version=known.user.version + 1)
-            known.is_listed = True
+            self.state.users.add((scope.tenant, scope.user))
             _apply(known.era, commit)
             if commit.expires_at is not None:
                 known.walk = noting(known.walk, epoch=commit.epoch, expires_at=commit.expires_at)
@@ -190,7 +189,7 @@ class InMemoryMemories:
         scope = Scope(tenant)
         beyond = user_cursor(scope).place(after) or ""
         with self.state.lock:
-            known = [user for (owner, user), known in self._known.items() if owner == tenant and known.is_listed]
+            known = [user for owner, user in self.state.users if owner == tenant]
         users = sorted(user for user in known if user > beyond)
         return tuple(users[:limit]), user_cursor(scope).at(users[limit - 1]) if len(users) > limit else None
 

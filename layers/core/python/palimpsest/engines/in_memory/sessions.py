@@ -11,7 +11,7 @@ from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
-from palimpsest.engines.places import COUNTERS, job_partition, listed_as, session_cursor
+from palimpsest.engines.places import COUNTERS, job_partition, listed_within, session_cursor, session_listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import MessageChanged
@@ -61,6 +61,8 @@ class InMemorySessions:
             if commit.finished is not None:
                 self.state.finish(commit.finished)
             self.state.put_call(commit.call)
+            if commit.begins:
+                self.state.users.add((scope.tenant, commit.after.user))
             self._note_changes(scope, [message.seq for message in commit.messages])
 
     def messages(
@@ -92,11 +94,20 @@ class InMemorySessions:
             return tuple(series.between(first, last, newest_first=newest_first, limit=limit))
 
     def listed(
-        self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
+        self,
+        scope: Scope,
+        *,
+        user: str | None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
     ) -> Listed:
         cursor = session_cursor(scope, user)
         beyond = cursor.place(after)
-        places = sorted(self._places(scope, user), reverse=newest_first)
+        low, high = listed_within(user, since=since, until=until)
+        places = sorted((place for place in self._places(scope, user) if low <= place <= high), reverse=newest_first)
         if beyond is not None:
             places = [place for place in places if (place < beyond if newest_first else place > beyond)]
         sessions = tuple(place.rpartition("#")[2] for place in places[:limit])
@@ -147,7 +158,8 @@ class InMemorySessions:
             for (tenant, session), found in self.state.partitions.items():
                 settings = found.settings
                 if tenant == scope.tenant and settings is not None and user in (None, settings.user):
-                    yield listed_as(user=settings.user, created_at=settings.created_at, session=session)
+                    place = session_listed_as(created_at=settings.created_at, session=session)
+                    yield place if user is None else f"{user}#{place}"
 
 
 def _holds(found: Partition, commit: Commit) -> bool:

@@ -77,7 +77,7 @@ class Partition:
 class State:
     """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds every job that was
     put, `changes` every change that the search index must follow: what the streams carry.
-    `epochs` has users who were erased, by tenant and id.
+    `epochs` has users who were erased, by tenant and id, `users` those who are listed.
     """
 
     faults: Faults = _no_faults
@@ -87,6 +87,7 @@ class State:
     changes: list[Changed] = field(default_factory=list)
     epochs: dict[tuple[str, str], int] = field(default_factory=dict)
     calls: dict[tuple[str, str], KeyedCall] = field(default_factory=dict)
+    users: set[tuple[str, str]] = field(default_factory=set)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @contextmanager

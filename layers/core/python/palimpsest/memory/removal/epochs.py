@@ -77,9 +77,18 @@ class EpochGuard:
         return self._sessions.compactions(scope, first=first, last=last, newest_first=newest_first, limit=limit)
 
     def listed(
-        self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
+        self,
+        scope: Scope,
+        *,
+        user: str | None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
     ) -> Listed:
-        return self._sessions.listed(scope, user=user, limit=limit, after=after, newest_first=newest_first)
+        within: dict[str, str | None] = {"since": since, "until": until}
+        return self._sessions.listed(scope, user=user, **within, limit=limit, after=after, newest_first=newest_first)
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         return self._sessions.remove(scope, first=first, last=last, whole=whole)

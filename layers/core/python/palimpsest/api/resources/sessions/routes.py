@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -13,7 +14,7 @@ from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.chat import LIKE_AN_ID
+from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
     Cursor,
@@ -27,7 +28,15 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.sessions import shapes
-from palimpsest.api.resources.sessions.shapes import ForgetSessionsRequest, NewSession, SessionChange, SessionSetup
+from palimpsest.api.resources.sessions.shapes import (
+    EndedSession,
+    EndRequest,
+    ForgetSessionsRequest,
+    NewSession,
+    SessionChange,
+    SessionSetup,
+)
+from palimpsest.clock import stamp
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.scope import checked_id
 
@@ -106,15 +115,19 @@ def delete_session(
     return awaited(call().use.manage.delete(call().session(session_id), keep_memories=keep_memories), wait=wait)
 
 
-@operation("POST /v1/sessions/{session_id}/end", answers={200: "Session"})
-def end_session(session_id: SessionId) -> Response[str]:
+@operation("POST /v1/sessions/{session_id}/end", answers={200: "EndedSession"})
+def end_session(session_id: SessionId, body: EndRequest) -> Response[str]:
     """End a session.
 
-    Mark the session as ended. The next append opens it again.
+    Mark the session as ended. The next append opens it again. If the session extracts memories by itself, a job
+    extracts what is left; the answer names it, once it has ended or `wait` seconds have passed.
     """
-    scope, manage = call().session(session_id), call().use.manage
-    call().made(lambda _: manage.end(scope).id)
-    return answered(shapes.session(manage.read(scope)))
+    scope, use = call().session(session_id), call().use
+    job_id = call().made(lambda _: [use.manage.end(scope)[1]])[0]
+    job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+    session = shapes.session(use.manage.read(scope))
+    ended: EndedSession = {**session, "job_id": job_id, "state": "done" if job is None else job.state}
+    return answered(ended)
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
@@ -145,14 +158,16 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     q: Annotated[
         str | None, Query(min_length=1, max_length=1_000, description="Words that occur in the session")
     ] = None,
+    created_after: Annotated[Timestamp | None, Query(description="Only those that began then or later")] = None,
+    created_before: Annotated[Timestamp | None, Query(description="Only those that began then or earlier")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
 ) -> Response[str]:
     """List sessions.
 
-    The sessions of the tenant. With `user_id` they are ordered by creation, without it by user and then by creation.
-    With `q` the answer is one page of that user's sessions in which these words occur, best match first.
+    The sessions of the tenant or of a user, ordered by creation. With `q` the answer is one page of that user's
+    sessions in which these words occur, best match first.
     """
     user, agent = user_id, agent_id
     for field, value in (("user_id", user), ("agent_id", agent)):
@@ -161,17 +176,30 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     if q is not None:
         return _found(q, user=user, agent=agent, status=status, limit=limit)
     tenant = call().caller.tenant
-    listed = (tenant.tenant, "sessions", user, agent, status, order)
+    since, until = map(_stamped, (created_after, created_before))
+    listed = (tenant.tenant, "sessions", user, agent, status, since, until, order)
     after = cursors.after(cursor, *listed)
 
     def page(most: int) -> shapes.SessionPage:
         found, following = call().memory.manage.listed(
-            tenant, user=user, agent=agent, status=status, limit=most, after=after, newest_first=order == "desc"
+            tenant,
+            user=user,
+            agent=agent,
+            status=status,
+            since=since,
+            until=until,
+            limit=most,
+            after=after,
+            newest_first=order == "desc",
         )
         next_cursor = None if following is None else cursors.cursor(*listed, after=following)
         return {"sessions": [shapes.session(each) for each in found], "next_cursor": next_cursor}
 
     return fitting(page, limit=limit)
+
+
+def _stamped(given: str | None) -> str | None:
+    return None if given is None else stamp(datetime.fromisoformat(given).astimezone(UTC))
 
 
 def _found(words: str, *, user: str | None, agent: str | None, status: str | None, limit: int) -> Response[str]:

@@ -25,6 +25,7 @@ from palimpsest.conversations import manage
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.session import CompactionState, Status
+from palimpsest.jobs.job import JobState
 
 
 class SessionSetup(Closed):
@@ -70,6 +71,10 @@ class ForgetSessionsRequest(Closed):
         return self
 
 
+class EndRequest(Closed):
+    wait: WaitSeconds = 0
+
+
 class Totals(TypedDict):
     messages: int
     tokens: int
@@ -89,6 +94,13 @@ class Session(TypedDict):
     created_at: Moment
     updated_at: Moment
     expires_at: Moment | None
+
+
+class EndedSession(Session):
+    """A session, and the job that extracts its last messages; `state` is `done` where there is nothing to extract."""
+
+    job_id: str | None
+    state: JobState
 
 
 class SessionPage(TypedDict):

@@ -59,14 +59,19 @@ def job_put(jobs_table: str, job: Job) -> Action:
 
 
 def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> Update:
-    update = Update()
-    update.put("type", text("user"))
-    update.put(BUCKET, text(bucket_of(scope)))
-    update.put("user_id", text(scope.user))
+    update = _listed(scope)
     update.add("version", 1)
     require_epoch(update, commit.epoch)
     if commit.expires_at is not None:
         _note(update, scope, commit.epoch, commit.expires_at, walk)
+    return update
+
+
+def _listed(scope: UserScope) -> Update:
+    update = Update()
+    update.put("type", text("user"))
+    update.put(BUCKET, text(bucket_of(scope)))
+    update.put("user_id", text(scope.user))
     return update
 
 
@@ -95,11 +100,12 @@ def require_walk(update: Update, walk: Walk) -> None:
     update.require("noted", *([] if walk.noted is None else [number(walk.noted)]))
 
 
-def in_epoch(table: str, scope: UserScope, epoch: int) -> Action:
-    """A transaction's condition that the user is in that epoch."""
-    guard = Update()
-    require_epoch(guard, epoch)
-    return {"ConditionCheck": guard.arguments(table, scope.partition, memory_items.USER)}
+def listing(table: str, scope: UserScope, epoch: int) -> Action:
+    """List the user among the tenant's, on the condition that the user is in that epoch."""
+    update = _listed(scope)
+    update.add("version", 0)
+    require_epoch(update, epoch)
+    return {"Update": update.arguments(table, scope.partition, memory_items.USER)}
 
 
 def require_epoch(update: Update, epoch: int) -> None:

@@ -140,7 +140,8 @@ def finishing(table: str, job: Job) -> dict[str, Any]:
     """The update that moves on a job that is there, has not ended, and lacks no part it needs."""
     partition = job_partition(job)
     update = Update()
-    update.put_all(items.job_progress(job))
+    for name, value in (items.job_progress(job) | items.failed_place(job)).items():
+        update.put(name, value)
     update.put_due(partition, job.due_at)
     update.require("state", items.text("pending"), items.text("running"))
     update.require_included("stored", *job.needed)

@@ -9,8 +9,15 @@ from typing import Any, cast
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
-from palimpsest.engines.places import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, shard_of
+from palimpsest.engines.dynamodb.lists import BUCKET, FAILED, SESSIONS, bucket_for, bucket_of
+from palimpsest.engines.places import (
+    TOMBSTONE_SECONDS,
+    job_listed_as,
+    job_partition,
+    listed_as,
+    session_listed_as,
+    shard_of,
+)
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.jobs.kinds import decoded, encoded
@@ -24,6 +31,8 @@ SETTINGS = "settings"
 JOB = "job"
 CALL = "call"
 KEYS = "k#"
+OWNER = "job_owner"
+"""The hash key of the index `by_owner`: the user of a job, or a bucket of the tenant's sessions by creation."""
 LAST_SEQ = 10**12 - 1
 DEFAULT_ENCODING = "o200k_base"
 LARGE_TEXT = 4_000  # characters of a message's body
@@ -119,6 +128,8 @@ def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
         "type": text(SETTINGS),
         BUCKET: text(bucket_of(scope.owner.user(settings.user))),
         "listed": text(listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)),
+        OWNER: text(bucket_for(scope.owner, scope.session, among=SESSIONS)),
+        "created": text(session_listed_as(created_at=settings.created_at, session=scope.session)),
         "base": number(settings.base),
         "body": body(
             user=settings.user, agent=settings.agent, created_at=settings.created_at, system=settings.system,
@@ -237,7 +248,7 @@ def job_attributes(job: Job) -> Attributes:
         "work": work, "ttl": number(job.created_at + RETENTION_SECONDS),
     } | job_progress(job)  # fmt: skip
     if job.user is not None and job.parent is None:
-        attributes |= {"job_owner": text(f"{job.tenant}#{job.user}"), "created": text(job_listed_as(job))}
+        attributes |= {OWNER: text(f"{job.tenant}#{job.user}"), "created": text(job_listed_as(job))}
     if job.due_at is not None:
         attributes |= {"due_shard": text(shard_of(job_partition(job))), "due_at": number(job.due_at)}
     return attributes
@@ -246,6 +257,14 @@ def job_attributes(job: Job) -> Attributes:
 def job_progress(job: Job) -> Attributes:
     """What changes of a job, besides its deadline."""
     return {"state": text(job.state), "outcome": body(error=job.error, result=job.result, usage=job.usage)}
+
+
+def failed_place(job: Job) -> dict[str, dict[str, str] | None]:
+    """The place of a failed job in its tenant's list of them; any other job has none."""
+    if job.state != "failed":
+        return {BUCKET: None, "listed": None}
+    bucket = bucket_for(Scope(job.tenant), job.id, among=FAILED)
+    return {BUCKET: text(bucket), "listed": text(job_listed_as(job))}
 
 
 def job_of(item: Item) -> Job:

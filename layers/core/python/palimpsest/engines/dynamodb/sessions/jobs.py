@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from palimpsest.engines.dynamodb.lists import due_items
+from palimpsest.engines.dynamodb.lists import FAILED, TenantIndex, due_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, finishing, keyed_call
 from palimpsest.engines.dynamodb.table import Item, OneTable, key
@@ -45,13 +45,22 @@ class DynamoDbJobs(OneTable):
                 break
         more = len(places) > limit
         following = cursor.at(places[limit - 1]) if more else None
-        return self._read(scope, places[:limit]), following
+        return self._read(scope.owner, places[:limit]), following
 
-    def _read(self, scope: UserScope, places: Sequence[str]) -> tuple[Job, ...]:
+    def failed(
+        self, scope: Scope, *, limit: int, after: str | None = None, newest_first: bool = True
+    ) -> tuple[tuple[Job, ...], str | None]:
+        cursor = job_cursor(scope)
+        index = TenantIndex(self._table, "by_user", "listed", among=FAILED)
+        places, has_more = index.page(scope, limit=limit, after=cursor.place(after), newest_first=newest_first)
+        found = tuple(job for job in self._read(scope, places) if job.state == "failed")
+        return found, cursor.at(places[-1]) if has_more else None
+
+    def _read(self, scope: Scope, places: Sequence[str]) -> tuple[Job, ...]:
         """The jobs at these places of the list, in its order; one that went meanwhile is passed over."""
         if not places:
             return ()
-        partitions = [scope.owner.job_partition(place.partition("#")[2]) for place in places]
+        partitions = [scope.job_partition(place.partition("#")[2]) for place in places]
         found = {item["pk"]["S"]: item for item in self._table.get_each([(pk, items.JOB) for pk in partitions])}
         return tuple(items.job_of(found[partition]) for partition in partitions if partition in found)
 
@@ -109,7 +118,7 @@ def _index_key(scope: UserScope, place: str) -> Item:
     """Where the index goes on after a job: its key there, and its own key in the table."""
     job = scope.owner.job_partition(place.partition("#")[2])
     return {
-        "job_owner": items.text(scope.partition), "created": items.text(place),
+        items.OWNER: items.text(scope.partition), "created": items.text(place),
         "pk": items.text(job), "sk": items.text(items.JOB),
     }  # fmt: skip
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction
-from palimpsest.engines.dynamodb.lists import TenantIndex
-from palimpsest.engines.dynamodb.memories.commits import in_epoch
+from palimpsest.engines.dynamodb.lists import SESSIONS, TenantIndex
+from palimpsest.engines.dynamodb.memories.commits import listing
 from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
 from palimpsest.engines.dynamodb.table import BATCH_WRITE, FirstFailed, Item, Meter, Refused, Table, key
-from palimpsest.engines.places import session_cursor
+from palimpsest.engines.places import listed_within, session_cursor
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.scope import Scope, SessionScope, UserScope
 
@@ -74,7 +74,7 @@ class DynamoDbSessions:
     def commit(self, scope: SessionScope, commit: Commit) -> None:
         actions = actions_of(self._table.name, scope, commit)
         if commit.begins and self._users is not None:
-            actions.append(in_epoch(self._users.name, scope.owner.user(commit.after.user), commit.after.epoch))
+            actions.append(listing(self._users.name, scope.owner.user(commit.after.user), commit.after.epoch))
         try:
             self._table.transact(actions)
         except FirstFailed as lost:
@@ -124,12 +124,24 @@ class DynamoDbSessions:
         return tuple(found[:limit])
 
     def listed(
-        self, scope: Scope, *, user: str | None, limit: int, after: str | None = None, newest_first: bool = True
+        self,
+        scope: Scope,
+        *,
+        user: str | None,
+        since: str | None = None,
+        until: str | None = None,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
     ) -> Listed:
         cursor = session_cursor(scope, user)
         index = TenantIndex(self._table, "by_user", "listed")
+        if user is None:
+            index = TenantIndex(self._table, "by_owner", "created", bucket=items.OWNER, among=SESSIONS)
+        within = listed_within(user, since=since, until=until)
+        place = cursor.place(after)
         places, has_more = index.page(
-            scope, user=user, limit=limit, after=cursor.place(after), newest_first=newest_first
+            scope, user=user, within=within, limit=limit, after=place, newest_first=newest_first
         )
         sessions = tuple(place.rpartition("#")[2] for place in places)
         return Listed(sessions, cursor.at(places[-1]) if has_more else None)
