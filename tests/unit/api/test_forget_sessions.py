@@ -61,6 +61,19 @@ def test_their_memories_go_with_them_unless_they_shall_stay(
     assert talks("GET", "/v1/users/sarah").json["memories"]["total"] == kept
 
 
+def test_the_job_is_done_once_nothing_of_the_sessions_is_left_to_be_seen(talks: Client, service: Service) -> None:
+    talks.save({"type": "fact", "content": "likes tea", "source": {"session_id": "a"}})
+    job_id = talks("POST", FORGET, {"user_id": "sarah"}).json["job_id"]
+    seen = []
+    while service.delivered < len(service.outbox):
+        service.delivered += 1
+        service.handle_to_the_end(service.outbox[service.delivered - 1])
+        seen.append((service.job(job_id).state, talks("GET", "/v1/users/sarah").json["memories"]["total"]))
+    assert ("running", 1) in seen
+    assert ("done", 1) not in seen
+    assert seen[-1] == ("done", 0)
+
+
 def test_a_session_that_begins_after_the_request_stays(talks: Client, service: Service) -> None:
     answer = talks("POST", FORGET, {"user_id": "sarah"})
     assert (answer.status, answer.json["state"]) == (202, "pending")

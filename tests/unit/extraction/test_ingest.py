@@ -64,6 +64,26 @@ def test_batches_hold_fifty_messages_and_three_megabytes() -> None:
     assert sum(number for number, _ in sizes) == 80
 
 
+def test_without_a_session_a_transcript_that_grew_is_the_same_session() -> None:
+    service = ExtractionService()
+    first = service.ingest(*texts(3))
+    grown = service.ingest(*texts(5))
+    assert (grown.session, grown.created, grown.appended) == (first.session, False, 2)
+    assert stored(service, first.session) == texts(5)
+
+
+def test_transcripts_that_only_begin_alike_are_sessions_of_their_own_and_grow_apart() -> None:
+    service = ExtractionService()
+    one = service.ingest("Hi", "Hello!", "fact: one")
+    two = service.ingest("Hi", "Hello!", "fact: two")
+    three = service.ingest("Hi", "Good morning!", "fact: three")
+    assert len({one.session, two.session, three.session}) == 3
+    for done, said in ((one, "fact: one"), (two, "fact: two")):
+        grown = service.ingest("Hi", "Hello!", said, "Noted.")
+        assert (grown.session, grown.appended) == (done.session, 1)
+        assert stored(service, done.session) == ["Hi", "Hello!", said, "Noted."]
+
+
 def test_the_same_transcript_again_adds_nothing_and_names_the_same_job() -> None:
     service = ExtractionService()
     first = service.ingest(*texts(120))

@@ -72,7 +72,7 @@ def wire_sweep(
         {
             "delete": removal,
             "withdraw": removal,
-            "forget": Handling(ForgetPages(memories, pages, clock), give_up),
+            "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(ErasePages(sessions, memories, pages, clock), give_up),
         }

@@ -28,6 +28,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope, UserScope
 
 MAX_TRANSCRIPT = 1_000
+DIVERGED = "transcript_diverged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,15 +87,29 @@ class Ingest:
         """Store 1 to 1000 messages as the session's history, once however often it is called, and have them extracted.
 
         If the stored history is a beginning of the transcript, the rest is appended; if the transcript is a beginning
-        of the history, nothing is. Without a `session_id` the id is derived from the user and the whole transcript.
+        of the history, nothing is. Without a `session_id` the transcript's beginning decides: it continues the session
+        that an earlier ingest made of the same beginning.
         Nothing is written unless every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
-        transcript = self._transcript(scope, drafts, session_id, agent)
+        _check(drafts)
+        if session_id is not None:
+            return self._ingested(_transcript(scope, drafts, session_id, agent))
+        epoch = self.memories.user(scope).epoch
+        for length in range(1, len(drafts)):
+            session = _derived(scope, drafts[:length], epoch=epoch)
+            try:
+                return self._ingested(_transcript(scope, drafts, session, agent))
+            except Conflict as conflict:  # another transcript begins like this one
+                if conflict.code != DIVERGED:
+                    raise
+        return self._ingested(_transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent))
+
+    def _ingested(self, transcript: _Transcript) -> Ingested:
         appended, created, job_id = 0, False, None
         while True:
             stored = until_committed(lambda: self._stored(transcript), clock=self.clock)
-            if stored.messages == len(drafts):
+            if stored.messages == len(transcript.drafts):
                 break
             done = self._append(transcript, stored)
             if done is not None and not done.replayed:
@@ -106,18 +121,6 @@ class Ingest:
             appended=appended,
             job_id=job_id or self.request(transcript.scope).job_id,
         )
-
-    def _transcript(
-        self, scope: UserScope, drafts: Sequence[Draft], session_id: str | None, agent: str | None
-    ) -> _Transcript:
-        if not 1 <= len(drafts) <= MAX_TRANSCRIPT:
-            error = FieldError("messages", f"{len(drafts)} of 1 to {MAX_TRANSCRIPT}")
-            raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
-        sizes = message_sizes(drafts)
-        open_calls_after(drafts, b"")
-        session = session_id or _derived(scope, drafts, epoch=self.memories.user(scope).epoch)
-        ids = tuple(_digests(drafts, session=session))
-        return _Transcript(scope.owner.session(session), scope, agent, drafts, sizes, ids)
 
     def _stored(self, transcript: _Transcript) -> _Stored:
         """How much of the transcript the session holds. Raises `Conflict` if its history is another one."""
@@ -131,7 +134,7 @@ class Ingest:
             return _Stored(transcript.ids.index(head.last_id) + 1, head.seq)
         if self._continues(transcript, head):
             return _Stored(len(transcript.drafts), head.seq)
-        raise Conflict("The session's history differs from the transcript.", code="transcript_diverged")
+        raise Conflict("The session's history differs from the transcript.", code=DIVERGED)
 
     def _continues(self, transcript: _Transcript, head: Head) -> bool:
         """Whether the history begins with the whole transcript and goes on behind it."""
@@ -160,6 +163,18 @@ class Ingest:
             return None
 
 
+def _check(drafts: Sequence[Draft]) -> None:
+    if not 1 <= len(drafts) <= MAX_TRANSCRIPT:
+        error = FieldError("messages", f"{len(drafts)} of 1 to {MAX_TRANSCRIPT}")
+        raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
+    open_calls_after(drafts, b"")
+
+
+def _transcript(scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None) -> _Transcript:
+    ids = tuple(_digests(drafts, session=session))
+    return _Transcript(scope.owner.session(session), scope, agent, drafts, message_sizes(drafts), ids)
+
+
 def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:
     before = ""
     for draft in drafts:
@@ -168,7 +183,7 @@ def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:
 
 
 def _derived(scope: UserScope, drafts: Sequence[Draft], *, epoch: int) -> str:
-    """A session's id, derived from the user and the whole transcript."""
+    """A session's id, derived from the user and the beginning of a transcript."""
     *_, last = _digests(drafts, session="")
     parts = json.dumps([scope.tenant, scope.user, epoch, len(drafts), last])
     return "ses_" + hashlib.sha256(parts.encode()).hexdigest()[:32]

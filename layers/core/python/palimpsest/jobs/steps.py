@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import CommitLost
+from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs.job import ERASED, Job, next_step
 from palimpsest.jobs.kinds import ListPayload, Payload
 from palimpsest.jobs.ports import JobNotice, Jobs
@@ -17,6 +17,8 @@ from palimpsest.scope import Scope
 
 STEP = timedelta(seconds=50)
 """After this long a step starts the next one; the function may run for 90 s."""
+WAIT, LOOKS = 1, 3  # seconds, and how often a step looks whether the jobs that it started have ended
+MOST_STEPS = 1_000  # then the job fails, to be started again later
 Page = Callable[[Job, str | None], tuple[int, str | None] | None]
 """Forgets one page of a list, from a cursor on: how many entries were forgotten, and the cursor of the next page (None:
 this was the last one). It returns None instead if the user was erased meanwhile.
@@ -50,8 +52,12 @@ class UserSteps:
         self.jobs.start(job)
         return job
 
-    def forget(self, notice: JobNotice, page: Page) -> None:
-        """Do one step: forget page after page until the deadline. The job's result counts them as `forgotten`."""
+    def forget(self, notice: JobNotice, page: Page, *, is_over: Callable[[Job], bool] = lambda _: True) -> None:
+        """Do one step: forget page after page until the deadline. The job's result counts them as `forgotten`.
+
+        Behind the last page the job ends once it `is_over`; until then step follows step from the first page on. Raises
+        `Unavailable` if that takes too long.
+        """
         job = self.taken_up(notice)
         if job is None:
             return
@@ -65,9 +71,20 @@ class UserSteps:
             gone, after = done
             forgotten += gone
             if after is None:
-                self.end(job, {"forgotten": forgotten})
-                return
+                break
+        if after is None and self._is_over_soon(job, is_over):
+            self.end(job, {"forgotten": forgotten})
+            return
         self.go_on(job, replace(place, after=after, forgotten=forgotten))
+
+    def _is_over_soon(self, job: Job, is_over: Callable[[Job], bool]) -> bool:
+        for _ in range(LOOKS):
+            if is_over(job):
+                return True
+            self.clock.sleep(WAIT)
+        if job.step >= MOST_STEPS:
+            raise Unavailable("What the job started has not ended.")
+        return False
 
     def _is_handed_over(self, job: Job) -> bool:
         return self.jobs.get(Scope(job.tenant), next_step(job, payload=job.payload, now=0).id) is not None

@@ -13,7 +13,7 @@ from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.filters import Filter, StoredFilter
-from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.records import Record
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.retry import until_committed
@@ -49,6 +49,7 @@ class Forget:
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
     memories: Memories
+    expiries: Expiries
     steps: UserSteps
     clock: Clock
 
@@ -61,7 +62,7 @@ class ForgetPages:
         if self.memories.user(scope).epoch != job.epoch:
             return None
         stored = StoredFilter.of_payload(scope, job.payload_as(ForgetPayload))
-        page = self.memories.listed(scope, types=stored.plain.record_types, limit=PAGE, after=after)
+        page = self.expiries.records(scope, limit=PAGE, after=after)  # consistent, which lists by creation are not
         matching = [record.id for record in page.records if stored.matches(record)]
         return self._forget(scope, job, matching), page.after
 

@@ -73,8 +73,25 @@ class ForgetSessionPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
-        self.steps.forget(notice, self._page)
+        """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`.
+
+        The job is done once the deletions are: nothing of the sessions, and no memory that goes with them, is left.
+        """
+        self.steps.forget(notice, self._page, is_over=self._are_deleted)
+
+    def _are_deleted(self, job: Job) -> bool:
+        """Whether no matching session that this job lists is still being deleted; the last thing to go is its entry in
+        the list.
+        """
+        scope, wanted, after = Scope(job.tenant), job.payload_as(ForgetSessionsPayload), None
+        while True:
+            page = self.sessions.listed(scope, user=wanted.user, limit=PAGE, after=after, newest_first=False)
+            heads = (self.sessions.open(scope.session(name)).head for name in page.sessions)
+            if any(head is not None and head.status == "deleted" for head in heads):
+                return False
+            after = page.after
+            if after is None:
+                return True
 
     def _page(self, job: Job, after: str | None) -> tuple[int, str | None]:
         scope, wanted = Scope(job.tenant), job.payload_as(ForgetSessionsPayload)
