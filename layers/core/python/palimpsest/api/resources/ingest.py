@@ -20,12 +20,7 @@ operation = operations_on("memories", function="memories")
 
 class IngestRequest(Closed):
     messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_TRANSCRIPT)]
-    session_id: Annotated[
-        Id | None,
-        Field(
-            description="Where it is stored; without it the session of an earlier transcript that begins like this one, or a new one"
-        ),
-    ] = None
+    session_id: Annotated[Id | None, Field(description="Where it is stored; without it, its beginning decides")] = None
     agent_id: Id | None = None
     wait: WaitSeconds = 0
 
