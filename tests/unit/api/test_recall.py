@@ -289,7 +289,7 @@ def ask_through_the_tool(call: Client, session: str) -> list[str]:
     """The lines of the tool's answer, in a session in which the user asks and the assistant answers by it."""
     arguments = '{"query": "user\'s home city and dog\'s name"}'
     wanted = {"id": "c1", "type": "function", "function": {"name": "search_memory_tool", "arguments": arguments}}
-    asks = {"role": "assistant", "content": "Let me look.", "tool_calls": [wanted]}
+    asks = {"role": "assistant", "content": "One moment.", "tool_calls": [wanted]}
     said = {"user_id": "sarah", "messages": [{"role": "user", "content": ASKED}, asks]}
     assert call("POST", f"/v1/sessions/{session}/messages", said).status == 201
     result = call("POST", TOOL, {"arguments": arguments, "tool_call_id": "c1", "session_id": session, "k": 50})

@@ -152,6 +152,14 @@ def test_past_interactions_that_resemble_the_given_message_are_found(tmp_path: P
     assert service.context().memory.of("vector") == ()  # nothing to compare
 
 
+def test_small_talk_is_no_past_interaction(tmp_path: Path) -> None:
+    service = remembering(folder=tmp_path, blocks=[{"type": "vector", "min_score": -1}])
+    service.talk([("hi", "Noted."), ("I park my bicycle behind building 7.", "Great!")], session="old")
+    service.index_all("old", "s")
+    found = service.context("Hi, where was the place to park a bicycle?").memory.of("vector")
+    assert [item.text for item in found] == ["I park my bicycle behind building 7."]
+
+
 def test_past_interactions_of_the_window_itself_are_not_repeated(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path)
     service.say("Where can I park my bicycle?")

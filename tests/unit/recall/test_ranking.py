@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.recall.ranking import DAY, Candidate, Ranked, is_answered, preselected, ranked, within_budget
+from palimpsest.recall.ranking import DAY, Candidate, Ranked, near_enough, preselected, ranked, within_budget
 from palimpsest.text.dates import Period
 
 NOW = 1_800_000_000_000
@@ -117,15 +117,47 @@ def strongest(**more: Any) -> tuple[Ranked, ...]:
 
 
 def test_nothing_near_the_question_is_no_answer() -> None:
-    assert not is_answered(())
-    assert not is_answered(strongest(vector=0.12, keyword=1.0))
-    assert is_answered(strongest(vector=0.45))
-    assert is_answered(strongest(vector=0.2, keyword=3.0, coverage=0.8))
+    assert not near_enough(())
+    assert not near_enough(strongest(vector=0.12, keyword=1.0))
+    assert near_enough(strongest(vector=0.45))
+    assert near_enough(strongest(vector=0.2, keyword=3.0, coverage=0.8))
+
+
+def shown(*candidates: Candidate) -> list[str]:
+    return [one.candidate.key for one in near_enough(ranked(candidates, now=NOW))]
+
+
+def test_each_result_passes_a_floor_of_its_own() -> None:
+    best = candidate("s/1", vector=0.5)
+    assert shown(best, candidate("near", vector=0.25), candidate("far", vector=0.15)) == ["s/1", "near"]
+    said_beside = candidate("s/2", vector=0.1, neighbours=("s/1", "s/3"))
+    assert shown(best, said_beside) == ["s/1", "s/2"]
+    assert shown(best, replace(said_beside, neighbours=("s/3",))) == ["s/1"]
+
+
+def test_what_says_nothing_stands_by_itself_or_not_at_all() -> None:
+    best = candidate("s/1", vector=0.5)
+    empty = candidate("s/2", vector=0.25, neighbours=("s/1",), says="nothing")
+    assert shown(best, empty) == ["s/1"]
+    assert shown(best, replace(empty, scores={"vector": 0.4})) == ["s/1", "s/2"]
+
+
+def test_few_words_stand_by_the_question_that_they_answer() -> None:
+    short = candidate("s/2", vector=0.1, neighbours=("s/1",), says="little")
+    assert shown(candidate("s/1", vector=0.5), short) == ["s/1"]
+    assert sorted(shown(candidate("s/1", vector=0.5, says="question"), short)) == ["s/1", "s/2"]
+
+
+def test_what_asks_or_says_nothing_stands_behind_what_states() -> None:
+    asks = candidate("asks", keyword=9.0, vector=0.8, says="question")
+    states = candidate("states", keyword=8.0, vector=0.7)
+    empty = candidate("empty", keyword=9.0, vector=0.8, says="nothing")
+    assert order(asks, empty, states, candidate("weak", keyword=1.0, vector=0.1))[:3] == ["states", "asks", "empty"]
 
 
 def test_where_no_vectors_were_compared_a_shared_word_is_enough() -> None:
-    assert is_answered(strongest(keyword=1.0, coverage=0.2))
-    assert not is_answered(strongest(keyword=1.0))
+    assert near_enough(strongest(keyword=1.0, coverage=0.2))
+    assert not near_enough(strongest(keyword=1.0))
 
 
 def test_preselection_keeps_the_best_of_each_retriever() -> None:

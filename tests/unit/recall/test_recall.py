@@ -413,6 +413,26 @@ def test_a_question_that_nothing_answers_gives_nothing(service: RecallService) -
     assert {each["cut"] for each in recalled.trace["ranking"]} == {"below_threshold"}
 
 
+SMALL_TALK = ("hi", "ok", "Noted.", "Thanks a lot!", "How are you?", "Great", "Have a nice day!")
+
+
+def test_small_talk_never_fills_up_what_fits(service: RecallService) -> None:
+    for session in range(3):
+        service.say(*SMALL_TALK, session=f"talk{session}", role=("user", "assistant") * 3 + ("user",))
+    service.say("hi", "My dog is called Rex", "Noted.", role=("user", "user", "assistant"))
+    service.index_all()
+    recalled = service.recall("What is my dog called?", k=50, answer=True)
+    assert [one.content for one in recalled.memories] == ["My dog is called Rex"]
+    assert recalled.answer == 'User said on 2026-01-01: "My dog is called Rex"'
+    assert service.recall("What is my car worth?", k=50, answer=True).answer == ""
+
+
+def test_a_short_answer_is_found_by_the_question_before_it(service: RecallService) -> None:
+    service.say("Which city do you live in?", "Hamburg.", "Great.", role=("assistant", "user", "assistant"))
+    service.index_all()
+    assert set(service.found("Which city do I live in?")) == {"Which city do you live in?", "Hamburg."}
+
+
 def test_the_trace_says_why_without_repeating_what_is_stored(service: RecallService) -> None:
     record = service.keep("Dana runs the whole department", topic="manager")
     gone = service.keep("The manager is on holiday")

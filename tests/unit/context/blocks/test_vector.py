@@ -35,7 +35,7 @@ def with_block(**fields: object) -> dict[str, Any]:
 def test_what_resembles_the_message_is_found_for_its_user() -> None:
     resembles = Resembles()
     found = VectorMemory(resembles).get(conversation(**with_block(k=2)), "Where did I park?")
-    assert [item.id for item in found.items] == ["m0.9", "m0.5", "m0.1"]
+    assert [item.id for item in found.items] == ["m0.9", "m0.5"]  # 0.1 is not near enough
     assert found.max_items == 2
     ((owner, text, k),) = resembles.asked
     assert (owner, text) == (SARAH, "Where did I park?")
@@ -50,8 +50,10 @@ def test_without_a_message_nobody_is_asked(message: str | None) -> None:
 
 
 def test_what_is_not_near_enough_is_left_out() -> None:
-    found = VectorMemory(Resembles()).get(conversation(**with_block(min_score=0.5)), "Hello")
-    assert [item.score for item in found.items] == [0.9, 0.5]
+    found = VectorMemory(Resembles()).get(conversation(**with_block(min_score=0.6)), "Hello")
+    assert [item.score for item in found.items] == [0.9]
+    everything = VectorMemory(Resembles()).get(conversation(**with_block(min_score=-1)), "Hello")
+    assert [item.score for item in everything.items] == [0.9, 0.5, 0.1]
 
 
 def test_a_search_that_fails_is_not_a_user_who_said_nothing() -> None:

@@ -10,6 +10,7 @@ from typing import Literal
 from palimpsest.memory.filters import MemoryType
 from palimpsest.memory.records import Record, Source
 from palimpsest.text.dates import Period
+from palimpsest.text.salience import Says
 
 Retriever = Literal["keyword", "vector", "topic_key", "newest"]
 Scores = Mapping[Retriever, float]
@@ -25,7 +26,7 @@ class Candidate:
     `scores` holds the raw score of each retriever: BM25, cosine, and for `topic_key` and `newest` the share (0..1) of
     the question's words that match. `coverage` is the share of these words that its text holds. `neighbours` are the
     keys of the messages right before and after it. `outdated_by` is the key of the current record of a topic of which
-    this, a message, says an earlier value.
+    this, a message, says an earlier value. `says` is whether a message states something, or only asks or greets.
     """
 
     key: str
@@ -38,6 +39,7 @@ class Candidate:
     comes_last: bool = False
     neighbours: tuple[str, ...] = ()
     outdated_by: str | None = None
+    says: Says = "something"
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,14 +75,18 @@ class FoundMemory:
 class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
-    `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it.
-    `least_strength` is what the strongest candidate needs for any to be shown: its cosine, and `words_strength` times
-    the share of the question's words that it has; all of them are enough, and so is a topic that the question names.
+    `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it; what
+    only asks or says nothing keeps `asking` or `empty` of its score. A candidate's strength is its cosine, and
+    `words_strength` times the share of the question's words that it has; all of them are enough, and so is a topic that
+    the question names. `least_strength` is what the strongest needs for any to be shown, and each that says nothing;
+    `own_strength` is what each needs by itself, or `beside` times the strength of the message next to it.
     """
 
-    vector: float = 0.5
+    vector: float = 0.6
     topic_key: float = 0.3
-    neighbour: float = 0.2
+    neighbour: float = 0.3
+    asking: float = 0.6
+    empty: float = 0.5
     importance: float = 0.1
     recency: float = 0.05
     period: float = 0.25
@@ -88,6 +94,8 @@ class Weights:
     outdated: float = 0.9
     words_strength: float = 0.3
     least_strength: float = 0.315
+    own_strength: float = 0.225
+    beside: float = 0.65
     least_coverage: float = 0.0
 
 
@@ -125,16 +133,36 @@ def ranked(
     return tuple(sorted(scored, key=lambda each: (each.candidate.comes_last, -each.score, each.candidate.key)))
 
 
-def is_answered(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> bool:
-    """Whether anything is near enough to the question to be shown. Where no vectors were compared, words decide."""
-    if any("vector" in each.candidate.scores for each in found):
-        return any(each.strength >= weights.least_strength for each in found)
-    return any(each.candidate.coverage > weights.least_coverage or each.strength > 0 for each in found)
+def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple[Ranked, ...]:
+    """Return those that are near enough to the question to be shown, each by its own strength or by that of what was
+    said beside it; none unless one is near. Where no vectors were compared, words decide.
+    """
+    if not any("vector" in each.candidate.scores for each in found):
+        return tuple(each for each in found if each.candidate.coverage > weights.least_coverage or each.strength > 0)
+    by_key = {each.candidate.key: each for each in found}
+    if max(each.strength for each in found) < weights.least_strength:
+        return ()
+    return tuple(each for each in found if _stands(each, by_key, weights))
+
+
+def _stands(each: Ranked, by_key: Mapping[str, Ranked], weights: Weights) -> bool:
+    """Whether it may be shown: what says nothing by itself alone, few words also by the question that they answer, and
+    always the record of a topic that the question names.
+    """
+    says = each.candidate.says
+    if "topic_key" in each.candidate.scores:
+        return True
+    if says == "nothing":
+        return each.strength >= weights.least_strength
+    beside = [by_key[key] for key in each.candidate.neighbours if key in by_key]
+    near = [one.strength for one in beside if says != "little" or one.candidate.says == "question"]
+    return max(each.strength, weights.beside * max(near, default=0.0)) >= weights.own_strength
 
 
 def preselected(found: Mapping[str, Scores], *, most: int, weights: Weights = DEFAULT) -> list[str]:
     """Return at most `most` keys, those with the best scores: only they are read from the tables."""
-    fused = _fused([Candidate(key, scores, said_at=0) for key, scores in found.items()], weights)
+    equal = replace(weights, vector=0.5)
+    fused = _fused([Candidate(key, scores, said_at=0) for key, scores in found.items()], equal)
     return sorted(found, key=lambda key: (-fused[key] - found[key].get("topic_key", 0.0), key))[:most]
 
 
@@ -169,10 +197,11 @@ def _scored(
         "importance": 1 + weights.importance * (each.importance - 0.5),
         "recency": 1 + weights.recency * (_freshness(each, now=now, half_life=weights.half_life) - 0.5),
         "period": 1 + weights.period * (period is not None and period.holds(each.said_at)),
+        "says": {"question": weights.asking, "nothing": weights.empty}.get(each.says, 1.0),
     }
     said = parts["relevance"] + parts["neighbours"] + parts["topic"]
     most = 1 + weights.neighbour + weights.topic_key
-    factors = parts["importance"] * parts["recency"] * parts["period"]
+    factors = parts["importance"] * parts["recency"] * parts["period"] * parts["says"]
     most_factors = (1 + weights.importance / 2) * (1 + weights.recency / 2) * (1 + weights.period)
     strength = _strength(each, weights)
     return Ranked(each, score=said * factors / (most * most_factors), strength=strength, parts=parts)

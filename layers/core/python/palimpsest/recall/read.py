@@ -21,6 +21,7 @@ from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, message_of, spoken_text
 from palimpsest.text.analyser import terms
+from palimpsest.text.salience import says
 
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows
@@ -239,6 +240,7 @@ def _found_message(message: Message, text: str, run: RecallRun, *, session: str)
             said_at=when,
             coverage=coverage(run.query.terms, frozenset(terms(text))),
             neighbours=(message_key(session, message.seq - 1), message_key(session, message.seq + 1)),
+            says=says(text),
         ),
     )
 

@@ -23,7 +23,7 @@ from palimpsest.recall.ranking import (
     FoundMemory,
     Ranked,
     Weights,
-    is_answered,
+    near_enough,
     preselected,
     ranked,
     within_budget,
@@ -93,7 +93,7 @@ class Recall:
             marked = with_outdated(self.memories, scope, _in_order(read.found, places))
             read = replace(read, found=marked)
             places = self._ranked(marked, query, request)
-        found = _in_order(read.found, places) if is_answered(places, weights=self.weights) else []
+        found = _in_order(read.found, near_enough(places, weights=self.weights))
         found = self._reranked(without_echoes(found, question=query.text), query, findings)
         chosen = self._within_budget(found, request)
         answered = self._answered(query, chosen) if request.answer else None

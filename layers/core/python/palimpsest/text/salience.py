@@ -10,6 +10,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.text.sentences import sentences
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
 BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}  # nobody: a line of an earlier summary without a speaker
@@ -106,7 +109,7 @@ _SETTLED = _either(
 _FILLER = _either(
     (
         r"hi|hello|hey|thanks?|thx|thank you|ok|okay|great|perfect|sure|of course|absolutely|certainly|wonderful",
-        r"you['’]?re welcome|any ?time|no problem|got it|sounds good|let me know|feel free|please let|have an?",
+        r"you['’]?re welcome|any ?time|no problem|got it|noted|sounds good|let me know|feel free|please let|have an?",
         r"(?:no|nope)?,? ?that['’]?s (?:great|helpful|good|all|it)|(?:is|was) there anything|anything else",
         r"(?:how|what) (?:can|may) i|(?:i['’]?(?:d|ll|m)|i (?:would|will|am))? ?(?:be )?(?:very )?(?:happy|glad) to",
         r"i hope(?! to\b)|i see(?! an?\b| my\b)|goodbye|bye|good (?:morning|afternoon|evening|question|luck)|enjoy",
@@ -122,6 +125,9 @@ _SHORT_ANSWER = _either(
     (r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein|nee|sim|não|да|нет",),
     attached=(r"是的|不是|对|はい|いいえ|네|아니|نعم|لا |हाँ|नहीं",),
 )
+
+
+Says = Literal["something", "little", "question", "nothing"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +157,17 @@ def is_filler(sentence: str, bag: frozenset[str]) -> bool:
     if len(bag) > FILLER_WORDS or _NUMBER.search(sentence):
         return False
     return _begins(_FILLER, sentence) or len(sentence) < SHORT_LETTERS
+
+
+def says(text: str) -> Says:
+    """What a whole text says: `question` where it ends with one, `nothing` where each of its sentences is filler,
+    `little` where it has so few words that it leans on what was said before it, else `something`.
+    """
+    if is_question(text.rstrip()):
+        return "question"
+    if all(is_filler(one, words(one)) and not _WHO.search(one) for one in sentences(text)):
+        return "nothing"
+    return "little" if len(words(text)) <= SHORT_WORDS else "something"
 
 
 def leans_on_a_question(sentence: str) -> bool:

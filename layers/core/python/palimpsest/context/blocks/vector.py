@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k: those that the window still shows are not repeated
+LEAST_SCORE = 0.15  # cosine, unless the block has a `min_score`; below it nothing is about the same
 RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are outdated
 
 
@@ -47,7 +48,8 @@ class VectorMemory:
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
         found = self._similar_messages(session.owner, message, k=block.k + SPARE)
-        items = (item for item in found if block.min_score is None or (item.score or 0.0) >= block.min_score)
+        least = LEAST_SCORE if block.min_score is None else block.min_score
+        items = (item for item in found if (item.score or 0.0) >= least)
         return BlockContent("vector", tuple(items), max_items=block.k)
 
     def update(self, session: Conversation, message: str) -> None:
@@ -68,7 +70,10 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
         messages = [
             one
             for one in found
-            if one.record is None and one.outdated_by is None and not (one.speaker == "user" and seen.asks(one.content))
+            if one.record is None
+            and one.outdated_by is None
+            and one.candidate.says != "nothing"
+            and not (one.speaker == "user" and seen.asks(one.content))
         ]
         return [_item(one, owner) for one in without_repeated(messages)][:k]
 
