@@ -11,6 +11,7 @@ from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_lambda_event_sources as sources
+from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
 from infra.config import Choices, Stage, stack_name
@@ -129,12 +130,16 @@ class Palimpsest(Stack):
         if self.search.url:
             self._add_embed()
             self._add_reindex()
-        sweep = self._worker(
-            "sweep", memory_mb=512, environment=self._names(self.tables.sessions, self.tables.memories)
-        )
-        self.tables.grant(
-            sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"]
-        )
+        self._add_sweep()
+
+    def _add_sweep(self) -> None:
+        """Add the function that each minute looks for what has expired, and for jobs that were lost or got stuck."""
+        lines = {name: queue for name, queue in self.queues.of.items() if name != "embed"}
+        environment = self._names(self.tables.sessions, self.tables.memories) | _urls(lines)
+        sweep = self._worker("sweep", memory_mb=512, environment=environment)
+        for queue in lines.values():
+            self.queues.grant_send(queue, sweep.role)
+        self.tables.grant(sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
         self.tables.grant(sweep.role, self.tables.memories, READS, WRITES, DELETES, indexes=["by_created", "due"])
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
@@ -171,8 +176,7 @@ class Palimpsest(Stack):
 
     def _add_dispatch(self) -> None:
         queues = {**self.queues.of, "parked": self.queues.parked}
-        urls = {f"{name.upper()}_QUEUE_URL": queue.queue_url for name, queue in queues.items()}
-        dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=urls)
+        dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=_urls(queues))
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
         searched = bool(self.search.url)
@@ -255,3 +259,8 @@ class Palimpsest(Stack):
             outputs["KeyArn"] = self._key.key_arn
         for name, value in outputs.items():
             CfnOutput(self, name, value=value)
+
+
+def _urls(queues: Mapping[str, sqs.Queue]) -> dict[str, str]:
+    """The environment variables that hold the addresses of those queues."""
+    return {f"{name.upper()}_QUEUE_URL": queue.queue_url for name, queue in queues.items()}

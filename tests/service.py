@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +20,7 @@ from palimpsest.engines.in_memory.state import Faults
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel, JsonModel
@@ -41,6 +41,19 @@ SARAH = TENANT.user("sarah")
 DAVID = TENANT.user("david")
 DAY = 24 * 3600
 NOWHERE = Path("/nowhere")
+
+
+class SentAgain(list[JobNotice]):
+    """The queues as the sweep knows them: what it sent again and nobody has received yet."""
+
+    def send(self, notices: Sequence[JobNotice]) -> None:
+        self.extend(notices)
+
+    def send_changes(self, changes: Sequence[Changed]) -> None:
+        raise NotImplementedError
+
+    def park(self, record: str) -> None:
+        raise NotImplementedError
 
 
 class Service:
@@ -79,7 +92,7 @@ class Service:
         )
         if folder or index:
             self.index.prepare()
-        self.delivered = 0
+        self.delivered, self.sent_again = 0, SentAgain()
         self._wire_front(long_term=long_term, selector=selector)
         self.wire_workers()
 
@@ -106,7 +119,7 @@ class Service:
         self.summarize, self.give_up_overflow = wire_summarize(**within, summarizer=self.summarizer, tokens=self.tokens)
         within["memories"] = self.memories
         self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
-        self.removal, self.sweep_all = wire_sweep(**within, expiries=self.expiries)
+        self.removal, self.sweep_all = wire_sweep(**within, expiries=self.expiries, queues=self.sent_again)
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
         summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})
         self.workers = {
@@ -179,7 +192,13 @@ class Service:
                 return
 
     def drain(self) -> None:
-        """Deliver every job that was put and not yet delivered, and those that follow from them."""
-        while self.delivered < len(self.outbox):
-            self.delivered += 1
-            self.handle_to_the_end(self.outbox[self.delivered - 1])
+        """Deliver every job that was put and not yet delivered or was sent again, and those that follow from them."""
+        while self.delivered < len(self.outbox) or self.sent_again:
+            if self.sent_again:
+                notice = self.sent_again.pop(0)
+                job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+                assert job is not None
+                self.handle_to_the_end(job)
+            else:
+                self.delivered += 1
+                self.handle_to_the_end(self.outbox[self.delivered - 1])

@@ -78,6 +78,8 @@ def _started(port: int, *, search_address: str) -> Running:
     if process is not None and (process.port, process.search) == (port, search_address):
         return process
     if process is not None:
+        if process.port != port:
+            ministack.check_free(port)
         _say(f"Moving from port {process.port} to {port}" if process.port != port else "Restarting the local AWS")
         ministack.stop()
     ministack.install()

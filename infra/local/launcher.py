@@ -28,7 +28,7 @@ from ministack.core.sigv4 import (
 )  # fmt: skip
 from ministack.services import lambda_svc, sts
 
-from infra.local import shared_layers
+from infra.local import shared_layers, snapshots
 from infra.local.guard import Guard, Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -123,9 +123,11 @@ def main() -> None:
     # Not in the environment that the process was given. Functions have their roles' credentials under these names.
     os.environ |= {"AWS_ACCESS_KEY_ID": key["id"], "AWS_SECRET_ACCESS_KEY": key["secret"]}
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = role_credentials
+    snapshots.install()
     shared_layers.install()
     port = int(os.environ["GATEWAY_PORT"])
-    ministack.app.app = Guard(ministack.app.app, port=port, claims_key=claims_key, is_signed=is_signed)
+    saving = snapshots.Saving(ministack.app.app)
+    ministack.app.app = Guard(saving, port=port, claims_key=claims_key, is_signed=is_signed)
     ministack.app.main()
 
 

@@ -1,25 +1,29 @@
 """Runs the local AWS: MiniStack, in a virtual environment of its own, on loopback, its state in the local folder."""
 
+import fcntl
 import hashlib
 import http
 import http.client
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from infra import paths, pythons
 from infra.local import access_key, saved_state
-from infra.local.processes import HOST, CannotRun, end, has_ended, is_taken
+from infra.local.processes import HOST, CannotRun, has_ended, is_taken, until
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
 START_SECONDS = 120  # only against waiting for ever; it takes two
-STOP_SECONDS = 20
+STOP_SECONDS = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,34 +63,78 @@ def _make_environment(folder: Path, python: str) -> None:
 
 
 def running() -> Running | None:
-    """The process whose state is in the local folder, if it runs."""
-    try:
-        found = Running(**json.loads(_process_file().read_text()))
-        os.kill(found.pid, 0)
-    except (OSError, ValueError, TypeError):
-        return None
-    return found if _is_ministack(found.port) else None
+    """The process whose state is in the local folder, if it runs and answers."""
+    process = _last_started()
+    return process if process is not None and _is_ministack(process.port) else None
 
 
 def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Running:
-    """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port is in use."""
+    """Start it and return at once; `wait` returns when it answers. Raises `CannotRun` if the port is in use.
+
+    It goes on from the newest snapshot. A process that ends still saves: this waits for it.
+    """
+    state = paths.local_state()
+    (state / "s3").mkdir(parents=True, exist_ok=True)
+    with _alone(state) as lock:
+        check_free(port)
+        shutil.rmtree(state / "tmp", ignore_errors=True)
+        (state / "tmp").mkdir()
+        snapshot = _taken_up(state, port=port)
+        command = [str(install()), "-m", "infra.local.launcher", str(access_key.make(state)), str(state)]
+        environment = _environment(port, state, enforces_roles=enforces_roles) | {
+            "MINISTACK_OPENSEARCH_ENDPOINT": search, "STATE_DIR": str(snapshot),
+        }  # fmt: skip
+        with (state / "ministack.log").open("ab") as log:
+            process = subprocess.Popen(
+                command, env=environment, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
+                start_new_session=True, pass_fds=[lock],
+            )  # fmt: skip
+        started = Running(process.pid, port, search)
+        _process_file().write_text(json.dumps(asdict(started)))
+    return started
+
+
+def _taken_up(state: Path, *, port: int) -> Path:
+    snapshot = saved_state.newest(state / "state")
+    if snapshot is None:
+        return state / "state" / "none"
+    print(saved_state.taken_up(snapshot), flush=True)
+    saved_state.move_to(port, snapshot)
+    return snapshot
+
+
+def check_free(port: int) -> None:
     if is_taken(port):
         raise CannotRun(f"Port {port} is in use by another program; choose another: make start PORT={port + 1}")
-    state = paths.local_state()
-    shutil.rmtree(state / "tmp", ignore_errors=True)  # left by a process that was killed
-    for name in ("state", "s3", "tmp"):
-        (state / name).mkdir(parents=True, exist_ok=True)
-    saved_state.repair(state / "state", port=port)
-    command = [str(install()), "-m", "infra.local.launcher", str(access_key.make(state)), str(state)]
-    environment = _environment(port, state, enforces_roles=enforces_roles) | {"MINISTACK_OPENSEARCH_ENDPOINT": search}
-    with (state / "ministack.log").open("ab") as log:
-        process = subprocess.Popen(
-            command, env=environment, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True,
-        )  # fmt: skip
-    started = Running(process.pid, port, search)
-    _process_file().write_text(json.dumps(asdict(started)))
-    return started
+
+
+@contextmanager
+def _alone(state: Path) -> Iterator[int]:
+    """The descriptor of a lock that the process of the local AWS inherits, and that its end frees, whatever ends it."""
+    with (state / "lock").open("w") as lock:
+        if not _locked(lock.fileno()):
+            print("Waiting for the last local AWS, which is still saving what it stores", flush=True)
+            if not until(lambda: _locked(lock.fileno()), seconds=STOP_SECONDS):
+                raise CannotRun("The last local AWS does not end; `make stop` says which process it is.")
+        yield lock.fileno()
+
+
+def _locked(lock: int) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def _last_started() -> Running | None:
+    """The process that was started last, unless it has ended."""
+    try:
+        with (paths.local_state() / "lock").open("r") as lock:
+            has_ended = _locked(lock.fileno())
+        return None if has_ended else Running(**json.loads(_process_file().read_text()))
+    except (OSError, ValueError, TypeError):
+        return None
 
 
 def wait(process: Running) -> None:
@@ -101,13 +149,13 @@ def wait(process: Running) -> None:
 
 def stop() -> bool:
     """End the process so that it saves its state; returns whether it was running."""
-    process = running()
+    process = _last_started()
     if process is None:
         return False
-    if not end(process.pid, seconds=STOP_SECONDS):
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGTERM)
+    if not until(lambda: has_ended(process.pid), seconds=STOP_SECONDS):
         raise CannotRun(f"The local AWS (process {process.pid}) does not end")
-    _process_file().unlink(missing_ok=True)
-    shutil.rmtree(paths.local_state() / "tmp", ignore_errors=True)
     return True
 
 
@@ -116,7 +164,7 @@ def _environment(port: int, state: Path, *, enforces_roles: bool) -> dict[str, s
     passed_on = {name: os.environ[name] for name in PASSED_ON if name in os.environ}
     return passed_on | {
         "BIND_HOST": HOST, "GATEWAY_PORT": str(port), "AUTH": str(enforces_roles).lower(), "LOG_LEVEL": "WARNING",
-        "PERSIST_STATE": "1", "S3_PERSIST": "1", "STATE_DIR": str(state / "state"), "S3_DATA_DIR": str(state / "s3"),
+        "PERSIST_STATE": "1", "S3_PERSIST": "1", "S3_DATA_DIR": str(state / "s3"),
         "TMPDIR": str(state / "tmp"), "IOT_MTLS_ENABLED": "0", "SFTP_ENABLED": "0",
         "AWS_EC2_METADATA_DISABLED": "true",
     }  # fmt: skip

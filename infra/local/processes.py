@@ -5,6 +5,7 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 
 HOST = "127.0.0.1"
 
@@ -46,8 +47,13 @@ def end(pid: int, *, seconds: float) -> bool:
     """Ask the process to end; returns whether it did within that many seconds."""
     with contextlib.suppress(ProcessLookupError):
         os.kill(pid, signal.SIGTERM)
+    return until(lambda: has_ended(pid), seconds=seconds)
+
+
+def until(look: Callable[[], bool], *, seconds: float) -> bool:
+    """Whether `look` says so within that many seconds."""
     deadline = time.monotonic() + seconds
-    while not has_ended(pid):
+    while not look():
         if time.monotonic() > deadline:
             return False
         time.sleep(0.05)

@@ -1,40 +1,42 @@
-"""Repairs the state that the local AWS saved when it was stopped, before it starts with that state again."""
+"""What the local AWS has saved: the newest snapshot, how old it is, and how it goes on on another port."""
 
-import json
 import re
+from datetime import datetime
 from pathlib import Path
 
 ADDRESS = re.compile(rb"http://localhost:(\d+)/")
-POSITIONS = b'"dynamodb_stream_positions": '
 WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
+"""The services whose state holds addresses; the one that is asked for the port that it was saved on comes last."""
+UNFINISHED = ".unfinished"
+STOPPED = "stopped"
+"""A file in the snapshot of a process that ended in order. Whoever starts from it removes it."""
 
 
-def repair(folder: Path, *, port: int) -> None:
-    """Repair the saved state in that folder for a start on that port; does nothing if there is none."""
-    if (folder / "sqs.json").is_file():
-        _forget_stream_positions(folder / "lambda.json")
-        _move_to(port, folder)
+def newest(folder: Path) -> Path | None:
+    """The last complete snapshot, a folder whose name is its time in nanoseconds; None if there is none."""
+    return max((each for each in folder.glob("*") if each.name.isdigit()), default=None)
 
 
-def _forget_stream_positions(saved: Path) -> None:
-    """Remove the saved stream positions: the streams are not saved, so an old position would skip new records.
+def taken_up(snapshot: Path) -> str:
+    """Say in one sentence what is started from, as if from now on the process could be killed."""
+    moment = datetime.fromtimestamp(int(snapshot.name) / 1e9).astimezone()
+    stopped = snapshot / STOPPED
+    was_stopped = stopped.is_file()
+    stopped.unlink(missing_ok=True)
+    if was_stopped:
+        return f"Found what the last stop saved, {moment:%Y-%m-%d %H:%M:%S}"
+    return (
+        f"The local AWS did not end in order. Found its snapshot of {moment:%Y-%m-%d %H:%M:%S}: "
+        "what was acknowledged after that (10 s at most) is lost"
+    )
 
-    Only that part of the file is parsed: the layers in it are 200 MB.
-    """
-    content = saved.read_bytes()
-    begin = content.rindex(POSITIONS) + len(POSITIONS)
-    rest = content[begin:].decode()
-    positions, end = json.JSONDecoder().raw_decode(rest)
-    emptied = json.dumps({**positions, "data": {}})
-    saved.write_bytes(content[:begin] + f"{emptied}{rest[end:]}".encode())
 
-
-def _move_to(port: int, folder: Path) -> None:
+def move_to(port: int, snapshot: Path) -> None:
     """Replace the port in the addresses of queues, by which they are known; nothing would read them otherwise."""
-    saved_at = ADDRESS.search((folder / "sqs.json").read_bytes())
+    queues = snapshot / f"{WITH_ADDRESSES[-1]}.json"
+    saved_at = ADDRESS.search(queues.read_bytes()) if queues.is_file() else None
     if saved_at is None or int(saved_at[1]) == port:
         return
     before, after = (f"http://localhost:{each}".encode() for each in (int(saved_at[1]), port))
-    for name in WITH_ADDRESSES:
-        file = folder / f"{name}.json"
+    for file in (snapshot / f"{name}.json" for name in WITH_ADDRESSES):
         file.write_bytes(file.read_bytes().replace(before, after))

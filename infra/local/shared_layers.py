@@ -1,20 +1,25 @@
 """Unpacks each layer once for all processes of all functions; MiniStack by itself unpacks it for every process."""
 
-import hashlib
 import io
 import os
 import shutil
 import tempfile
 import threading
+import time
 import zipfile
-from functools import cache
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 from ministack.core import lambda_runtime
 from ministack.services import lambda_svc
 
-LAYERS = "_LAMBDA_LAYERS_DIRS"
+from infra import paths
+from infra.local.snapshots import digest
+
+LAYERS = paths.BUILD / "unpacked"
+UNUSED_SECONDS = 7 * 24 * 3600
+VARIABLE = "_LAMBDA_LAYERS_DIRS"
 """The variable that holds the folders of a process's layers, in the order in which they go onto its path."""
 
 
@@ -27,7 +32,7 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         own = self.config
         variables = own.get("Environment", {}).get("Variables", {})
         folders = [str(_folder(layer)) for layer in own.get("Layers", [])]
-        shared = {**variables, LAYERS: os.pathsep.join(folders)}
+        shared = {**variables, VARIABLE: os.pathsep.join(folders)}
         self.config = {**own, "Layers": [], "Environment": {"Variables": shared}}
         try:
             super()._spawn()
@@ -46,19 +51,23 @@ def _folder(layer: Any) -> Path:
 _UNPACKING = threading.Lock()
 
 
-@cache  # a layer's bytes hash once: the interpreter remembers the hash of a bytes object
 def _unpacked(content: bytes) -> Path:
-    """The folder of that content, below the folder for temporary files; made as a whole or not at all."""
-    folder = Path(tempfile.gettempdir()) / "layers" / hashlib.sha256(content).hexdigest()[:16]
+    """The folder of that content, made as a whole or not at all. All stacks of this project share it."""
+    folder = LAYERS / digest(content)[:16]
     if not folder.is_dir():
-        unfinished = folder.with_suffix(".unfinished")
-        shutil.rmtree(unfinished, ignore_errors=True)
+        LAYERS.mkdir(exist_ok=True)
+        unfinished = Path(tempfile.mkdtemp(dir=LAYERS))
         with zipfile.ZipFile(io.BytesIO(content)) as archive:
             archive.extractall(unfinished)
-        unfinished.replace(folder)
+        with suppress(OSError):  # another stack was faster
+            unfinished.rename(folder)
+    folder.touch()
     return folder
 
 
 def install() -> None:
-    """Make MiniStack start every process of a Python function this way."""
+    """Make MiniStack start processes of Python functions this way, and remove layers that were not used for a week."""
+    for folder in LAYERS.glob("*"):
+        if folder.stat().st_mtime < time.time() - UNUSED_SECONDS:
+            shutil.rmtree(folder, ignore_errors=True)
     lambda_runtime.Worker = SharingWorker

@@ -175,6 +175,10 @@ def test_failed_jobs_of_a_tenant_are_listed_steps_included(store: Store, talk: C
 def test_settling_changes_only_when_a_job_is_looked_at(store: Store, armed: Job) -> None:
     store.jobs.settle(armed, due_at=NOW + 5)
     assert read(store, armed) == replace(armed, due_at=NOW + 5)
+    store.jobs.settle(armed, due_at=NOW + 6, state="running")
+    assert read(store, armed) == replace(armed, due_at=NOW + 5)
+    store.jobs.settle(armed, due_at=NOW + 6, state="pending")
+    assert read(store, armed) == replace(armed, due_at=NOW + 6)
     store.jobs.settle(armed, due_at=None)
     assert read(store, armed) == replace(armed, due_at=None)
     assert list(store.jobs.due(now=NOW + 999, limit=5)) == []

@@ -1,26 +1,35 @@
 """What `make start`, `make stop` and the commands beside them do to a local stack."""
 
+import http.client
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
+import threading
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from infra import paths
+from infra.local import saved_state
 from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own
 from tests.engines.loopback import free_port
 
 pytestmark = pytest.mark.e2e
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
+AT_STAKE = 10  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,12 +53,40 @@ class Local:
         found: dict[str, str] = json.loads((self.folder / "endpoint.json").read_text())
         return found
 
-    def append_turn(self, number: int, *, session: str = "kept") -> int:
+    def append_turn(self, number: int, *, session: str) -> int:
         question = {"role": "user", "content": f"Question {number}: " + "how many days may I work from home? " * 10}
         answer = {"role": "assistant", "content": "Three, with your manager's approval. " * 10}
         return self.call(
             "POST", f"/v1/sessions/{session}/messages", {"user_id": "sarah", "messages": [question, answer]}
         )[0]
+
+    def configure(self, session: str, *, max_tokens: int) -> None:
+        body = {"session_id": session, "user_id": "sarah", "memory": {"max_tokens": max_tokens}}
+        assert self.call("POST", "/v1/sessions", body)[0] == 201
+
+    def history(self, session: str) -> list[Any]:
+        rows: list[Any] = self.call("GET", f"/v1/sessions/{session}/messages?limit=100")[1]["messages"]
+        return rows
+
+    def found(self, query: str) -> list[str]:
+        asked = {"query": query, "mode": "keyword", "k": 50}
+        answer = self.call("POST", "/v1/users/sarah/memories/search", asked)[1]
+        return [memory["content"] for memory in answer.get("memories", ())]
+
+    @property
+    def last_snapshot(self) -> float:
+        """When the last complete one was taken, in seconds."""
+        snapshot = saved_state.newest(self.folder / "state")
+        return 0 if snapshot is None else int(snapshot.name) / 1e9
+
+    @property
+    def processes(self) -> list[dict[str, str]]:
+        """The environments of the functions' processes, which the local AWS has started."""
+        parent = json.loads((self.folder / "process.json").read_text())["pid"]
+        children = Path(f"/proc/{parent}/task").glob("*/children")
+        pids = [pid for each in children for pid in each.read_text().split()]
+        found = [Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in pids]
+        return [dict(entry.split("=", 1) for entry in entries if entry) for entries in found]
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {key or self.endpoint['api_key']}", "Content-Type": "application/json"}
@@ -119,33 +156,88 @@ def test_a_taken_port_is_one_sentence_and_a_failure(local: Local, greeting: str,
 
 def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local, greeting: str) -> None:
     """So a first job, here a summary that is waited for, starts a function and unpacks what no other has needed."""
-    memory = {"strategy": "summarize", "max_tokens": 4000}
-    local.call("POST", "/v1/sessions", {"session_id": "pruned", "user_id": "sarah", "memory": memory})
+    local.configure("pruned", max_tokens=4000)
     for number in range(6):
         assert local.append_turn(number, session="pruned") == 201
     pruned, answer = local.call("POST", "/v1/sessions/pruned/prune", {"strategy": "summarize", "wait": 20})
     assert pruned in (200, 202), answer
     await_summary(local, "pruned")
-    temporary = local.folder / "tmp"
-    assert len(list(temporary.glob("ministack-lambda-*"))) >= 5  # processes: authorize, sessions, dispatch, summarize …
-    assert len(list((temporary / "layers").iterdir())) <= LAYERS
-    assert list(temporary.glob("ministack-lambda-*/layer_*")) == []
+    processes = local.processes
+    assert len(processes) >= 5  # authorize, sessions, dispatch, summarize …
+    unpacked = {folder for each in processes for folder in each["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)}
+    assert len(unpacked) <= LAYERS
+    assert list((local.folder / "tmp").glob("ministack-lambda-*/layer_*")) == []
     assert sum(file.stat().st_size for file in local.folder.rglob("*") if file.is_file()) < GIGABYTE
 
 
-def test_on_another_port_it_has_all_it_stored_and_goes_on_working(local: Local, greeting: str) -> None:
-    memory = {"strategy": "summarize", "max_tokens": 600}
-    assert local.call("POST", "/v1/sessions", {"session_id": "kept", "user_id": "sarah", "memory": memory})[0] < 300
-    before = local.endpoint
-    assert local.append_turn(1) == 201
-    assert local.run("infra.local", "stop").stdout.strip() == "The local stack has stopped; its data is kept."
+def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(
+    local: Local, greeting: str
+) -> None:
+    key = local.endpoint["api_key"]
+    local.configure("killed", max_tokens=600)
+    assert [local.append_turn(number, session="killed") for number in range(4)] == [201] * 4  # a job is pending
+    with writing(local, "talk") as acknowledged:
+        eventually(lambda: len(acknowledged) > 2 and local.last_snapshot > acknowledged[2][0] + 1)
+        os.kill(json.loads((local.folder / "process.json").read_text())["pid"], signal.SIGKILL)
+        killed = time.time()
+    said = local.start(free_port())
+    found = re.search(r"did not end in order. Found its snapshot of (.+?): what was .+ \(10 s at most\) is lost", said)
+    assert found, said
+    saved = time.mktime(time.strptime(found[1], "%Y-%m-%d %H:%M:%S"))
+    assert killed - saved < AT_STAKE
 
-    local.start(free_port())
+    kept = [row["content"] for row in local.history("talk")]
+    due = [text for at, text in acknowledged if at < saved]
+    assert kept[: len(due)] == due
+    assert local.endpoint["api_key"] == key
+    await_summary(local, "killed")
+    eventually(lambda: due[-1] in local.found(due[-1]))
+
+
+def test_stopped_under_load_and_started_at_once_on_another_port_it_has_all_and_goes_on(
+    local: Local, greeting: str
+) -> None:
+    local.configure("stopped", max_tokens=600)
+    before = local.endpoint
+    assert [local.append_turn(number, session="stopped") for number in range(4)] == [201] * 4
+    with writing(local, "a") as one, writing(local, "b") as other, ThreadPoolExecutor() as commands:
+        eventually(lambda: len(one) > 2 and len(other) > 2)
+        stopped = commands.submit(local.run, "infra.local", "stop")
+        eventually(lambda: local.call("GET", "/v1/health")[0] != 200)
+        said = local.start(free_port())
+        assert stopped.result().stdout.strip() == "The local stack has stopped; its data is kept."
+    assert "Found what the last stop saved" in said
     assert local.endpoint["aws_endpoint"] != before["aws_endpoint"]
     assert local.endpoint["api_key"] == before["api_key"]
-    assert [local.append_turn(number) for number in range(2, 6)] == [201] * 4
-    assert len(local.call("GET", "/v1/sessions/kept/messages")[1]["messages"]) == 10
-    await_summary(local, "kept")
+    for session, acknowledged in (("a", one), ("b", other)):
+        texts = [text for _, text in acknowledged]
+        kept = [row["content"] for row in local.history(session)]
+        assert kept[: len(texts)] == texts
+        assert len(kept) <= len(texts) + 1  # one that was stored, whose answer nobody heard
+    await_summary(local, "stopped")
+    assert local.append_turn(9, session="stopped") == 201
+
+
+@contextmanager
+def writing(local: Local, session: str) -> Iterator[list[tuple[float, str]]]:
+    """One append after the other until one is not acknowledged; those that are, each with the time of its answer."""
+    acknowledged: list[tuple[float, str]] = []
+
+    def write() -> None:
+        with suppress(OSError, http.client.HTTPException, ValueError):
+            while True:
+                text = f"In {session} number {len(acknowledged)} was said."
+                body = {"user_id": "sarah", "messages": [{"role": "user", "content": text}]}
+                if local.call("POST", f"/v1/sessions/{session}/messages", body)[0] != HTTPStatus.CREATED:
+                    return
+                acknowledged.append((time.time(), text))
+
+    writer = threading.Thread(target=write)
+    writer.start()
+    try:
+        yield acknowledged
+    finally:
+        writer.join()
 
 
 def await_summary(local: Local, session: str) -> None:

@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.jobs.job import OVERDUE_SECONDS, Job, JobState, armed, retry_delay
+from palimpsest.jobs.job import UNHEARD_SECONDS, Job, JobState, armed, retry_delay
 
 
 def job(**more: Any) -> Job:
@@ -32,7 +32,7 @@ def test_other_work_is_another_job(other: dict[str, Any]) -> None:
 
 
 def test_a_new_job_is_pending_and_looked_at_when_it_must_be_stuck() -> None:
-    assert (job().state, job().due_at, job().has_ended) == ("pending", 100 + OVERDUE_SECONDS, False)
+    assert (job().state, job().due_at, job().has_ended) == ("pending", 100 + UNHEARD_SECONDS, False)
 
 
 def test_a_job_ends_once_done_or_failed() -> None:

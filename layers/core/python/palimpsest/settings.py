@@ -82,14 +82,19 @@ class MemoriesSettings(SearchSettings, ChatSettings):
     memories_table: Text
 
 
-class DispatchSettings(FunctionSettings):
-    """Without a search index there are no queues for changes and for reindexing."""
+class JobQueueSettings(FunctionSettings):
+    """Without a search index there is no queue for reindexing."""
 
     summarize_queue_url: Text
     extract_queue_url: Text
-    embed_queue_url: str = ""
     reindex_queue_url: str = ""
     sweep_queue_url: Text
+
+
+class DispatchSettings(JobQueueSettings):
+    """Without a search index there is no queue for changes either."""
+
+    embed_queue_url: str = ""
     parked_queue_url: Text
 
 
@@ -117,10 +122,9 @@ class ReindexSettings(SearchSettings):
     reindex_queue_url: Text
 
 
-class SweepSettings(FunctionSettings):
+class SweepSettings(JobQueueSettings):
     sessions_table: Text
     memories_table: Text
-    sweep_queue_url: Text
 
 
 class SiteSettings(FunctionSettings):

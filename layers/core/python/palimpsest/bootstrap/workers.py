@@ -31,7 +31,7 @@ from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.jobs.kinds import KINDS, JobKind, Queue
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import JobNotice, Jobs, Queues
 from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
@@ -61,9 +61,15 @@ class Worker:
 
 
 def wire_sweep(
-    *, sessions: Sessions, jobs: Jobs, memories: Memories, expiries: Expiries, clock: Clock
+    *,
+    sessions: Sessions,
+    jobs: Jobs,
+    memories: Memories,
+    expiries: Expiries,
+    clock: Clock,
+    queues: Queues | None = None,
 ) -> tuple[Router, Sweep]:
-    """Build the worker of the sweep queue, and the scheduled sweep."""
+    """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to `queues` again."""
     remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock))
     removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
@@ -81,7 +87,7 @@ def wire_sweep(
     parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock)
-    return work, Sweep(sessions, jobs, clock, {"pages": restart, "extraction": extraction}, expire)
+    return work, Sweep(sessions, jobs, clock, {"pages": restart, "extraction": extraction}, expire, queues)
 
 
 def wire_summarize(
@@ -134,13 +140,13 @@ def wire_extraction(
     return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)
 
 
-def queue_urls(environment: settings.DispatchSettings) -> dict[JobKind, str]:
-    """The queue of each kind of job."""
+def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> dict[JobKind, str]:
+    """The queue of each kind of job; `without` is that of kinds that have none in this stage."""
     urls: dict[Queue, str] = {
         "summarize": environment.summarize_queue_url,
         "extract": environment.extract_queue_url,
         "sweep": environment.sweep_queue_url,
-        "reindex": environment.reindex_queue_url or environment.parked_queue_url,
+        "reindex": environment.reindex_queue_url or without,
     }
     return {kind: urls[listed.queue] for kind, listed in KINDS.items()}
 
@@ -152,7 +158,8 @@ def dispatcher() -> Dispatch:
     from palimpsest.engines.sqs import SqsQueues
 
     parked = environment.parked_queue_url
-    queues = SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url or parked, parked_url=parked)
+    urls = queue_urls(environment, without=parked)
+    queues = SqsQueues(urls, changes_url=environment.embed_queue_url or parked, parked_url=parked)
     return Dispatch(queues, read=stream_record)
 
 
@@ -208,6 +215,8 @@ def sweeper() -> Sweep:
 @cache
 def _sweep() -> tuple[Router, Sweep]:
     environment = settings.SweepSettings.read()
+    from palimpsest.engines.sqs import SqsQueues
+
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
     return wire_sweep(
@@ -216,6 +225,7 @@ def _sweep() -> tuple[Router, Sweep]:
         memories=memories,
         expiries=expiry_store(environment.memories_table),
         clock=system_clock(),
+        queues=SqsQueues(queue_urls(environment)),
     )
 
 

@@ -19,6 +19,10 @@ OVERDUE_SECONDS = 4 * 540 + 120
 """A job that has not ended after this long is stuck: its queue message is received up to four times and hidden for 540
 s each time, and two minutes are added for delays.
 """
+UNHEARD_SECONDS = 60
+"""A job that is still pending after this long may have lost its stream record or queue message: its message is sent
+again, and again each time that the job's age has doubled, as it may also wait in a long queue.
+"""
 MAX_RECEIVES = 4
 ERASED, STUCK = "erased", "stuck"
 """Error codes of jobs: the user was erased meanwhile; no worker has done the job for too long."""
@@ -64,6 +68,16 @@ class Job:
     @property
     def has_ended(self) -> bool:
         return self.state in ("done", "failed")
+
+    @property
+    def overdue_at(self) -> int:
+        """From when on the job is stuck, unless it has ended."""
+        return self.created_at + OVERDUE_SECONDS
+
+    def next_look(self, *, now: int) -> int:
+        """When the sweep looks at the job again, if it looks now and the job has not ended."""
+        age = max(UNHEARD_SECONDS, now - self.created_at)
+        return min(self.overdue_at, self.created_at + 2 * age) if self.state == "pending" else self.overdue_at
 
     @property
     def lacking(self) -> frozenset[str]:
@@ -116,7 +130,7 @@ def armed(
         last=last,
         attempt=attempt,
         created_at=now,
-        due_at=now + OVERDUE_SECONDS,
+        due_at=now + UNHEARD_SECONDS,
         user=user,
         epoch=epoch,
         parts=parts,
@@ -150,7 +164,7 @@ def _without_range(new_id: str, scope: Scope, kind: JobKind, now: int) -> Job:
         last=0,
         attempt=0,
         created_at=now,
-        due_at=now + OVERDUE_SECONDS,
+        due_at=now + UNHEARD_SECONDS,
     )
 
 
@@ -180,7 +194,7 @@ def retry_delay(attempts: int) -> int:
 
 
 def _anew(job: Job, new_id: str, *, now: int) -> Job:
-    new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + OVERDUE_SECONDS)
+    new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + UNHEARD_SECONDS)
     return replace(new, error=None, result={}, usage={}, spent={})
 
 

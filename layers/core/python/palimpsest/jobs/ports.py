@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.jobs.job import Job
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.scope import Scope, UserScope
 
@@ -115,8 +115,8 @@ class Jobs(Protocol):
         ended, or lacks a part that is `needed`.
         """
 
-    def settle(self, job: Job, *, due_at: int | None) -> None:
-        """Change when the sweep looks at a job again; None = never."""
+    def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
+        """Change when the sweep looks at a job again; None = never. With `state`, only while the job is in it."""
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
         """What has come due at `now`, at most `limit` of each shard, oldest first. Eventually consistent."""

@@ -1,4 +1,4 @@
-"""The scheduled sweep: delete expired sessions and memories, and start stuck or failed jobs again."""
+"""The scheduled sweep: delete expired sessions and memories, and start lost, stuck or failed jobs again."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, NotFound
 from palimpsest.jobs.job import STUCK, Job
 from palimpsest.jobs.kinds import KINDS, Family
-from palimpsest.jobs.ports import Due, JobNotice, Jobs
+from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.scope import Scope, SessionScope
@@ -26,13 +26,16 @@ Restart = Callable[[Job], object]
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`restarts` holds what starts jobs of long-term memory again, by family."""
+    """`restarts` holds what starts jobs of long-term memory again, by family. `queues` is None where jobs are done
+    without queues.
+    """
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
     restarts: Mapping[Family, Restart] = field(default_factory=dict)
     expire: Expire | None = None
+    queues: Queues | None = None
 
     def __call__(self) -> int:
         """Visit sessions and jobs that have come due, at most 25 of each shard, then memories; return how many were
@@ -54,13 +57,22 @@ class Sweep:
         if due.session_id is not None:
             self._retain(scope.session(due.session_id))
             return
-        job = self.jobs.get(scope, due.job_id or "")
-        if job is None or job.due_at is None or job.due_at > seconds(self.clock.now()):
+        job, now = self.jobs.get(scope, due.job_id or ""), seconds(self.clock.now())
+        if job is None or job.due_at is None or job.due_at > now:
             return  # the index follows the table a moment later
         try:
-            self._restart(job)
+            if job.kind in KINDS and not job.has_ended and now < job.overdue_at:
+                self._wait_for(job, now=now)
+            else:
+                self._restart(job)
         except DamagedJob as error:
             self._set_aside(job, error.code)
+
+    def _wait_for(self, job: Job, *, now: int) -> None:
+        """Send the message of a job that no worker has begun again: its first one may be lost. Two do no harm."""
+        if job.state == "pending" and self.queues is not None:
+            self.queues.send([JobNotice(job.tenant, job.id, job.kind)])
+        self.jobs.settle(job, due_at=job.next_look(now=now), state=job.state)
 
     def _restart(self, job: Job) -> None:
         match KINDS[job.kind].family if job.kind in KINDS else None:

@@ -10,7 +10,7 @@ from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import job_cursor, job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
 
@@ -88,10 +88,10 @@ class InMemoryJobs:
                 raise CommitLost("The job has ended, or lacks a part.")
             self._state.finish(job)
 
-    def settle(self, job: Job, *, due_at: int | None) -> None:
+    def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
         with self._state.write("settle"):
             found = self._state.jobs.get(job_partition(job))
-            if found is not None:
+            if found is not None and state in (None, found.state):
                 self._state.jobs[job_partition(job)] = replace(found, due_at=due_at)
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:

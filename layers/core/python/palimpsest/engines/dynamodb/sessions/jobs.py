@@ -12,7 +12,7 @@ from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.engines.places import job_cursor, job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, UserScope
 
@@ -86,10 +86,12 @@ class DynamoDbJobs(OneTable):
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))
 
-    def settle(self, job: Job, *, due_at: int | None) -> None:
+    def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
         update = Update()
         update.put_due(job_partition(job), due_at)
         update.require("id", items.text(job.id))
+        if state is not None:
+            update.require("state", items.text(state))
         self._if_so(job, update)
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:

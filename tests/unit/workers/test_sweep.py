@@ -1,0 +1,88 @@
+"""What was lost on the way from a table to a worker is sent again; what is under way or has ended is left alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from palimpsest.jobs.job import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
+
+from tests.service import SARAH
+from tests.unit.conversations.service import ConversationService
+
+MINUTE = 60
+"""The sweep comes once a minute."""
+
+
+def fold(service: ConversationService) -> Job:
+    service.say(8)
+    return service.outbox[-1]
+
+
+def delete(service: ConversationService) -> Job:
+    service.say(1)
+    service.app.manage.delete(service.session())
+    return service.outbox[-1]
+
+
+def extract(service: ConversationService) -> Job:
+    service.say(1)
+    assert service.app.extract is not None
+    return service.job(service.app.extract(service.session()).job_id)
+
+
+def erase(service: ConversationService) -> Job:
+    service.say(1)
+    service.memories_app.erase(SARAH)
+    return service.outbox[-1]
+
+
+@pytest.fixture
+def service() -> ConversationService:
+    return ConversationService(max_tokens=400, keep_recent_turns=2, long_term=True)
+
+
+@pytest.mark.parametrize("cause", [fold, extract, delete, erase])
+def test_a_job_whose_message_was_lost_is_armed_again_within_two_minutes_and_takes_effect_once(
+    service: ConversationService, cause: Callable[[ConversationService], Job]
+) -> None:
+    job = cause(service)
+    service.delivered = len(service.outbox)  # the stream record, or the queue message, is lost
+    service.time.advance(MINUTE)
+    service.sweep()
+    assert [notice.job_id for notice in service.sent_again] == [job.id]
+    service.drain()
+    assert service.job(job.id).state == "done"
+    before = (service.all_jobs(), len(service.summarizer.read))
+    service.handle(job)  # the message comes after all
+    assert (service.all_jobs(), len(service.summarizer.read)) == before
+    service.time.advance(OVERDUE_SECONDS)
+    service.sweep()
+    assert list(service.sent_again) == []
+
+
+def test_what_waits_in_a_long_queue_is_sent_again_ever_more_rarely(service: ConversationService) -> None:
+    fold(service)
+    for _ in range(OVERDUE_SECONDS // MINUTE - 1):
+        service.time.advance(MINUTE)
+        service.sweep()
+    assert len(service.sent_again) <= 6
+
+
+def test_a_job_that_a_worker_has_begun_is_not_sent_again(service: ConversationService) -> None:
+    job = fold(service)
+    service.jobs.start(job)
+    service.time.advance(UNHEARD_SECONDS)
+    service.sweep()
+    assert list(service.sent_again) == []
+    assert service.job(job.id).due_at == job.created_at + OVERDUE_SECONDS
+
+
+def test_a_job_that_ended_while_the_sweep_looked_at_it_is_not_visited_again(
+    service: ConversationService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    job = fold(service)
+    service.time.advance(UNHEARD_SECONDS)
+    monkeypatch.setattr(service.sent_again, "send", lambda _: service.handle(job))
+    service.sweep()
+    assert (service.job(job.id).state, service.job(job.id).due_at) == ("done", None)
