@@ -139,7 +139,9 @@ class Palimpsest(Stack):
         sweep = self._worker("sweep", memory_mb=512, environment=environment)
         for queue in lines.values():
             self.queues.grant_send(queue, sweep.role)
-        self.tables.grant(sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
+        self.tables.grant(
+            sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"]
+        )
         self.tables.grant(sweep.role, self.tables.memories, READS, WRITES, DELETES, indexes=["by_created", "due"])
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
