@@ -17,6 +17,8 @@ GOOD: dict[str, Sequence[Chat]] = {
     "calls answered in another order": [user(), calling("a", "b"), result("b"), result("a"), assistant()],
     "a call answered at the end": [user(), calling("a"), result("a")],
     "the same id again later": [calling("a"), result("a"), calling("a"), result("a")],
+    "a call whose result is still to come": [user(), calling("a")],
+    "one of two results still to come": [calling("a", "b"), result("a")],
     "parts": [user([{"type": "text", "text": "hi"}])],
     "a function's arguments that were no JSON from the start": [calling("a", arguments="{oops"), result("a")],
     "arguments that were replaced": [calling("a", arguments=replacement(812, 17)), result("a")],
@@ -36,8 +38,10 @@ BAD: dict[str, tuple[Sequence[Any], str]] = {
     "a result that names no call": ([calling("a"), {"role": "tool", "content": "x"}], "names no call"),
     "a result behind another message": ([calling("a"), user(), result("a")], "without its call"),
     "a call without a result": ([calling("a"), user()], "'a' has no result"),
-    "one of two calls without a result": ([calling("a", "b"), result("a")], "'b' has no result"),
-    "a call at the end": ([user(), calling("a")], "'a' has no result"),
+    "one of two calls without a result": ([calling("a", "b"), result("a"), user()], "'b' has no result"),
+    "a part of another API": ([user([{"type": "tool_result", "tool_use_id": "a"}])], "content"),
+    "a user's part in a tool's answer": ([calling("a"), result("a", [{"type": "file", "file": {}}])], "content"),
+    "a name with a space": ([user(name="Sarah Miller")], "a name"),
     "no calls in the list": ([assistant(tool_calls=[])], "empty list"),
     "a call without an id": ([assistant(tool_calls=[{"type": "function"}])], "without an id"),
     "a call without a name": (
@@ -68,8 +72,9 @@ def test_an_unanswered_call_gets_a_result_that_says_so() -> None:
     assert repaired(messages) == [calling("a", "b"), result("b"), result("a", NO_RESULT), user()]
 
 
-def test_an_unanswered_call_at_the_very_end_is_answered_too() -> None:
-    assert repaired([user(), calling("a")]) == [user(), calling("a"), result("a", NO_RESULT)]
+def test_the_newest_call_is_left_open_for_its_result() -> None:
+    assert repaired([user(), calling("a")]) == [user(), calling("a")]
+    assert repaired([calling("a", "b"), result("b")]) == [calling("a", "b"), result("b")]
 
 
 def test_an_id_that_stands_twice_in_one_message_gets_one_result() -> None:

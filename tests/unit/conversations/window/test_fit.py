@@ -90,8 +90,9 @@ def test_an_unanswered_call_gets_a_result_in_the_context() -> None:
     assert context.messages[2:4] == (calling("a"), result("a", NO_RESULT))
 
 
-def test_a_pending_call_at_the_end_makes_a_context_that_can_be_sent() -> None:
-    assert fitted(user(), calling("a")).messages[-1] == result("a", NO_RESULT)
+def test_the_newest_call_stays_open_and_is_answered_only_before_the_next_message() -> None:
+    assert fitted(user(), calling("a"), system=None).messages == (user(), calling("a"))
+    assert fitted(user(), calling("a"), given=user("And?")).messages[-2:] == (result("a", NO_RESULT), user("And?"))
 
 
 def test_a_window_may_begin_inside_a_turn() -> None:

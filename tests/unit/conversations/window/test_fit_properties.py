@@ -169,7 +169,7 @@ def check_no_room_wasted(case: Case, context: Fitted) -> None:
     older = parts if case.given else parts[:-1]
     left_out = [turn for turn in older if not set(context.seqs).intersection(each.seq for each in turn)]
     if left_out and not context.cuts:
-        answers = repaired([shown(each.chat) for each in left_out[-1]])
+        *answers, _ = repaired([*(shown(each.chat) for each in left_out[-1]), {"role": "user", "content": ""}])
         assert context.tokens + sum(weigh(chat, case.count) for chat in answers) > case.budget
 
 
@@ -186,8 +186,8 @@ def check_uncut(case: Case, context: Fitted) -> None:
     if context.cuts:
         return
     there = [each for each in case.held if each.seq in context.seqs]
-    said = repaired([shown(each.chat) for each in there])
-    assert said == list(context.messages)[len(context.messages) - len(said) - (case.given is not None) :][: len(said)]
+    said = repaired([*(shown(each.chat) for each in there), *([shown(case.given)] if case.given else [])])
+    assert said == list(context.messages)[len(context.messages) - len(said) :]
 
 
 CHECKS: list[Callable[[Case, Fitted], None]] = [

@@ -114,6 +114,7 @@ short_texts = st.builds(lambda piece, times: piece * times, st.sampled_from(PIEC
 
 _text_parts = texts.map(lambda text: {"type": "text", "text": text})
 _image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}}
+_answers = texts | st.lists(_text_parts, min_size=1, max_size=3)
 contents = texts | st.lists(_text_parts | st.just(_image), min_size=1, max_size=3)
 
 users = st.builds(user, contents) | st.builds(lambda text: user(text, name="sarah"), texts)
@@ -136,7 +137,7 @@ def _exchanges(draw: st.DrawFn, number: int) -> list[Chat]:
     answered = draw(st.permutations(draw(st.sampled_from((ids, ids, ids[1:], ids[:-1], [])))))
     return [
         assistant(draw(short_texts | texts), tool_calls=calls),
-        *(result(each, draw(contents)) for each in answered),
+        *(result(each, draw(_answers)) for each in answered),
     ]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import Any, Protocol, TypeVar
@@ -54,8 +55,8 @@ def no_result(call_id: str) -> Chat:
 
 def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
     """The messages in a form that the chat API accepts: results without their call are left out, and a call without a
-    result, also the very last one, gets the result that `missing` makes for its id. `chat` gives the chat message of an
-    element.
+    result gets the one that `missing` makes for its id, unless it is the newest: its result is still to come. `chat`
+    gives the chat message of an element.
     """
     result: list[T] = []
     waiting: list[str] = []
@@ -69,7 +70,7 @@ def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missi
         else:
             continue
         result.append(message)
-    return result + [missing(call_id) for call_id in waiting]
+    return result
 
 
 def problems(messages: Sequence[Chat]) -> list[str]:
@@ -84,7 +85,9 @@ def _shape(message: Chat) -> Iterator[str]:
         yield f"unknown role {role!r}"
         return
     yield from (f"field {name} is not of role {role}" for name in message if name not in CHAT_FIELDS[role])
-    if not _is_content(message.get("content")):
+    if not _is_name(message.get("name", "-")):
+        yield "a name that the chat API refuses"
+    if not _is_content(message.get("content"), PARTS.get(role, PARTS["tool"])):
         yield "content is neither a text nor a list of parts"
     if role == "tool" and not _is_id(message.get("tool_call_id")):
         yield "a result names no call"
@@ -94,10 +97,24 @@ def _shape(message: Chat) -> Iterator[str]:
         yield from _call(call)
 
 
-def _is_content(content: Any) -> bool:
+PARTS: Mapping[str, tuple[str, ...]] = {
+    "user": ("text", "image_url", "input_audio", "file"),
+    "assistant": ("text", "refusal"),
+    "tool": ("text",),
+}
+
+
+def _is_content(content: Any, parts: Sequence[str]) -> bool:
     if isinstance(content, list):
-        return bool(content) and all(isinstance(part, dict) and "type" in part for part in content)
+        return bool(content) and all(
+            isinstance(part, dict) and part.get("type") in parts and set(part) == {"type", part["type"]}
+            for part in content
+        )
     return isinstance(content, str)
+
+
+def _is_name(name: Any) -> bool:
+    return isinstance(name, str) and re.fullmatch(r"[^\s<|\\/>]{1,64}", name) is not None
 
 
 def _is_id(value: Any) -> bool:
@@ -123,7 +140,9 @@ def _is_object(text: str) -> bool:
 
 
 def _order(messages: Sequence[Chat]) -> Iterator[str]:
-    """Each result must follow its call directly, once, and each call must have one before anybody else speaks."""
+    """Each result must follow its call directly, once, and each call must have one before anybody else speaks; the
+    newest may wait for theirs.
+    """
     waiting: dict[str, int] = {}  # call id, and the number of the message that makes the call
     for number, message in enumerate(messages):
         if message.get("role") == "tool":
@@ -132,7 +151,6 @@ def _order(messages: Sequence[Chat]) -> Iterator[str]:
         else:
             yield from _unanswered(waiting)
             waiting = {str(call.get("id")): number for call in message.get("tool_calls") or ()}
-    yield from _unanswered(waiting)
 
 
 def _unanswered(waiting: Mapping[str, int]) -> Iterator[str]:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
     AfterValidator,
@@ -29,6 +30,9 @@ from palimpsest.scope import ID_PATTERN, checked_id
 OWN_FIELDS = ("id", "timestamp", "metadata")
 """What we know of a message beside what the chat API does."""
 CALL_FIELDS = {"function": ("name", "arguments"), "custom": ("name", "input")}
+MAX_NAME = 64
+_REFUSED_IN_NAMES, _REFUSED_IN_TOOLS = re.compile(r"[\s<|\\/>]"), re.compile(r"[^A-Za-z0-9_-]")
+"""What the chat API refuses in the name of who speaks and in that of a tool: in contexts `_` stands in its place."""
 Build = Callable[[Any, Callable[[Any], Any]], Any]
 
 
@@ -58,26 +62,69 @@ CallId = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 class Part(BaseModel):
-    """One part of a content: text, an image, a file or what else the chat API takes, as it has it."""
+    """One part of a content as the chat API has it: of any message a text, of an assistant a refusal too, of a user an
+    image, an audio or a file too. The parts `input_text`, `output_text` and `input_image` of other APIs are translated.
+    """
 
     model_config = ConfigDict(extra="allow", strict=True)
+    carried: ClassVar[Mapping[str, type]] = {"text": str}
 
     type: Annotated[str, Field(min_length=1, max_length=64)]
     text: str | None = None
 
-    @model_validator(mode="after")
-    def _has_text(self) -> Part:
-        if self.type == "text" and self.text is None:
-            raise ValueError("a text part needs text")
-        return self
+    @model_validator(mode="before")
+    @classmethod
+    def _is_one_of_the_chat_api(cls, raw: Any) -> Any:
+        if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
+            return raw
+        part = chat_part(raw)
+        kind, needed = part["type"], cls.carried.get(part["type"])
+        if needed is None:
+            hint = INSTEAD.get(kind, f"its parts are {', '.join(cls.carried)}")
+            message = f"{kind[:64]!r} is no part that the chat API takes here: {hint}"
+            raise ValueError(message)
+        if not isinstance(part.get(kind), needed):
+            message = f"a part of type {kind} needs {kind}"
+            raise ValueError(message)  # noqa: TRY004 - pydantic's own
+        return raw
+
+
+class PartOfUser(Part):
+    carried = {"text": str, "image_url": dict, "input_audio": dict, "file": dict}
+
+
+class PartOfAssistant(Part):
+    carried = {"text": str, "refusal": str}
+
+
+INSTEAD = {
+    "tool_use": "send it in tool_calls",
+    "tool_result": "send it as a message of the role tool",
+    "thinking": "leave it out",
+    "redacted_thinking": "leave it out",
+}
+
+
+def chat_part(part: Mapping[str, Any]) -> dict[str, Any]:
+    """The part with the field that its type names, and no other; texts and images of the Responses API in the chat
+    API's form.
+    """
+    kind = part["type"]
+    if kind in ("input_text", "output_text"):
+        return {"type": "text", "text": part.get("text")}
+    if kind in ("input_image", "image_url") and isinstance(part.get("image_url"), str):
+        detail = {"detail": part["detail"]} if part.get("detail") else {}
+        return {"type": "image_url", "image_url": {"url": part["image_url"], **detail}}
+    return {"type": kind, kind: part.get(kind)}
 
 
 def _kind_of_content(value: object) -> str:
     return "<text>" if isinstance(value, str) else "<parts>"
 
 
+SomePart = TypeVar("SomePart", bound=Part)
 Content = Annotated[
-    Annotated[str, Tag("<text>")] | Annotated[list[Part], Field(min_length=1), Tag("<parts>")],
+    Annotated[str, Tag("<text>")] | Annotated[list[SomePart], Field(min_length=1), Tag("<parts>")],
     Discriminator(_kind_of_content),
 ]
 
@@ -129,19 +176,19 @@ class _Message(BaseModel):
 
 class SystemMessage(_Message):
     role: Literal["system", "developer"]
-    content: Content
+    content: Content[Part]
     name: Name | None = None
 
 
 class UserMessage(_Message):
     role: Literal["user"]
-    content: Content
+    content: Content[PartOfUser]
     name: Name | None = None
 
 
 class AssistantMessage(_Message):
     role: Literal["assistant"]
-    content: Content | None = None
+    content: Content[PartOfAssistant] | None = None
     refusal: str | None = None
     tool_calls: Annotated[list[ToolCall] | None, Field(max_length=MAX_TOOL_CALLS)] = None
     name: Name | None = None
@@ -158,7 +205,7 @@ class AssistantMessage(_Message):
 
 class ToolMessage(_Message):
     role: Literal["tool"]
-    content: Content
+    content: Content[Part]
     tool_call_id: CallId
 
 
@@ -189,9 +236,14 @@ def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
         if chat["tool_calls"] != given["tool_calls"]:
             extra["tool_calls"] = given["tool_calls"]
     if isinstance(chat.get("content"), list):
-        chat["content"] = [
-            {key: value for key, value in part.items() if value is not None} for part in given["content"]
-        ]
+        sent = [{key: value for key, value in part.items() if value is not None} for part in given["content"]]
+        chat["content"] = [chat_part(part) for part in sent]
+        if chat["content"] != sent:
+            extra["content"] = sent
+    if "name" in chat:
+        chat["name"] = _REFUSED_IN_NAMES.sub("_", given["name"])[:MAX_NAME]
+        if chat["name"] != given["name"]:
+            extra["name"] = given["name"]
     return Draft(
         chat=chat,
         extra=extra,
@@ -205,6 +257,7 @@ def _call(call: Mapping[str, Any]) -> dict[str, Any]:
     """A tool call as the chat API takes it, without what a provider or a stream added."""
     kind = call["type"]
     given = {name: call[kind][name] for name in CALL_FIELDS[kind]}
+    given["name"] = _REFUSED_IN_TOOLS.sub("_", given["name"])[:MAX_NAME]
     return {"id": call["id"], "type": kind, kind: given}
 
 

@@ -1,0 +1,80 @@
+"""Contents as other APIs write them: translated into the chat API's form, or refused with the part's name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from palimpsest.conversations.turns import problems
+
+from tests.unit.api.gateway import Client
+
+PATH = "/v1/sessions/s/messages"
+PNG = "data:image/png;base64,AAAA"
+
+
+def append(call: Client, message: dict[str, Any]) -> Any:
+    return call("POST", PATH, {"user_id": "sarah", "messages": [message], "context": {}})
+
+
+@pytest.mark.parametrize(
+    ("role", "part", "shown"),
+    [
+        ("user", {"type": "input_text", "text": "Hi"}, {"type": "text", "text": "Hi"}),
+        ("assistant", {"type": "output_text", "text": "Hi", "annotations": []}, {"type": "text", "text": "Hi"}),
+        ("user", {"type": "text", "text": "Hi", "cache_control": {"type": "x"}}, {"type": "text", "text": "Hi"}),
+        ("user", {"type": "input_image", "image_url": PNG}, {"type": "image_url", "image_url": {"url": PNG}}),
+        ("assistant", {"type": "refusal", "refusal": "No."}, {"type": "refusal", "refusal": "No."}),
+    ],
+)
+def test_parts_of_other_apis_are_translated_and_come_back_as_they_were_sent(
+    call: Client, role: str, part: dict[str, Any], shown: dict[str, Any]
+) -> None:
+    answer = append(call, {"role": role, "content": [part]})
+    assert answer.status == 201
+    assert answer.json["context"]["messages"] == [{"role": role, "content": [shown]}]
+    assert problems(answer.json["context"]["messages"]) == []
+    assert call("GET", PATH).json["messages"][0]["content"] == [part]
+
+
+@pytest.mark.parametrize(
+    ("role", "part", "hint"),
+    [
+        ("assistant", {"type": "tool_use", "id": "a", "name": "look", "input": {}}, "send it in tool_calls"),
+        ("user", {"type": "tool_result", "tool_use_id": "a", "content": "x"}, "send it as a message of the role tool"),
+        ("assistant", {"type": "thinking", "thinking": "Hm."}, "leave it out"),
+        ("user", {"type": "image", "source": {}}, "its parts are text, image_url, input_audio, file"),
+        ("assistant", {"type": "image_url", "image_url": {"url": PNG}}, "its parts are text, refusal"),
+        ("user", {"type": "input_text"}, "needs text"),
+        ("user", {"type": "image_url"}, "needs image_url"),
+    ],
+)
+def test_a_part_that_the_chat_api_does_not_take_is_refused_by_its_name(
+    call: Client, role: str, part: dict[str, Any], hint: str
+) -> None:
+    answer = append(call, {"role": role, "content": [{"type": "text", "text": "Hi"}, part]})
+    assert answer.status == 422
+    (error,) = answer.json["errors"]
+    assert error["field"] == "messages.0.content.1"
+    assert hint in error["message"]
+    assert call("GET", PATH).status == 404
+
+
+def test_names_that_the_chat_api_refuses_are_written_so_that_it_takes_them(call: Client) -> None:
+    tool = {"id": "a", "type": "function", "function": {"name": "files.read all", "arguments": "{}"}}
+    append(call, {"role": "user", "name": "Sarah <Miller>" + "x" * 99, "content": "Hi"})
+    said = append(call, {"role": "assistant", "tool_calls": [tool]}).json["context"]["messages"]
+    assert said[0]["name"] == "Sarah__Miller_" + "x" * 50
+    assert said[1]["tool_calls"][0]["function"]["name"] == "files_read_all"
+    assert problems(said) == []
+    first, second = call("GET", PATH).json["messages"]
+    assert (first["name"], second["tool_calls"]) == ("Sarah <Miller>" + "x" * 99, [tool])
+
+
+def test_a_call_waits_for_its_result_until_something_else_is_said(call: Client) -> None:
+    tool = {"id": "a", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    append(call, {"role": "user", "content": "Look."})
+    said = append(call, {"role": "assistant", "tool_calls": [tool]}).json["context"]["messages"]
+    assert said[-1]["tool_calls"] == [tool]
+    said = append(call, {"role": "user", "content": "Well?"}).json["context"]["messages"]
+    assert [message["content"] for message in said[-2:]] == ["[no result]", "Well?"]
