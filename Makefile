@@ -24,7 +24,7 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^## / {print "\n" substr($$0, 4)} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ## Run it here
-start: $(DONE)/infra ## Start the whole service on this machine, or update it in place (PORT=4566, SEARCH=opensearch)
+start: $(DONE)/infra ## Start the whole service on this machine, or update it in place (PORT=4566, SEARCH=dynamodb|opensearch)
 	@$(PYTHON) -m infra.local start --port $(PORT) --search '$(SEARCH)'
 
 stop: $(DONE)/infra ## Stop it; what it stores is kept

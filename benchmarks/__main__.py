@@ -1,6 +1,6 @@
 """Measures, prints, and writes benchmarks/results.md: all of it, or the parts that were asked for.
 
-python -m benchmarks [append context peers race tenant cold sizes retrieval memory crowd index service cost]
+python -m benchmarks [append context peers race tenant cold sizes retrieval memory crowd tables index service cost]
                      [--quick] [--set PATH]
 """
 
@@ -51,6 +51,7 @@ class Run:
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
             "memory": lambda: retrieval_growth.growth(dataset, endpoint=endpoint, quick=quick),
             "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
+            "tables": lambda: [retrieval_growth.in_tables(dataset, endpoint=endpoint, quick=quick)],
             "index": lambda: [indexing.table(dataset)],
             "service": lambda: local_stack.tables(quick=quick),
             "cost": lambda: cost.tables(at, quick=quick),

@@ -16,8 +16,10 @@ class Sizes:
     burst: int
 
 
-SearchTier = Literal["none", "embedded", "opensearch"]
-"""`none` has no index; `embedded` is a file that functions on one machine share; `opensearch` is a managed domain."""
+SearchTier = Literal["none", "embedded", "dynamodb", "opensearch"]
+"""`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two tables, one of them
+with a vector index, and costs nothing while idle; `opensearch` is a managed domain.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +83,7 @@ def _local() -> Stage:
 def _dev() -> Stage:
     return Stage(
         name="dev", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 50, 100), log_days=7,
-        keeps_data=False, customer_key=False, search="none", domain=DomainSize("t3.small.search", 1, 10),
+        keeps_data=False, customer_key=False, search="dynamodb", domain=DomainSize("t3.small.search", 1, 10),
         embedding=OPENAI,
     )  # fmt: skip
 

@@ -8,12 +8,15 @@ import random
 import statistics
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import chain, repeat
 from pathlib import Path
+from typing import Any
 
 from palimpsest.clock import milliseconds
+from palimpsest.engines.dynamodb.search import DynamoDbIndex
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record, record_id
@@ -23,6 +26,7 @@ from palimpsest.search.documents import of_record
 from palimpsest.search.ports import Document, SearchIndex
 
 from benchmarks.measure import exponent
+from benchmarks.meter import READS
 from benchmarks.report import Cell, Table, shown
 from benchmarks.report import growth as written
 from benchmarks.retrieval.front_door import FrontDoor
@@ -30,6 +34,7 @@ from benchmarks.retrieval.labelled.dataset import Dataset
 from benchmarks.retrieval.place import TENANT, Place, batches
 from benchmarks.retrieval.quality import REFRESH_SECONDS, SAME, Engine, model, stored, tables_on
 from benchmarks.retrieval.scores import scored
+from tests.contract.tables import search_table
 
 SIZES, QUICK_SIZES = (100, 1_000, 10_000), (100, 1_000)
 FOREIGNERS = {"embedded": 100_000, "opensearch": 20_000}  # a server's graph of vectors takes minutes to grow larger
@@ -38,6 +43,7 @@ RECORDS_AT_ONCE = 80  # in one transaction
 WRITTEN_AT_ONCE = 500
 VECTORS = 1_000  # different ones: they have no meaning, and only their number counts
 ROUNDS = 15
+MOST_UNITS = 100
 BLOCKS = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 SUBLINEAR = 0.6
 """What k in time ~ memories^k stays below: a hundred times the memories, less than sixteen times the time."""
@@ -154,27 +160,68 @@ def _crowded(name: str, engine: Engine, dataset: Dataset, foreigners: int) -> li
 
 
 def _timed(engine: Engine, user: str, question: str) -> float:
-    begun = time.perf_counter()
-    engine.door.recall(user, question)
-    return (time.perf_counter() - begun) * 1e3
+    return _taken(lambda: engine.door.recall(user, question))
 
 
 def add_foreigners(dataset: Dataset, index: SearchIndex, count: int) -> None:
-    """Documents of others in the same index, of the set's words and as long as its messages: how rare a word is, and
-    how long a text, is counted over everybody's.
-    """
+    """Documents of others in the same index, of the set's words and as long as its messages."""
     chance = random.Random(11)
-    words, lengths = _vocabulary(dataset), _lengths(dataset)
     vectors = _noise(index.space)
     for user in range(FOREIGN_USERS):
-        scope = TENANT.user(f"foreigner-{user}")
-        texts = (" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(count // FOREIGN_USERS))
-        documents = (
-            Document(f"f{number}", "fact", text, version=1, created_at=number, vector=next(vectors))
-            for number, text in enumerate(texts)
-        )
-        for batch in batches(documents, WRITTEN_AT_ONCE):
-            _write(index, scope, batch)
+        _fill(dataset, index, TENANT.user(f"foreigner-{user}"), count // FOREIGN_USERS, chance, vectors=vectors)
+
+
+def _fill(
+    dataset: Dataset, index: SearchIndex, scope: UserScope, count: int, chance: random.Random,
+    *, vectors: Iterator[Sequence[float] | None],
+) -> None:  # fmt: skip
+    words, lengths = _vocabulary(dataset), _lengths(dataset)
+    texts = (" ".join(chance.choices(words, k=chance.choice(lengths))) for _ in range(count))
+    documents = (
+        Document(f"f{number}", "fact", text, version=1, created_at=number, vector=next(vectors))
+        for number, text in enumerate(texts)
+    )
+    for batch in batches(documents, WRITTEN_AT_ONCE):
+        _write(index, scope, batch)
+
+
+def in_tables(dataset: Dataset, *, endpoint: str, quick: bool) -> Table:
+    """What a question by words costs in DynamoDB's tables. Raises `AssertionError` if it reads more than it may."""
+    sizes = QUICK_SIZES if quick else SIZES
+    asked = [question.question for question in dataset.questions[:ROUNDS]]
+    spent: Counter[str] = Counter()
+
+    def meter(operation: str, consumed: Any) -> None:
+        for each in consumed if isinstance(consumed, list) else [consumed]:
+            spent["read" if operation in READS else "written"] += each["CapacityUnits"]
+
+    index = DynamoDbIndex(search_table(endpoint), "", space=None, endpoint=endpoint, meter=meter)
+    index.prepare()
+    rows: list[list[Cell]] = []
+    for size in sizes:
+        scope = TENANT.user(f"tables-{size}")
+        spent.clear()
+        _fill(dataset, index, scope, size, random.Random(size), vectors=repeat(None))
+        written = spent["written"] / size
+        index.by_words(scope, asked[0], k=50)
+        spent.clear()
+        taken = [_taken(partial(index.by_words, scope, question, k=50)) for question in asked]
+        units = spent["read"] / len(asked)
+        assert units <= MOST_UNITS, f"a question by words reads {units:.0f} units among {size} documents"
+        rows.append([size, statistics.median(taken), max(taken), units, written])
+    columns = ("documents of the user", "median ms", "longest ms", "read units a question", "write units a document")
+    notes = (
+        f"{len(asked)} questions of the labelled set; documents of the set's words, as long as its messages.",
+        f"Tables on dynoxide, on the same machine. At most {MOST_UNITS} read units a question is asserted.",
+        "Write units include the packing of what was written before, and each document's own transaction.",
+    )
+    return Table("A question by words in DynamoDB's tables", columns, rows, notes)
+
+
+def _taken(call: Callable[[], object]) -> float:
+    begun = time.perf_counter()
+    call()
+    return (time.perf_counter() - begun) * 1e3
 
 
 def _write(index: SearchIndex, scope: UserScope, documents: Sequence[Document]) -> None:

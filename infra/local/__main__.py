@@ -13,7 +13,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m infra.local", description=(__doc__ or "").partition(":")[0])
     parser.add_argument("command", choices=("start", "stop", "reset", "logs"))
     parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 4566))
-    parser.add_argument("--search", default=os.environ.get("SEARCH", ""), help="opensearch, embedded (default) or none")
+    parser.add_argument("--search", default=os.environ.get("SEARCH", ""), help="embedded, dynamodb, opensearch, none")
     parsed = parser.parse_args(arguments)
     run = {
         "start": lambda: commands.start(parsed.port, parsed.search),

@@ -39,6 +39,28 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
     return _await(formation, stack)
 
 
+def add_vector_indexes(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> None:
+    """Make the vector indexes of the template's tables: the local AWS's CloudFormation leaves them out."""
+    formation = session.client("cloudformation", endpoint_url=endpoint)
+    dynamodb: Any = session.client("dynamodb", endpoint_url=endpoint)
+    resources = json.loads((assembly / f"{stack}.template.json").read_text())["Resources"]
+    for name, resource in resources.items():
+        for index in resource.get("Properties", {}).get("VectorIndexes", ()):
+            found = formation.describe_stack_resource(StackName=stack, LogicalResourceId=name)
+            table = found["StackResourceDetail"]["PhysicalResourceId"]
+            if not _index_states(dynamodb, table):
+                attributes = resource["Properties"]["AttributeDefinitions"]
+                create = [{"Create": index}]
+                dynamodb.update_table(TableName=table, AttributeDefinitions=attributes, VectorIndexUpdates=create)
+            while _index_states(dynamodb, table) != {"ACTIVE"}:
+                time.sleep(0.1)
+
+
+def _index_states(dynamodb: Any, table: str) -> set[str]:
+    described = dynamodb.describe_table(TableName=table)["Table"]
+    return {index["IndexStatus"] for index in described.get("VectorIndexes") or ()}
+
+
 def _is_there(formation: Any, stack: str) -> bool:
     """Whether the stack exists and can be updated. What a failed creation left holds no data, and is deleted."""
     try:

@@ -1,6 +1,10 @@
-"""The search index of a stage: a managed domain, a file on this machine, or none."""
+"""The search index of a stage: a managed domain, two tables, a file on this machine, or none."""
 
-from aws_cdk import RemovalPolicy, Stack
+from collections.abc import Sequence
+from typing import cast
+
+from aws_cdk import Acknowledgment, RemovalPolicy, Stack, Validations
+from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_opensearchservice as opensearch
@@ -9,28 +13,41 @@ from constructs import Construct
 from infra import paths
 from infra.config import Stage
 from infra.parts.accepted import accept
+from infra.parts.tables import KEY_USE
 
 ENGINE = "OpenSearch_2.19"
 TLS = "Policy-Min-TLS-1-2-PFS-2023-10"
 MOST_ZONES = 3
 READS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost")  # a search is a POST, and so is a bulk of documents
 MAKES = ("es:ESHttpPut", "es:ESHttpDelete")  # indexes and aliases
+VECTOR_INDEX = "by_meaning"
+FILTERS = ("kind", "origin", "subject", "session", "agent")
+READS_TABLES = ("dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query")
+FILLS_TABLES = (
+    "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem", "dynamodb:BatchWriteItem", "dynamodb:Scan",
+)  # fmt: skip
 
 
 class Search(Construct):
-    """`url` is the address that functions get: that of a domain, that of a file, or an empty string."""
+    """`url` is the address that functions get: that of a domain, of two tables, of a file, or an empty string."""
 
     def __init__(self, scope: Construct, *, stage: Stage, key: kms.IKey | None) -> None:
         super().__init__(scope, "Search")
         self._policy = iam.PolicyDocument()
+        self._key = key
         self.domain = self._domain(stage, key) if stage.search == "opensearch" else None
+        self.tables = self._tables(stage.embedding.dimension) if stage.search == "dynamodb" else ()
         if self.domain is not None:
             self.url = f"{'https' if stage.https_only else 'http'}://{self.domain.attr_domain_endpoint}"
+        elif self.tables:
+            self.url = f"dynamodb://{'/'.join(table.table_name for table in self.tables)}"
         else:
             self.url = (paths.local_state() / "search" / "index.sqlite").as_uri() if stage.search == "embedded" else ""
 
     def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
         """Let the role search and write documents. The domain's own policy must name every role that may."""
+        if self.tables:
+            self._grant_tables(role, fills=makes_indexes)
         if self.domain is None:
             return
         actions = [*READS, *(MAKES if makes_indexes else ())]
@@ -41,6 +58,59 @@ class Search(Construct):
         iam.Grant.add_to_principal(grantee=role, actions=actions, resource_arns=[everything])
         resource = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self._name}/*"
         accept(role, f"IAM5[Resource::{resource}]", because="A bulk and a search name their indexes in what they send.")
+
+    def _grant_tables(self, role: iam.Role, *, fills: bool) -> None:
+        actions = [*READS_TABLES, *(FILLS_TABLES if fills else ())]
+        arns = [table.table_arn for table in self.tables]
+        iam.Grant.add_to_principal(grantee=role, actions=actions, resource_arns=arns)
+        nearest = f"{arns[-1]}/index/{VECTOR_INDEX}"
+        iam.Grant.add_to_principal(grantee=role, actions=["dynamodb:SearchVectors"], resource_arns=[nearest])
+        if self._key is not None:
+            self._key.grant(role, *KEY_USE)
+
+    def _tables(self, dimension: int) -> Sequence[dynamodb.Table]:
+        """That of words, and that of vectors. The second is another table for each dimension, because an index of
+        vectors can't be changed, and the words are to be read while a new one is filled.
+        """
+        words, vectors = self._table("Words"), self._table(f"Vectors{dimension}")
+        template = cast("dynamodb.CfnTable", vectors.node.default_child)
+        names = ["pk", "sk", "owner", *FILTERS]
+        template.attribute_definitions = [
+            dynamodb.CfnTable.AttributeDefinitionProperty(attribute_name=name, attribute_type="S") for name in names
+        ]
+        unused = "The attributes of a vector index are defined, too; the check knows only those of keys."
+        Validations.of(template).acknowledge(Acknowledgment(id="CloudFormation-Validate::E3039", reason=unused))
+        roles = {"owner": "HASH", **dict.fromkeys(FILTERS, "INLINE_FILTER")}
+        template.vector_indexes = [
+            dynamodb.CfnTable.VectorIndexProperty(
+                index_name=VECTOR_INDEX,
+                vector_attribute=dynamodb.CfnTable.VectorAttributeProperty(attribute_name="vector"),
+                search_schema=[
+                    dynamodb.CfnTable.SearchSchemaElementProperty(attribute_name=name, search_schema_element_type=kind)
+                    for name, kind in roles.items()
+                ],
+                projection=dynamodb.CfnTable.ProjectionProperty(projection_type="KEYS_ONLY"),
+                dimensions=dimension,
+                distance_function="COSINE",
+            )
+        ]
+        return (words, vectors)
+
+    def _table(self, name: str) -> dynamodb.Table:
+        own = dynamodb.TableEncryption.CUSTOMER_MANAGED
+        table = dynamodb.Table(
+            self, name,
+            partition_key=dynamodb.Attribute(name="pk", type=dynamodb.AttributeType.STRING),
+            sort_key=dynamodb.Attribute(name="sk", type=dynamodb.AttributeType.STRING),
+            billing_mode=dynamodb.BillingMode.PAY_PER_REQUEST,
+            time_to_live_attribute="ttl",
+            encryption=dynamodb.TableEncryption.DEFAULT if self._key is None else own,
+            encryption_key=self._key,
+            deletion_protection=False,
+            removal_policy=RemovalPolicy.DESTROY,  # a projection: `reindex` makes it anew from the tables
+        )  # fmt: skip
+        accept(table, "DDB3", because="The index can be lost: it is made anew from the tables.")
+        return table
 
     def _arn(self) -> str:
         """The domain's ARN, put together from its name, because its policy cannot refer to the domain itself."""

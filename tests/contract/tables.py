@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import time
 import uuid
 from functools import cache
 from typing import Any
 
 import boto3
+from palimpsest.engines.dynamodb.search.index import FILTERS, VECTOR_INDEX
 
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 Indexes = dict[str, tuple[str, str, str, str]]
@@ -34,6 +36,33 @@ def memories_table(endpoint: str | None = None) -> str:
 
 def tenants_table(endpoint: str | None = None) -> str:
     return _made("tenants", endpoint, {})
+
+
+def search_table(endpoint: str | None = None) -> str:
+    """Make an empty table of words likewise."""
+    return _made("search-words", endpoint, {})
+
+
+def vectors_table(dimension: int, endpoint: str | None = None) -> str:
+    """Make an empty table of vectors likewise, with the vector index."""
+    schema = [{"AttributeName": "owner", "SearchSchemaElementType": "HASH"}]
+    schema += [{"AttributeName": name, "SearchSchemaElementType": "INLINE_FILTER"} for name in FILTERS]
+    index = {
+        "IndexName": VECTOR_INDEX,
+        "VectorAttribute": {"AttributeName": "vector"},
+        "SearchSchema": schema,
+        "Projection": {"ProjectionType": "KEYS_ONLY"},
+        "Dimensions": dimension,
+        "DistanceFunction": "COSINE",
+    }
+    attributes = dict.fromkeys(("owner", *FILTERS), "S")
+    name = _made("search-vectors", endpoint, attributes, VectorIndexes=[index])
+    while any(
+        each["IndexStatus"] != "ACTIVE"
+        for each in _client(endpoint).describe_table(TableName=name)["Table"]["VectorIndexes"]
+    ):
+        time.sleep(0.05)
+    return name
 
 
 def _indexed(prefix: str, endpoint: str | None, of: Indexes) -> str:

@@ -1,7 +1,8 @@
 """Two syntheses for all tests here: the three stages as they are, and with a search domain each; cdk-nag on them."""
 
+import contextlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -66,10 +67,35 @@ def with_domains(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
     return _synthesized(tmp_path_factory.mktemp("cdk.out"), search="opensearch")
 
 
-def _synthesized(folder: Path, **context: str) -> Synthesized:
+@pytest.fixture(scope="session")
+def without_search(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The stage `dev` without a search index."""
+    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", search="none")
+
+
+@pytest.fixture(scope="session")
+def prod_on_tables(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The stage `prod` with the tables of the search index."""
+    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", search="dynamodb")
+
+
+def _of_one_stage(folder: Path, stage: str, **context: str) -> Template:
+    with _plainly():
+        _synthesize(folder, {**context, "stage": stage})
+    return _template(folder, stage)
+
+
+@contextlib.contextmanager
+def _plainly() -> Iterator[None]:
+    """A synthesis that no context of this shell changes."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("CDK_VALIDATION", "false")
         patch.delenv("CDK_CONTEXT_JSON", raising=False)
+        yield
+
+
+def _synthesized(folder: Path, **context: str) -> Synthesized:
+    with _plainly():
         _synthesize(folder, context)
     templates = {stage: _template(folder, stage) for stage in ("local", "dev", "prod")}
     return Synthesized(**templates, findings=_findings(folder))
@@ -95,5 +121,5 @@ def _template(folder: Path, stage: str) -> Template:
 
 def _findings(folder: Path) -> list[dict[str, Any]]:
     reports = json.loads((folder / "validation-report.json").read_text())["pluginReports"]
-    assert [report["pluginName"] for report in reports] == ["AwsSolutions"]
+    assert "AwsSolutions" in [report["pluginName"] for report in reports]
     return [violation for report in reports for violation in report["violations"]]

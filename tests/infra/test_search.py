@@ -4,6 +4,8 @@ import json
 from pathlib import Path
 from typing import Any
 
+from palimpsest.engines.dynamodb.search.index import FILTERS, VECTOR_INDEX
+
 from infra import paths
 from tests.infra.conftest import Synthesized, Template
 
@@ -85,14 +87,58 @@ def test_functions_of_one_machine_share_a_file(synthesized: Synthesized) -> None
 
 
 def test_without_search_there_is_nothing_that_would_index_or_cost(
-    synthesized: Synthesized, with_domains: Synthesized
+    without_search: Template, synthesized: Synthesized, with_domains: Synthesized
 ) -> None:
-    assert names(synthesized.dev) < names(with_domains.dev)
-    only_with = names(with_domains.dev) - names(synthesized.dev)
-    assert kinds(with_domains.dev, only_with) == {
-        "AWS::OpenSearchService::Domain", "AWS::Lambda::Function", "AWS::IAM::Role", "AWS::IAM::Policy",
+    nothing, tables, domain = names(without_search), names(synthesized.dev), names(with_domains.dev)
+    assert nothing < tables
+    assert kinds(with_domains.dev, domain - tables) == {"AWS::OpenSearchService::Domain"}
+    assert kinds(synthesized.dev, tables - domain) == {"AWS::DynamoDB::Table"}
+    assert kinds(synthesized.dev, tables - nothing) == {
+        "AWS::DynamoDB::Table", "AWS::Lambda::Function", "AWS::IAM::Role", "AWS::IAM::Policy",
         "AWS::Logs::LogGroup", "AWS::SQS::Queue", "AWS::SQS::QueuePolicy", "AWS::Lambda::EventSourceMapping",
     }  # fmt: skip
+
+
+def test_the_vector_index_is_there_from_the_first_deployment_and_as_the_library_asks_it(
+    synthesized: Synthesized,
+) -> None:
+    tables = {name: each for name, each in synthesized.dev.of_type("AWS::DynamoDB::Table").items() if "Search" in name}
+    (vectors,) = (each for each in tables.values() if "VectorIndexes" in each)
+    (index,) = vectors["VectorIndexes"]
+    assert index["IndexName"] == VECTOR_INDEX
+    assert index["SearchSchema"][0] == {"AttributeName": "owner", "SearchSchemaElementType": "HASH"}
+    assert [each["AttributeName"] for each in index["SearchSchema"][1:]] == list(FILTERS)
+    dimension = variables(synthesized.dev.functions()["embed"])["EMBEDDING_DIMENSION"]
+    assert (str(index["Dimensions"]), index["DistanceFunction"]) == (dimension, "COSINE")
+    defined = {each["AttributeName"] for each in vectors["AttributeDefinitions"]}
+    assert defined == {"pk", "sk", "owner", *FILTERS}
+    assert {each["BillingMode"] for each in tables.values()} == {"PAY_PER_REQUEST"}
+    assert all(name.endswith(tuple("0123456789ABCDEF")) for name in tables)
+    assert any(dimension in name for name in tables), "another dimension is another table"
+
+
+def test_functions_are_given_both_tables_and_search_vectors_of_the_index_alone(synthesized: Synthesized) -> None:
+    scheme, words, slash, vectors = url(synthesized.dev, "memories")["Fn::Join"][1]
+    assert (scheme, slash) == ("dynamodb://", "/")
+    assert "Words" in words["Ref"]
+    assert "Vectors" in vectors["Ref"]
+    for function in ("memories", "embed", "reindex"):
+        (allowed,) = (
+            each for each in synthesized.dev.statements(function) if "dynamodb:SearchVectors" in each["Action"]
+        )
+        assert json.dumps(allowed["Resource"]).endswith(f'/index/{VECTOR_INDEX}"]]}}')
+
+
+def test_who_only_searches_writes_to_no_table_of_the_index(synthesized: Synthesized) -> None:
+    for statement in synthesized.dev.statements("memories"):
+        if "SearchWords" in json.dumps(statement["Resource"]):
+            assert set(statement["Action"]) == {"dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"}
+
+
+def test_tables_of_the_index_use_the_accounts_own_key_where_the_stage_has_one(prod_on_tables: Template) -> None:
+    tables = prod_on_tables.of_type("AWS::DynamoDB::Table")
+    assert all(each["SSESpecification"]["SSEEnabled"] for name, each in tables.items() if "Search" in name)
+    assert sum("Search" in name for name in tables) == 2
 
 
 def test_a_lost_index_is_no_loss(prod: Template) -> None:

@@ -7,7 +7,7 @@ import pytest
 
 from infra.parts.http_api import DESCRIPTION
 from infra.pythons import DECLARED
-from tests.infra.conftest import Synthesized, Template
+from tests.infra.conftest import Template
 
 RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
 WORKERS = set(RECEIVES)
@@ -98,8 +98,8 @@ def test_streams_tell_of_new_jobs_and_of_what_the_index_must_learn_and_of_nothin
     assert filters_of(prod) == {"Sessions": [JOBS, *MESSAGES], "Memories": RECORDS}
 
 
-def test_a_stage_without_search_is_told_of_jobs_alone(synthesized: Synthesized) -> None:
-    assert filters_of(synthesized.dev) == {"Sessions": [JOBS]}
+def test_a_stage_without_search_is_told_of_jobs_alone(without_search: Template) -> None:
+    assert filters_of(without_search) == {"Sessions": [JOBS]}
 
 
 def test_every_table_can_be_restored_to_any_second(prod: Template) -> None:

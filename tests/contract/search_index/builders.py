@@ -7,12 +7,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import Document, Gone, Hit
+from palimpsest.search.ports import Document, Gone, Hit, SearchIndex
 
 from tests.doubles.owned_index import OwnedIndex
 
@@ -24,11 +22,12 @@ EAST, NORTH, UP, NEARLY_EAST = (1.0, 0.0, 0.0, 0.0), (0.0, 1.0, 0.0, 0.0), (0.0,
 @dataclass(frozen=True)
 class Place:
     """Where the indexes of one family are. `open` makes an index object, as each process has its own; `settle` makes
-    what was written findable at once. `client` and `family` are set on a cluster.
+    what was written findable at once. `client` and `family` are set on a cluster;
+    with DynamoDB they are the names of the tables of vectors, by dimension, and of the table of words.
     """
 
     engine: str
-    open: Callable[[Space | None], EmbeddedIndex | OpenSearchIndex]
+    open: Callable[[Space | None], SearchIndex]
     settle: Callable[[], None]
     client: Any = None
     family: str = ""

@@ -1,4 +1,4 @@
-"""The places that the search index's contract runs over: one SQLite file, and a real OpenSearch with k-NN."""
+"""The places that the search index's contract runs over: one SQLite file, DynamoDB's tables, a real OpenSearch."""
 
 from __future__ import annotations
 
@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from palimpsest.engines.dynamodb.search import DynamoDbIndex
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex, connected
 from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
+from tests.contract.tables import search_table, vectors_table
 from tests.doubles.owned_index import OwnedIndex
 from tests.engines import opensearch
 from tests.engines.npm import required
@@ -20,6 +22,7 @@ from tests.engines.npm import required
 START_SECONDS = 300  # of a test that may have to fetch and start the server first
 PATIENCE = 30  # seconds for what only tests ask of the server
 EMBEDDED = "embedded"
+DYNAMODB = "dynamodb"
 OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.timeout(START_SECONDS))
 
 
@@ -48,6 +51,9 @@ def place_in(engine: str, folder: Path, request: pytest.FixtureRequest) -> Itera
         for index in opened:
             index.close()
         return
+    if engine == DYNAMODB:
+        yield on_dynamodb(request.getfixturevalue("dynoxide_endpoint"))
+        return
     client = connected(request.getfixturevalue("opensearch_endpoint"))
     family = f"t{uuid.uuid4().hex[:8]}"
     yield Place(
@@ -61,7 +67,20 @@ def place_in(engine: str, folder: Path, request: pytest.FixtureRequest) -> Itera
     client.close()
 
 
-@pytest.fixture(scope="module", params=[EMBEDDED, OPENSEARCH])
+def on_dynamodb(endpoint: str) -> Place:
+    words = search_table(endpoint)
+    tables: dict[int, str] = {}
+
+    def open_tables(space: Space | None) -> DynamoDbIndex:
+        if space is not None and space.dimension not in tables:
+            tables[space.dimension] = vectors_table(space.dimension, endpoint)
+        vectors = tables[space.dimension] if space else ""
+        return DynamoDbIndex(words, vectors, space=space, endpoint=endpoint, region="us-east-1")
+
+    return Place(DYNAMODB, open_tables, lambda: None, tables, words)
+
+
+@pytest.fixture(scope="module", params=[EMBEDDED, DYNAMODB, OPENSEARCH])
 def shared(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Place]:
     """A place with an index, in which the tests of a module are each other's foreigners."""
     with place_in(request.param, tmp_path_factory.mktemp("index"), request) as place:
@@ -75,7 +94,7 @@ def part(shared: Place) -> Part:
     return Part(shared, OwnedIndex(shared.open(SPACE), somebody()))
 
 
-@pytest.fixture(params=[EMBEDDED, OPENSEARCH])
+@pytest.fixture(params=[EMBEDDED, DYNAMODB, OPENSEARCH])
 def empty(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Place]:
     """A place of the test's own, without any index."""
     with place_in(request.param, tmp_path, request) as place:

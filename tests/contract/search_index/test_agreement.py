@@ -1,4 +1,4 @@
-"""Both engines score alike, so that what is measured on one machine holds on a cluster."""
+"""All engines score alike, so that what is measured on one machine holds in every tier."""
 
 import random
 from collections.abc import Iterator
@@ -21,6 +21,7 @@ WORDS = (
 )
 SPACE = Space("agreement", 16)
 OWNERS = [UserScope("acme", user) for user in ("sarah", "david", "mei")]
+ENGINES = ("embedded", "dynamodb", "opensearch")
 pytestmark = pytest.mark.timeout(START_SECONDS)
 
 
@@ -33,11 +34,13 @@ def vector(chance: random.Random) -> list[float]:
 
 
 @pytest.fixture(scope="module")
-def both(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[Part]]]:
-    """The same documents in both engines: for each owner, the part in each engine."""
+def every(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[list[Part]]]:
+    """The same documents in all engines: for each owner, the part in each engine."""
     with ExitStack() as stack:
         folder = tmp_path_factory.mktemp("agreement")
-        places = [stack.enter_context(place_in(engine, folder, request)) for engine in ("embedded", "opensearch")]
+        places = [
+            stack.enter_context(place_in(engine, folder, request)) for engine in ("embedded", "dynamodb", "opensearch")
+        ]
         for place in places:
             place.open(SPACE).prepare()
         parts = [[Part(place, OwnedIndex(place.open(SPACE), owner)) for place in places] for owner in OWNERS]
@@ -57,17 +60,19 @@ def same(one: tuple[Hit, ...], other: tuple[Hit, ...]) -> None:
     assert keys(one) == keys(other)
 
 
-def test_words_give_the_same_hits_in_the_same_order_with_the_same_scores(both: list[list[Part]]) -> None:
+def test_words_give_the_same_hits_in_the_same_order_with_the_same_scores(every: list[list[Part]]) -> None:
     chance = random.Random(8)
     for _ in range(30):
         query = text(chance, (1, 3, 8))
-        for embedded, server in both:
-            same(embedded.index.by_words(query, k=20), server.index.by_words(query, k=20))
+        for embedded, *others in every:
+            for other in others:
+                same(embedded.index.by_words(query, k=20), other.index.by_words(query, k=20))
 
 
-def test_vectors_give_the_same_hits_in_the_same_order_with_the_same_scores(both: list[list[Part]]) -> None:
+def test_vectors_give_the_same_hits_in_the_same_order_with_the_same_scores(every: list[list[Part]]) -> None:
     chance = random.Random(9)
     for _ in range(30):
         query = vector(chance)
-        for embedded, server in both:
-            same(embedded.index.by_vector(query, k=20), server.index.by_vector(query, k=20))
+        for embedded, *others in every:
+            for other in others:
+                same(embedded.index.by_vector(query, k=20), other.index.by_vector(query, k=20))

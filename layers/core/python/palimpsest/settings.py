@@ -54,9 +54,11 @@ class EmbeddingSettings(ModelSettings):
 
 
 class SearchSettings(EmbeddingSettings):
-    """Where the search index is: `https://…` a domain, `file:///…` a file of this machine, nothing for none."""
+    """Where the search index is: `https://…` a domain, `dynamodb://words/vectors` two tables, `file:///…` a file of
+    this machine, nothing for none.
+    """
 
-    search_url: str = Field(default="", pattern=r"^(?:|https?://.+|file:///.+)$")
+    search_url: str = Field(default="", pattern=r"^(?:|https?://.+|dynamodb://[^/]+/[^/]+|file:///.+)$")
 
     @field_validator("search_url")
     @classmethod

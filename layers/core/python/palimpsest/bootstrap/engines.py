@@ -155,6 +155,11 @@ def search_index(environment: settings.SearchSettings) -> SearchIndex:
         from palimpsest.engines.embedded import EmbeddedIndex
 
         return EmbeddedIndex(Path(urlsplit(environment.search_url).path), space=space)
+    if environment.search_url.startswith("dynamodb:"):
+        from palimpsest.engines.dynamodb.search import DynamoDbIndex
+
+        url = urlsplit(environment.search_url)
+        return DynamoDbIndex(url.netloc, url.path.removeprefix("/"), space=space)
     import boto3
 
     from palimpsest.engines.opensearch import OpenSearchIndex

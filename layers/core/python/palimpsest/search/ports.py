@@ -56,8 +56,9 @@ class Hit:
 class Words(Protocol):
     """Search by words among the documents of one owner.
 
-    A call sees a write after about a second at most. It raises `Unavailable` if the engine can't answer in time or has
-    no index yet: an error is never an empty answer, and part of an answer is never given for the whole.
+    A call sees a write after about a second at most. Before the first index was made, when nothing was ever written, it
+    finds nothing. It raises `Unavailable` if the engine can't answer in time: an error is never an empty answer, and
+    part of an answer is never given for the whole.
     """
 
     def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
@@ -93,7 +94,8 @@ class SearchIndex(Words, Vectors, Protocol):
         as written. The version of what is gone is remembered for 10 minutes. An index of another space stores the
         words of a document without its vector.
 
-        Returns the keys that could not be written everywhere; the others were. Raises `ValueError` for a vector that is
+        Returns the keys that could not be written everywhere; the others were. Raises `Unavailable` before the first
+        index was made, and `ValueError` for a vector that is
         not of the space, before anything is written.
         """
 

@@ -93,14 +93,17 @@ class Table:
         """Those of the items (at most 100 different ones) that exist, strongly consistent, in no order."""
         return self.get_each([(partition, sort) for sort in sorts])
 
-    def get_each(self, places: Sequence[tuple[str, str]]) -> Iterator[Item]:
-        """The same for items of several partitions, each named by its partition and sort key."""
-        return self.get_across({self.name: places})
+    def get_each(self, places: Sequence[tuple[str, str]], *, consistent: bool = True) -> Iterator[Item]:
+        """The same for items of several partitions, each named by its partition and sort key. Items that never change
+        may be read without consistency, for half the price: one that was just written may be missing then.
+        """
+        return self.get_across({self.name: places}, consistent=consistent)
 
-    def get_across(self, places: Mapping[str, Sequence[tuple[str, str]]]) -> Iterator[Item]:
+    def get_across(self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True) -> Iterator[Item]:
         """The same for items of several tables: the places in each, by the table's name."""
         wanted: Any = {
-            table: {"Keys": [key(*place) for place in there], "ConsistentRead": True} for table, there in places.items()
+            table: {"Keys": [key(*place) for place in there], "ConsistentRead": consistent}
+            for table, there in places.items()
         }
         backoff = _Backoff()
         while True:
@@ -114,7 +117,11 @@ class Table:
 
     def delete_many(self, partition: str, sorts: Sequence[str]) -> None:
         """Delete up to 25 items, whether or not they exist."""
-        waiting: Any = {self.name: [{"DeleteRequest": {"Key": key(partition, sort)}} for sort in sorts]}
+        self.write_many([{"DeleteRequest": {"Key": key(partition, sort)}} for sort in sorts])
+
+    def write_many(self, requests: Sequence[Item]) -> None:
+        """Do up to 25 puts and deletes, each by itself."""
+        waiting: Any = {self.name: requests}
         backoff = _Backoff()
         while True:
             left = self.call("BatchWriteItem", RequestItems=waiting).get("UnprocessedItems")

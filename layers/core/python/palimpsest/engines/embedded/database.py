@@ -181,7 +181,9 @@ class Shelf:
 
 
 def all_indexes(connection: sqlite3.Connection) -> list[Index]:
-    """The one that is read first, then the newest first."""
+    """The one that is read first, then the newest first; none in a file that nobody has prepared."""
+    if not connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'indexes'").fetchone():
+        return []
     rows = connection.execute("SELECT * FROM indexes ORDER BY is_read DESC, id DESC")
     return [
         Index(
@@ -193,12 +195,9 @@ def all_indexes(connection: sqlite3.Connection) -> list[Index]:
     ]
 
 
-def index_read(connection: sqlite3.Connection) -> Index:
-    """The index that is read. Raises `Unavailable` if there is none."""
-    for index in all_indexes(connection):
-        if index.is_read:
-            return index
-    raise Unavailable("There is no search index yet.")
+def index_read(connection: sqlite3.Connection) -> Index | None:
+    """The index that is read; None if nothing was ever indexed."""
+    return next((index for index in all_indexes(connection) if index.is_read), None)
 
 
 def add_index(connection: sqlite3.Connection, space: Space | None, *, afresh: bool) -> None:
@@ -225,7 +224,9 @@ def read_newest(connection: sqlite3.Connection, space: Space | None) -> None:
         connection.execute(statement, (max(ids),))
 
 
-def shelf_of(connection: sqlite3.Connection, index: Index, owner: UserScope) -> Shelf | None:
+def shelf_of(connection: sqlite3.Connection, index: Index | None, owner: UserScope) -> Shelf | None:
+    if index is None:
+        return None
     row = connection.execute(
         "SELECT * FROM shelves WHERE in_index = ? AND tenant = ? AND user = ?", (index.id, owner.tenant, owner.user)
     ).fetchone()

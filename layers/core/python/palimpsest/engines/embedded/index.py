@@ -48,7 +48,8 @@ class EmbeddedIndex:
         ready = [writing.analysed(change) if isinstance(change, Document) else change for change in changes]
         with self._database.writing() as connection:
             writing.forget_gone(connection)
-            index_read(connection)
+            if index_read(connection) is None:
+                raise Unavailable("There is no search index yet.")
             for index in all_indexes(connection):
                 shelf = changed_shelf_of(connection, index, owner)
                 for each in ready:
@@ -65,7 +66,7 @@ class EmbeddedIndex:
         check(vector, self._space)
         with self._database.reading() as connection:
             index = index_read(connection)
-            if index.space != self._space:
+            if index and index.space != self._space:
                 raise Unavailable("The search index that is read holds vectors of another model.")
             shelf = shelf_of(connection, index, owner)
             if shelf is None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeVar
 
 from palimpsest.engines.opensearch import queries
 from palimpsest.engines.opensearch.client import NoIndex, translated
@@ -18,6 +18,7 @@ from palimpsest.scope import UserScope
 from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
 from palimpsest.text.analyser import query_terms
 
+Made = TypeVar("Made")
 BULK_SECONDS = 10.0
 BULK_ACTIONS = 200
 BULK_BYTES = 5_000_000  # small domains take 10 MB
@@ -66,17 +67,31 @@ class OpenSearchIndex:
         return tuple(sorted(failed))
 
     def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        return self._found(lambda: self._by_words(owner, text, where=where, k=k)) or ()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        check(vector, self._space)
+        return self._found(lambda: self._by_vector(owner, vector, where=where, k=k)) or ()
+
+    def _found(self, search: Callable[[], Made]) -> Made | None:
+        """What it finds; None if the cluster answers and has no index of the family, as nothing was ever written."""
+        try:
+            return search()
+        except NoIndex:
+            if self._family.all():
+                raise
+            return None
+
+    def _by_words(self, owner: UserScope, text: str, *, where: Filter, k: int) -> tuple[Hit, ...]:
         query = query_terms(text)
         if not query.words:
-            self._family.index_read()
             return ()
         name, alias = owner_id(owner), self._family.alias
         statistics = self._asked(owner, alias, queries.statistics(query, owner=name))
         body = queries.by_words(query, statistics, owner=name, where=where, k=k)
         return tuple(_hit(each, each["_score"]) for each in self._search(owner, alias, body))
 
-    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        check(vector, self._space)
+    def _by_vector(self, owner: UserScope, vector: Vector, *, where: Filter, k: int) -> tuple[Hit, ...]:
         body = queries.by_vector(vector, owner=owner_id(owner), where=where, k=k)
         try:
             found = self._search(owner, self._index_of_vectors(again=False), body)
@@ -85,7 +100,9 @@ class OpenSearchIndex:
         return tuple(_hit(each, 2 * each["_score"] - 1) for each in found)
 
     def count(self, owner: UserScope) -> int:
-        name = owner_id(owner)
+        return self._found(lambda: self._count(owner_id(owner))) or 0
+
+    def _count(self, name: str) -> int:
         with translated():
             answer = self._client.count(index=self._family.alias, routing=name, body={"query": queries.owned(name)})
         return int(answer["count"])

@@ -1,0 +1,122 @@
+"""The generations of the index in a pair of tables: which one is read, which are filled, and which were dropped."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.engines.dynamodb.table import Table, key
+from palimpsest.errors import CommitLost, NotFound
+from palimpsest.models.ports import Space
+
+PARTITION, SORT = "family", "indexes"
+REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw
+
+
+@dataclass(frozen=True, slots=True)
+class Generation:
+    """One index of the family. Its number begins the partition of everything in it, so a filled one is read at once."""
+
+    number: int
+    space: Space | None
+    is_read: bool
+
+    @property
+    def name(self) -> str:
+        return f"{self.space.model}-{self.space.dimension}.{self.number}" if self.space else f"words.{self.number}"
+
+    def partition(self, owner: str) -> str:
+        return f"{self.number}#{owner}"
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What the item of the family says. `dropped` are numbers of generations whose items may still be there."""
+
+    version: int = 0
+    last: int = 0
+    generations: tuple[Generation, ...] = ()
+    dropped: tuple[int, ...] = ()
+
+    @property
+    def read(self) -> Generation | None:
+        return next((each for each in self.generations if each.is_read), None)
+
+
+class Family:
+    def __init__(self, table: Table, *, space: Space | None) -> None:
+        self._table = table
+        self._space = space
+        self._seen: tuple[float, Known] | None = None
+
+    def known(self, *, again: bool = True) -> Known:
+        """As the item is or, with `again` false, was a few seconds ago."""
+        if self._seen and not again and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS:
+            return self._seen[1]
+        item = self._table.get(PARTITION, SORT)
+        known = Known() if item is None else _known(int(item["version"]["N"]), json.loads(item["body"]["S"]))
+        self._seen = time.monotonic(), known
+        return known
+
+    def add(self, *, afresh: bool) -> None:
+        """Add a generation of this space unless there is one (with `afresh`: unless one waits to be read)."""
+        while True:
+            known = self.known()
+            if any(each.space == self._space and not (afresh and each.is_read) for each in known.generations):
+                return
+            new = Generation(known.last + 1, self._space, is_read=known.read is None)
+            if self._replace(replace(known, last=new.number, generations=(*known.generations, new))):
+                return
+
+    def read_newest(self) -> Sequence[int]:
+        """Have the newest generation of this space read and the others dropped; returns the numbers of all that are
+        dropped and not cleared yet. Raises `NotFound` if there is none.
+        """
+        while True:
+            known = self.known()
+            own = [each for each in known.generations if each.space == self._space]
+            if not own:
+                raise NotFound("There is no search index of this space.")
+            newest = max(own, key=lambda each: each.number)
+            dropped = (*known.dropped, *(each.number for each in known.generations if each != newest))
+            after = replace(known, generations=(replace(newest, is_read=True),), dropped=dropped)
+            if after == known or self._replace(after):
+                return dropped
+
+    def cleared(self, numbers: Sequence[int]) -> None:
+        while True:
+            known = self.known()
+            after = replace(known, dropped=tuple(each for each in known.dropped if each not in numbers))
+            if after == known or self._replace(after):
+                return
+
+    def _replace(self, known: Known) -> bool:
+        """False if another process was first."""
+        body = {
+            "last": known.last,
+            "dropped": known.dropped,
+            "generations": [
+                [each.number, each.space and [each.space.model, each.space.dimension], each.is_read]
+                for each in known.generations
+            ],
+        }
+        item = key(PARTITION, SORT) | {"version": {"N": str(known.version + 1)}, "body": {"S": json.dumps(body)}}
+        try:
+            self._table.call(
+                "PutItem", TableName=self._table.name, Item=item,
+                ConditionExpression="attribute_not_exists(pk) OR version = :seen",
+                ExpressionAttributeValues={":seen": {"N": str(known.version)}},
+            )  # fmt: skip
+        except CommitLost:
+            return False
+        return True
+
+
+def _known(version: int, body: dict[str, Any]) -> Known:
+    generations = (
+        Generation(number, Space(*space) if space else None, is_read) for number, space, is_read in body["generations"]
+    )
+    return Known(version, body["last"], tuple(generations), tuple(body["dropped"]))

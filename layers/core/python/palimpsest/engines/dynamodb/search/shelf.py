@@ -1,0 +1,253 @@
+"""One owner's words in one generation: what was written last as single items, all before that packed in a segment.
+
+A partition holds, by sort key: `d#` the version of each document; `s#` the blocks of the segment, which never change;
+`t#` the tail, documents written since; `z` the catalog, which names the segment. Tail and catalog are read by one
+query, the tail first, so that whoever reads while the tail is packed sees a document twice rather than not at all.
+"""
+
+from __future__ import annotations
+
+import uuid
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from functools import partial
+from itertools import islice
+from typing import Any
+
+from palimpsest import parallel
+from palimpsest.engines.dynamodb.search.packing import (
+    Columns,
+    Postings,
+    Written,
+    block_of,
+    blocks,
+    joined,
+    packed,
+    scored,
+    stored_terms,
+    unfolded,
+    unpacked,
+)
+from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
+from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.memory.filters import Filter
+from palimpsest.search.ports import Hit
+from palimpsest.text.analyser import QueryTerms
+from palimpsest.text.bm25 import asked
+
+CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
+MOST_DOCUMENTS = 30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch
+SHORTEST, SHARE = 64, 64  # the tail is packed when it is longer than the first, and than this part of the documents
+MOST_TAIL_BYTES = 300_000
+MOST_TAIL_PAGES = 4  # megabytes
+LOOKED_AT = 16  # one write in so many looks at how long the tail is
+PIECE = 350_000  # bytes of the columns in one item
+ATTEMPTS = 4  # at reading, while others pack
+
+
+@dataclass(frozen=True, slots=True)
+class Catalog:
+    """The segment, how many items its columns take, the first terms of its blocks, and how many documents it holds."""
+
+    segment: str = ""
+    pieces: int = 0
+    firsts: tuple[str, ...] = ()
+    documents: int = 0
+
+    def piece(self, number: int) -> str:
+        return f"{SEGMENT}{self.segment}#c{number:05}"
+
+    def block(self, number: int) -> str:
+        return f"{SEGMENT}{self.segment}#p{number:05}"
+
+    @property
+    def sorts(self) -> list[str]:
+        return [*map(self.piece, range(self.pieces)), *map(self.block, range(len(self.firsts)))]
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """What is on the shelf at one moment. `tail` holds None for a document that is gone."""
+
+    catalog: Catalog = Catalog()
+    tail: Mapping[str, Written | None] = field(default_factory=dict)
+    versions: Mapping[str, int] = field(default_factory=dict)
+    tail_bytes: int = 0
+
+    @property
+    def wants_packing(self) -> bool:
+        """Also when nothing may be left of the segment: its words must not stay behind."""
+        if self.catalog.documents > MOST_DOCUMENTS:
+            return False
+        gone = sum(each is None for each in self.tail.values())
+        is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
+        return is_long or self.tail_bytes > MOST_TAIL_BYTES or gone >= self.catalog.documents > 0
+
+
+class Shelf:
+    def __init__(self, table: Table, partition: str) -> None:
+        self._table = table
+        self._partition = partition
+
+    def documents(self) -> Columns:
+        """All documents that are there."""
+        return self._read(())[0]
+
+    def by_words(self, query: QueryTerms, *, where: Filter, k: int) -> tuple[Hit, ...]:
+        groups = list(asked(query))
+        every, having = self._read(stored_terms(groups))
+        scores = scored(groups, having, every)
+        best = sorted((-score, every.keys[number], number) for number, score in scores.items())
+        passing = (Hit(name, -score) for score, name, number in best if every[number].passes(where))
+        return tuple(islice(passing, k))
+
+    def tidy(self) -> None:
+        """Pack the tail if it is long. Every document is found also while it is not packed."""
+        snapshot = self._snapshot()
+        if snapshot.wants_packing:
+            self._pack(snapshot)
+
+    def _read(self, terms: Sequence[str]) -> tuple[Columns, dict[str, list[tuple[int, int]]]]:
+        """All documents by number, and for each of the stored terms those that have it. Raises `Unavailable`."""
+        for _ in range(ATTEMPTS):
+            snapshot = self._snapshot()
+            if snapshot.catalog.documents > MOST_DOCUMENTS:
+                break
+            catalog = snapshot.catalog
+            numbers = {number for term in terms if (number := block_of(term, catalog.firsts)) is not None}
+            pieces, wanted = list(map(catalog.piece, range(catalog.pieces))), list(map(catalog.block, numbers))
+            found = self._bodies([*pieces, *wanted])
+            if found is not None:
+                every = Columns(b"".join(found[each] for each in pieces))
+                postings = {term: pairs for each in wanted for term, pairs in unpacked(found[each]).items()}
+                return every, _put_together(snapshot, every, postings, terms)
+        raise Unavailable("There is more to search than this index can; try again, or take a larger one.")
+
+    def _snapshot(self) -> Snapshot:
+        values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}, ":catalog": {"S": CATALOG}}
+        catalog, size = Catalog(), 0
+        tail: dict[str, Written | None] = {}
+        versions: dict[str, int] = {}
+        for number, page in enumerate(self._table.pages("pk = :pk AND sk BETWEEN :tail AND :catalog", values)):
+            if number == MOST_TAIL_PAGES:
+                raise Unavailable("There is more to search than this index can; take a larger one.")
+            for item in page:
+                if item["sk"]["S"] == CATALOG:
+                    catalog = _catalog(item)
+                    continue
+                name = item["sk"]["S"].removeprefix(TAIL)
+                body = item["body"]["B"] if "body" in item else b""
+                tail[name] = Written.unpacked(body) if body else None
+                versions[name] = int(item["version"]["N"])
+                size += len(body)
+        return Snapshot(catalog, tail, versions, size)
+
+    def _bodies(self, sorts: Sequence[str]) -> dict[str, bytes] | None:
+        """The bodies of these items of a segment; None if some are not there any more."""
+        found = self._some_bodies(sorts, consistent=False)
+        if missing := [each for each in sorts if each not in found]:
+            found |= self._some_bodies(missing, consistent=True)
+        return found if len(found) == len(sorts) else None
+
+    def _some_bodies(self, sorts: Sequence[str], *, consistent: bool) -> dict[str, bytes]:
+        batches = [sorts[at : at + BATCH_GET] for at in range(0, len(sorts), BATCH_GET)]
+
+        def read(batch: Sequence[str]) -> list[Item]:
+            return list(self._table.get_each([(self._partition, each) for each in batch], consistent=consistent))
+
+        return {item["sk"]["S"]: item["body"]["B"] for items in parallel.each(read, batches) for item in items}
+
+    def _pack(self, snapshot: Snapshot) -> None:
+        """Write a new segment, have the catalog name it, and remove what it stands for. Whoever comes second gives up,
+        and what was written meanwhile stays in the tail.
+        """
+        old = snapshot.catalog
+        found = self._bodies(old.sorts)
+        if found is None:
+            return
+        every = Columns(b"".join(found[old.piece(each)] for each in range(old.pieces)))
+        every.remove(snapshot.tail.keys())
+        moved = {before: after for after, before in enumerate(every.numbers)}
+        added = [each for _, each in sorted(snapshot.tail.items()) if each is not None]
+        for each in added:
+            every.append(each.entry)
+        postings: Postings = {}
+        for number in range(len(old.firsts)):
+            postings |= unpacked(found[old.block(number)])
+        new = self._write_segment(every, joined(postings, moved, dict(enumerate(added, len(moved)))))
+        if not self._name(new, instead_of=old):
+            self._delete(new.sorts)
+            return
+        parallel.each(partial(self._drop_from_tail, snapshot), list(snapshot.versions))
+        self._delete(old.sorts if new.documents else list(self._segment_sorts()))
+
+    def _write_segment(self, every: Columns, postings: Postings) -> Catalog:
+        count = sum(every.alive)
+        stored = every.packed() if count else b""
+        pieces = [stored[at : at + PIECE] for at in range(0, len(stored), PIECE)]
+        cut = list(blocks(postings))
+        new = Catalog(uuid.uuid4().hex[:12], len(pieces), tuple(first for first, _ in cut), count)
+        bodies = zip(new.sorts, [*pieces, *(body for _, body in cut)], strict=True)
+        puts = [{"PutRequest": {"Item": key(self._partition, sort) | {"body": {"B": body}}}} for sort, body in bodies]
+        self._write(puts)
+        return new
+
+    def _name(self, new: Catalog, *, instead_of: Catalog) -> bool:
+        """Have the catalog name the new segment; False if another process was first."""
+        body = packed([new.segment, new.pieces, new.firsts, new.documents])
+        item = key(self._partition, CATALOG) | {"segment_id": {"S": new.segment}, "body": {"B": body}}
+        condition = "segment_id = :segment" if instead_of.segment else "attribute_not_exists(pk)"
+        values = {"ExpressionAttributeValues": {":segment": {"S": instead_of.segment}}} if instead_of.segment else {}
+        try:
+            self._table.call("PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition, **values)
+        except CommitLost:
+            return False
+        return True
+
+    def _drop_from_tail(self, snapshot: Snapshot, name: str) -> None:
+        with suppress(CommitLost):  # a newer version was written meanwhile
+            self._table.call(
+                "DeleteItem", TableName=self._table.name, Key=key(self._partition, TAIL + name),
+                ConditionExpression="version = :version",
+                ExpressionAttributeValues={":version": {"N": str(snapshot.versions[name])}},
+            )  # fmt: skip
+
+    def _segment_sorts(self) -> Iterator[str]:
+        """Those of every segment, also of one that somebody did not finish."""
+        values = {":pk": {"S": self._partition}, ":segment": {"S": SEGMENT}}
+        for page in self._table.pages("pk = :pk AND begins_with(sk, :segment)", values, ProjectionExpression="sk"):
+            yield from (item["sk"]["S"] for item in page)
+
+    def _delete(self, sorts: Iterable[str]) -> None:
+        self._write([{"DeleteRequest": {"Key": key(self._partition, sort)}} for sort in sorts])
+
+    def _write(self, requests: Sequence[Item]) -> None:
+        batches = [requests[at : at + BATCH_WRITE] for at in range(0, len(requests), BATCH_WRITE)]
+        parallel.each(self._table.write_many, batches)
+
+
+def is_looked_at(name: str, version: int) -> bool:
+    """Whether the write of this document is one of those that look at the tail."""
+    return zlib.crc32(f"{name} {version}".encode(errors="surrogatepass")) % LOOKED_AT == 0
+
+
+def _catalog(item: Item) -> Catalog:
+    segment, pieces, firsts, documents = unpacked(item["body"]["B"])
+    return Catalog(segment, pieces, tuple(firsts), documents)
+
+
+def _put_together(
+    snapshot: Snapshot, every: Columns, postings: Mapping[str, Any], terms: Sequence[str]
+) -> dict[str, list[tuple[int, int]]]:
+    """Segment and tail as one: a document of the tail takes the place of that of the segment."""
+    every.remove(snapshot.tail.keys())
+    alive = every.alive
+    having = {term: [pair for pair in unfolded(postings[term]) if alive[pair[0]]] for term in terms if term in postings}
+    for each in filter(None, snapshot.tail.values()):
+        number = every.append(each.entry)
+        for term in terms:
+            if term in each.times:
+                having.setdefault(term, []).append((number, each.times[term]))
+    return having
