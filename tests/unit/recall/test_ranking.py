@@ -103,9 +103,20 @@ def test_an_earlier_value_stands_behind_the_record_that_holds() -> None:
     assert order(old, record, weak, shows_outdated=True)[0] == "s/1"
 
 
-def test_what_comes_last_comes_last() -> None:
-    task = candidate("task", keyword=9.0, vector=0.9, comes_last=True)
-    assert order(task, candidate("weak", keyword=1.0, vector=0.1)) == ["weak", "task"]
+def test_a_task_of_an_ended_session_stands_behind_what_is_comparable_and_before_noise() -> None:
+    task = candidate("task", keyword=9.0, by_words=True, is_over=True)
+    comparable = candidate("comparable", keyword=8.0, vector=0.8)
+    noise = candidate("noise", keyword=3.0, vector=0.3)
+    weak = candidate("weak", keyword=1.0, vector=0.1)
+    assert order(task, comparable, noise, weak) == ["comparable", "task", "noise", "weak"]
+    assert order(replace(task, is_over=False), comparable, noise, weak)[0] == "task"
+
+
+def test_a_task_is_judged_by_its_words() -> None:
+    best = candidate("best", vector=0.5)
+    task = candidate("task", keyword=2.0, coverage=0.3, by_words=True)
+    assert shown(best, task) == ["task", "best"]
+    assert shown(best, replace(task, coverage=0.2)) == ["best"]
 
 
 def test_equal_scores_come_in_the_order_of_their_keys() -> None:
@@ -188,7 +199,8 @@ candidates = st.lists(
         importance=st.floats(0, 1),
         uses=st.integers(0, 1_000),
         used_at=st.integers(0, NOW),
-        comes_last=st.booleans(),
+        by_words=st.booleans(),
+        is_over=st.booleans(),
         outdated_by=st.none() | st.text("abcdef", min_size=1, max_size=4),
     ),
     unique_by=lambda each: each.key,

@@ -83,6 +83,17 @@ def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallSe
     ]
 
 
+def test_a_task_of_an_ended_session_is_found_in_its_own_words(service: RecallService) -> None:
+    said = service.say("remind me to send the slides to Priya before Thursday")
+    service.keep("Send the slides to Priya before Thursday", type="task", said=said)
+    service.change_head(status="ended")
+    for number in range(9):
+        service.say(f"The slides of the workshop {number} were sent", "See you on Thursday", session=f"noise{number}")
+    service.index_all()
+    for question in ("Which slides did I have to send to Priya?", "send the slides to Priya before Thursday"):
+        assert "task" in [one.type for one in service.recall(question).memories], question
+
+
 def test_a_time_in_the_question_brings_what_was_said_then(service: RecallService) -> None:
     service.say("The race was hard", session="january")
     service.index_all()

@@ -27,6 +27,7 @@ class Candidate:
     the question's words that match. `coverage` is the share of these words that its text holds. `neighbours` are the
     keys of the messages right before and after it. `outdated_by` is the key of the current record of a topic of which
     this, a message, says an earlier value. `says` is whether a message states something, or only asks or greets.
+    `by_words` is true for a task, which has no vector, and `is_over` if its session has ended.
     """
 
     key: str
@@ -36,7 +37,8 @@ class Candidate:
     importance: float = 0.5
     uses: int = 0
     used_at: int = 0
-    comes_last: bool = False
+    by_words: bool = False
+    is_over: bool = False
     neighbours: tuple[str, ...] = ()
     outdated_by: str | None = None
     says: Says = "something"
@@ -76,10 +78,12 @@ class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
     `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it; what
-    only asks or says nothing keeps `asking` or `empty` of its score. A candidate's strength is its cosine, and
-    `words_strength` times the share of the question's words that it has; all of them are enough, and so is a topic that
-    the question names. `least_strength` is what the strongest needs for any to be shown, and each that says nothing;
-    `own_strength` is what each needs by itself, or `beside` times the strength of the message next to it.
+    only asks or says nothing keeps `asking` or `empty` of its score, a task of an ended session `over`.
+
+    A candidate's strength is its cosine, and `words_strength` times the share of the question's words that it has; all
+    of them are enough, and so is a topic that the question names. `least_strength` is what the strongest needs for any
+    to be shown, and each that says nothing; `own_strength` is what each needs by itself, or `beside` times the strength
+    of the message next to it.
     """
 
     vector: float = 0.6
@@ -87,6 +91,7 @@ class Weights:
     neighbour: float = 0.3
     asking: float = 0.6
     empty: float = 0.5
+    over: float = 0.5
     importance: float = 0.1
     recency: float = 0.05
     period: float = 0.25
@@ -130,7 +135,7 @@ def ranked(
     scored = [_scored(each, fused, now=now, period=period, weights=weights) for each in candidates]
     if not shows_outdated:
         scored = _with_outdated_behind(scored, weights)
-    return tuple(sorted(scored, key=lambda each: (each.candidate.comes_last, -each.score, each.candidate.key)))
+    return tuple(sorted(scored, key=lambda each: (-each.score, each.candidate.key)))
 
 
 def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple[Ranked, ...]:
@@ -173,7 +178,8 @@ def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float
     share = weights.vector if meanings else 0.0
     fused = {}
     for each in candidates:
-        by_both = share * meanings.get(each.key, 0.0) + (1 - share) * words.get(each.key, 0.0)
+        by_words = words.get(each.key, 0.0)
+        by_both = by_words if each.by_words else share * meanings.get(each.key, 0.0) + (1 - share) * by_words
         fused[each.key] = by_both if _is_indexed(each) else each.scores.get("newest", 0.0)
     return fused
 
@@ -198,19 +204,22 @@ def _scored(
         "recency": 1 + weights.recency * (_freshness(each, now=now, half_life=weights.half_life) - 0.5),
         "period": 1 + weights.period * (period is not None and period.holds(each.said_at)),
         "says": {"question": weights.asking, "nothing": weights.empty}.get(each.says, 1.0),
+        "over": weights.over if each.is_over else 1.0,
     }
     said = parts["relevance"] + parts["neighbours"] + parts["topic"]
     most = 1 + weights.neighbour + weights.topic_key
-    factors = parts["importance"] * parts["recency"] * parts["period"] * parts["says"]
+    factors = parts["importance"] * parts["recency"] * parts["period"] * parts["says"] * parts["over"]
     most_factors = (1 + weights.importance / 2) * (1 + weights.recency / 2) * (1 + weights.period)
     strength = _strength(each, weights)
     return Ranked(each, score=said * factors / (most * most_factors), strength=strength, parts=parts)
 
 
 def _strength(each: Candidate, weights: Weights) -> float:
-    """What is not indexed yet has no vector: its words count for its meaning too."""
+    """What is not indexed yet, or never gets a vector: its words count for its meaning too."""
     cosine = max(0.0, each.scores.get("vector", 0.0))
-    near = cosine + weights.words_strength * each.coverage if _is_indexed(each) else each.coverage
+    near = cosine + weights.words_strength * each.coverage
+    if each.by_words or not _is_indexed(each):
+        near = each.coverage
     if each.coverage >= 1:
         near = max(near, weights.least_strength)
     return near + weights.least_strength * each.scores.get("topic_key", 0.0)

@@ -148,7 +148,8 @@ def _found_record(
         importance=record.importance,
         uses=uses[0],
         used_at=uses[1] * 1000,
-        comes_last=record.type == "task" and is_over,
+        by_words=record.type == "task",
+        is_over=record.type == "task" and is_over,
     )
     return FoundMemory(
         id=record.id,

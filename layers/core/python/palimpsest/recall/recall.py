@@ -126,7 +126,7 @@ class Recall:
             findings.degraded.add("reranker")
             return found
         rated = [replace(one, score=score) for one, score in zip(first, scores, strict=True)]
-        return sorted(rated, key=lambda one: (one.candidate.comes_last, -one.score)) + rest
+        return sorted(rated, key=lambda one: -one.score) + rest
 
     def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
         if request.max_tokens is None:
