@@ -143,4 +143,6 @@ def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:
     audience = tuple(filter(None, str(context("audience") or "").split(",")))
     if not (context("issuer") and audience):
         raise SystemExit("The context `auth=jwt` needs `issuer` and `audience` (several with commas).")
+    if not str(context("issuer")).startswith("https://"):
+        raise SystemExit("The context `auth=jwt` needs an `issuer` that begins with https://.")
     return {"jwt_issuer": context("issuer"), "jwt_audience": audience}

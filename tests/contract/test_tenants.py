@@ -50,3 +50,12 @@ def test_settings_are_replaced_whole(tenants: Tenants, days: int | None) -> None
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told
     assert tenants.settings(Scope("acm")) == TenantSettings()
+
+
+def test_a_tenants_log_key_is_made_once(tenants: InMemoryTenants | DynamoDbTenants) -> None:
+    one, other = tenants.log_key(Scope("acme")), tenants.log_key(Scope("other"))
+    assert (len(one) >= 32, one != other) == (True, True)
+    assert tenants.log_key(Scope("acme")) == one
+    if isinstance(tenants, DynamoDbTenants):
+        tenants._log_keys.clear()  # another process
+        assert tenants.log_key(Scope("acme")) == one

@@ -47,7 +47,13 @@ def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize(
-    "context", [{"auth": "none"}, {"auth": "jwt"}, {"auth": "jwt", "issuer": "https://issuer.example"}]
+    "context",
+    [
+        {"auth": "none"},
+        {"auth": "jwt"},
+        {"auth": "jwt", "issuer": "https://issuer.example"},
+        {"auth": "jwt", "issuer": "http://issuer.example", "audience": "palimpsest"},
+    ],
 )
 def test_a_choice_that_would_let_everybody_in_is_refused(context: dict[str, Any]) -> None:
     with pytest.raises(SystemExit, match="auth"):

@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from palimpsest.api.app import scopes_of
+from palimpsest.api.app import operation_of, scopes_of
 from palimpsest.api.call import Caller
 from palimpsest.api.operations import operations_of
 from palimpsest.errors import Unauthenticated
@@ -91,7 +91,8 @@ def test_nothing_that_was_sent_names_a_tenant(service: Service) -> None:
     ],
 )
 def test_every_call_has_its_scopes(method: str, path: str, scopes: set[str]) -> None:
-    assert set(scopes_of((*operations_of("sessions"), *operations_of("memories")), method, path)) == scopes
+    operations = (*operations_of("sessions"), *operations_of("memories"))
+    assert set(scopes_of(operation_of(operations, method, path), method)) == scopes
 
 
 @pytest.mark.parametrize(

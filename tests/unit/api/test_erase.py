@@ -85,8 +85,20 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
     assert done["receipt"]["memories"]["state"] == "done"
     assert done["receipt"]["memories"]["count"] >= 5
     assert done["receipt"]["index"] == {"state": "follows"}
-    assert done["receipt"]["jobs"] == {"state": "expires", "until": "2026-01-31T00:00:00.000Z"}
-    assert done["receipt"]["backups"] == {"state": "expires", "until": "2026-02-05T00:00:00.000Z"}
+    remains = {
+        "jobs": "2026-01-31", "tombstones": "2026-02-01", "queues": "2026-01-15", "logs": "2026-04-01",
+        "backups": "2026-02-05",
+    }  # fmt: skip
+    for store, day in remains.items():
+        assert done["receipt"][store] == {"state": "expires", "until": f"{day}T00:00:00.000Z"}
+    assert done["receipt"]["keys"] == {"state": "expires", "until": "2026-01-02T01:00:00.000Z"}
+    assert done["receipt"]["epoch"] == {"state": "stays"}
+
+
+def test_only_an_admin_erases_a_user(known: Client, service: Service) -> None:
+    refused = service.client(scopes="read write")("DELETE", USER)
+    assert (refused.status, refused.json["code"]) == (403, "missing_scope")
+    assert service.client(scopes="admin")("DELETE", USER).status == 202
 
 
 def test_an_erasure_that_is_waited_for_answers_its_receipt(known: Client, service: Service) -> None:

@@ -1,11 +1,15 @@
 """Every failure is a typed problem, and neither answers nor logs hold what they must not."""
 
+import hashlib
 import json
 from io import StringIO
 from typing import Any
 
 import pytest
+from palimpsest.engines.dynamodb.table import Refused
+from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
+from palimpsest.scope import Scope
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -71,16 +75,56 @@ def test_a_failure_outside_the_routes_is_a_problem_too(service: Service, log: Lo
 def test_a_request_is_one_line_of_ids_and_sizes(call: Client, log: Log) -> None:
     answer = call.append("s", "hello")
     [line] = log.lines
-    assert {name: line[name] for name in ("message", "method", "path", "status", "tenant", "correlation_id")} == {
+    assert {name: line[name] for name in ("message", "method", "route", "status", "tenant", "correlation_id")} == {
         "message": "request",
         "method": "POST",
-        "path": PATH,
+        "route": "/v1/sessions/{session_id}/messages",
         "status": 201,
         "tenant": "acme",
         "correlation_id": "request-1",
     }
     assert line["bytes_out"] == len(answer.text)
     assert line["bytes_in"] > 0
+
+
+def test_logs_name_a_user_by_a_hash_that_only_the_tenants_key_can_make(service: Service, log: Log) -> None:
+    user = f"sarah-{SECRET.replace(' ', '-')}"
+    for tenant in ("acme", "acme", "other"):
+        call = service.client(tenant=tenant)
+        call("GET", f"/v1/users/{user}/memories")
+        call.append(f"{user}-1", "hello", user_id=user)
+        call("DELETE", f"/v1/users/{user}")
+    assert user not in log.getvalue()
+    named = [line["user"] for line in log.lines if "user" in line]
+    assert named[:4] == [named[0]] * 4
+    assert named[4:] == [named[4]] * 2
+    assert named[4] != named[0]
+    assert hashlib.sha256(user.encode()).hexdigest()[:16] not in log.getvalue()
+
+
+def test_a_log_line_is_written_although_the_tenants_key_cannot_be_read(service: Service, log: Log) -> None:
+    def broken(_: Scope) -> bytes:
+        raise Unavailable("The store did not answer.")
+
+    service.tenants.log_key = broken  # type: ignore[method-assign, assignment]
+    assert service.client()("GET", "/v1/users/sarah").status == 200
+    assert "user" not in log.lines[-1]
+
+
+def test_every_answer_says_that_it_is_no_page_and_is_not_kept(call: Client) -> None:
+    for answer in (call.append("s", "hello"), call("GET", "/v1/sessions/none"), call("GET", "/v1/sessions//")):
+        assert answer.headers["X-Content-Type-Options"] == "nosniff"
+        assert answer.headers["Cache-Control"] == "no-store"
+        assert "frame-ancestors 'none'" in answer.headers["Content-Security-Policy"]
+
+
+def test_an_error_that_no_status_belongs_to_is_a_problem_too(service: Service) -> None:
+    def refuse(_step: str) -> None:
+        raise Refused("The store refused the request.")
+
+    service.sessions.state.faults = refuse
+    answer = service.client().append("s", "hello")
+    assert (answer.status, answer.json["code"], answer.json["request_id"]) == (500, "internal_error", "request-1")
 
 
 def test_no_log_holds_what_was_said_or_the_key(call: Client, log: Log) -> None:

@@ -231,3 +231,9 @@ def test_text_that_looks_like_a_query_or_an_order_is_text(call: Client) -> None:
     call.save(quoted)
     assert len(call("GET", MEMORIES, query={"subject": "* OR *"}).json["memories"]) == 1
     assert call("GET", MEMORIES, query={"subject": "*"}).json["memories"] == []
+
+
+def test_a_time_before_1970_is_refused_not_moved(call: Client) -> None:
+    saved = call.save({"type": "fact", "content": "was born", "valid_from": "1969-12-31T23:59:59Z"})
+    assert (saved.status, saved.json["errors"][0]["field"]) == (422, "memories.0.valid_from")
+    assert call.save({"type": "fact", "content": "was born", "valid_from": "1970-01-01T00:00:00Z"}).status == 201

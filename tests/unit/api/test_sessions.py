@@ -252,3 +252,32 @@ def test_ending_a_session_names_its_extraction_and_waits_for_it(call: Client, se
     create(call, session_id="empty")
     nothing = call("POST", "/v1/sessions/empty/end").json
     assert (nothing["job_id"], nothing["state"]) == (None, "done")
+
+
+READS = ["", "/messages", "/messages/1", "/context", "/compactions"]
+
+
+@pytest.mark.parametrize("path", READS)
+def test_a_read_may_assert_whose_the_session_is(call: Client, path: str) -> None:
+    call.append("s", "hello")
+    place = f"/v1/sessions/s{path}"
+    assert call("GET", place, query={"user_id": "sarah"}).json == call("GET", place).json
+    for user, status in (("bob", 404), ("a b", 400)):
+        refused = call("GET", place, query={"user_id": user})
+        assert (refused.status, refused.json["code"]) == (
+            status,
+            "session_not_found" if status == 404 else "invalid_id",
+        )
+
+
+def test_a_context_for_a_message_may_assert_it_too_and_a_write_may_not(call: Client) -> None:
+    call.append("s", "hello")
+    assert call("POST", "/v1/sessions/s/context", {}, query={"user_id": "sarah"}).status == 200
+    assert call("POST", "/v1/sessions/s/context", {}, query={"user_id": "bob"}).json["code"] == "session_not_found"
+    assert call("DELETE", "/v1/sessions/s", query={"user_id": "sarah"}).status == 422
+
+
+def test_a_body_where_none_is_taken_is_refused(call: Client) -> None:
+    (saved,) = call.save("likes tea").json["memories"]
+    refused = call("POST", f"/v1/users/sarah/memories/{saved['id']}/revert", {"to": 1})
+    assert (refused.status, refused.json["errors"]) == (422, [{"field": "to", "message": "is not known"}])

@@ -140,3 +140,27 @@ def test_jobs_that_arrive_in_any_order_end_in_the_same_state(order: tuple[int, .
     assert read == [seq for seq in range(compaction.first, head.window_start) if seq in service.history()]
     assert head.compaction == "none"
     assert service.shown()[0] == f"CONVERSATION SUMMARY: up to {read[-1]}"
+
+
+def test_a_withdrawal_that_appends_overtake_again_and_again_comes_through_without_reading_anew() -> None:
+    service = ConversationService()
+    service.say(10)
+    overtaken = 0
+
+    def writers(step: str) -> None:
+        """Before each commit of the withdrawal another writer appends, twenty times."""
+        nonlocal overtaken
+        if step == "before commit" and overtaken < 20:
+            overtaken += 1
+            service.sessions.state.faults = lambda _: None
+            service.append(f"late {overtaken}")
+            service.sessions.state.faults = writers
+
+    begun = service.clock.now()
+    service.sessions.state.faults = writers
+    head, job_id = service.app.history.withdraw(service.session(), first=3)
+    assert overtaken == 20
+    assert service.clock.now() == begun  # it never had to wait
+    assert job_id is not None
+    assert head.withdrawn == ((3, 40),)
+    assert [message.seq for message in service.app.history.messages(service.session(), limit=99)[0]] == [1, 2]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from palimpsest.errors import BadRequest, FieldError
 
@@ -30,8 +30,8 @@ class Scope:
     def __post_init__(self) -> None:
         checked_id(self.tenant, field="tenant")
 
-    def session(self, session_id: str) -> SessionScope:
-        return SessionScope(self.tenant, session_id)
+    def session(self, session_id: str, *, user: str | None = None) -> SessionScope:
+        return SessionScope(self.tenant, session_id, user)
 
     def user(self, user_id: str) -> UserScope:
         return UserScope(self.tenant, user_id)
@@ -66,14 +66,17 @@ class UserScope:
 
 @dataclass(frozen=True, slots=True)
 class SessionScope:
-    """One session of one tenant."""
+    """One session of one tenant. If a caller asserts whose it is (`user`), another user's session is not found."""
 
     tenant: str
     session: str
+    user: str | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         checked_id(self.tenant, field="tenant")
         checked_id(self.session, field="session_id")
+        if self.user is not None:
+            checked_id(self.user, field="user_id")
 
     @property
     def partition(self) -> str:

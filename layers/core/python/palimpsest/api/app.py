@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hmac
 import threading
 import time
 import traceback
@@ -15,12 +16,20 @@ from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.api import problems
-from palimpsest.api.call import CURRENT, Call, Caller, MemoryUseCases, UseCases
+from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, UseCases
 from palimpsest.api.guards import guarded, json_object, path_of
 from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, problem
-from palimpsest.errors import FieldError, PalimpsestError, Unprocessable
+from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.observability import logger
+from palimpsest.tenants.ports import Tenants
+
+SECURITY = {
+    "X-Content-Type-Options": "nosniff",
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
+}
+"""With every answer: it is data of one caller, and no page."""
 
 
 class HttpApp:
@@ -44,17 +53,20 @@ class HttpApp:
             answer = self._answer(event, context, seen)
         except Exception as error:  # noqa: BLE001 - the outermost edge: every failure is a typed problem
             answer = _as_event(_logged(error), request_id)
+        answer["headers"] = {**SECURITY, **answer["headers"]}
         bytes_in, bytes_out = len(event.get("body") or ""), len(answer["body"])
         seen |= {"status": answer["statusCode"], "bytes_in": bytes_in, "bytes_out": bytes_out}
         logger.info("request", extra={**seen, "ms": round((time.perf_counter() - begun) * 1000, 1)})
         return answer
 
     def _answer(self, event: Mapping[str, Any], context: LambdaContext, seen: dict[str, Any]) -> dict[str, Any]:
-        """The answer; `seen` receives what the log line may show: checked ids, and nothing else that was sent."""
+        """The answer; `seen` receives what the log line may show: ids of the caller and of the route, and hashes."""
         caller = Caller.of(event)
         seen |= {"tenant": caller.tenant.tenant, "key_id": caller.key_id}
-        path = seen["path"] = path_of(event)
-        needed = scopes_of(self._operations, seen["method"], path)
+        path = path_of(event)
+        operation = operation_of(self._operations, seen["method"], path)
+        seen |= {"route": operation.path if operation else None} | _hashed(self._wired().tenants, caller, path)
+        needed = scopes_of(operation, seen["method"])
         caller.require(*needed)
         request = guarded(event, method=seen["method"], path=path)
         with self._turn:  # Powertools keeps the current request in attributes that all share
@@ -75,7 +87,7 @@ class HttpApp:
 def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     """The operations as routes that check what they are sent; every failure becomes a problem."""
     app = APIGatewayHttpResolver(enable_validation=True, json_body_deserializer=json_object, debug=False)
-    app.use([_only_known_parameters])
+    app.use([_only_known_parameters({each.name for each in operations if each.takes_owner})])
     for each in operations:
         app.route(each.route, method=each.method, operation_id=each.name, tags=[each.tag], status_code=each.status)(
             each.handler
@@ -92,12 +104,31 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     return app
 
 
-def scopes_of(operations: tuple[Operation, ...], method: str, path: str) -> tuple[Scope, ...]:
+def operation_of(operations: tuple[Operation, ...], method: str, path: str) -> Operation | None:
+    """The operation that a call of this method and path, decoded, is; None if there is none."""
+    return next((each for each in operations if serves(each, method, path)), None)
+
+
+def scopes_of(operation: Operation | None, method: str) -> tuple[Scope, ...]:
     """The scopes that a call needs. Where there is no operation: `read` to look, `write` for the rest."""
-    found = next((each for each in operations if serves(each, method, path)), None)
-    if found is not None:
-        return found.scopes
+    if operation is not None:
+        return operation.scopes
     return ("read",) if method in ("GET", "HEAD") else ("write",)
+
+
+def _hashed(tenants: Tenants, caller: Caller, path: str) -> dict[str, str]:
+    """The user and the session that a path names, as logs may hold them: nobody can tell them without the tenant's key,
+    which is in no log.
+    """
+    _, _, resource, name, *_ = [*path.split("/"), "", "", ""]
+    kind = {"users": "user", "sessions": "session"}.get(resource)
+    if kind is None or not name:
+        return {}
+    try:
+        secret = tenants.log_key(caller.tenant)
+    except Unavailable:
+        return {}
+    return {kind: hmac.new(secret, name.encode(), "sha256").hexdigest()[:16]}
 
 
 def serves(operation: Operation, method: str, path: str) -> bool:
@@ -107,16 +138,24 @@ def serves(operation: Operation, method: str, path: str) -> bool:
     return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
 
 
-def _only_known_parameters(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
-    """Refuse query parameters that the operation does not have: a misspelt one would silently do nothing."""
-    known = {parameter.alias for parameter in app.context["_route"].dependant.query_params}
-    unknown = sorted(set(app.current_event.query_string_parameters) - known)
-    if unknown:
-        errors = tuple(
-            FieldError(name[: problems.MAX_FIELD], "is not known") for name in unknown[: problems.MAX_ERRORS]
-        )
-        raise Unprocessable(f"The request breaks the schema: {errors[0].field}: is not known", errors=errors)
-    return next_middleware(app)
+def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]:
+    """Refuses query parameters and bodies that the operation does not have: they would silently do nothing."""
+
+    def middleware(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
+        route = app.context["_route"]
+        known = {parameter.alias for parameter in route.dependant.query_params}
+        unknown = set(app.current_event.query_string_parameters) - known
+        if route.operation_id in with_owner:
+            unknown -= {OWNER}
+        if not route.dependant.body_params and (body := app.current_event.body):
+            unknown |= json_object(body).keys()
+        if unknown:
+            named = sorted(unknown)[: problems.MAX_ERRORS]
+            errors = tuple(FieldError(name[: problems.MAX_FIELD], "is not known") for name in named)
+            raise Unprocessable(f"The request breaks the schema: {errors[0].field}: is not known", errors=errors)
+        return next_middleware(app)
+
+    return middleware
 
 
 def _no_route(app: APIGatewayHttpResolver) -> Failure:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.tenants.static_facts import ManageStaticFacts
 
 KEY = "Idempotency-Key"
+OWNER = "user_id"
 Made = TypeVar("Made")
 LONGEST = 27.0  # seconds: the gateway answers for us after 30
 
@@ -187,7 +188,9 @@ class Call:
         return self.caller.tenant.user(user_id)
 
     def session(self, session_id: str) -> SessionScope:
-        return self.caller.tenant.session(session_id)
+        """The session; if a read names its owner as `user_id`, it is not found as another user's."""
+        query = self.request.get("queryStringParameters") or {}
+        return self.caller.tenant.session(session_id, user=query.get(OWNER))
 
     @property
     def key(self) -> str | None:

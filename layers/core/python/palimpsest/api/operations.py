@@ -71,6 +71,11 @@ class Operation:
         return self.path.replace("{", "<").replace("}", ">")
 
     @property
+    def takes_owner(self) -> bool:
+        """Whether it reads a session, of which the caller may assert whose it is."""
+        return self.path.startswith("/v1/sessions/{session_id}") and self.scopes == ("read",)
+
+    @property
     def summary(self) -> str:
         return getdoc(self.handler).partition("\n")[0].removesuffix(".")
 

@@ -124,9 +124,9 @@ def problem(error: Exception) -> Failure:
     """The failure that answers an error. An unexpected error is 500 `internal_error`, without its text."""
     if isinstance(error, RequestValidationError):
         return problem(refusal(error.errors()))
-    if not isinstance(error, PalimpsestError) or isinstance(error, DamagedJob):
+    status = next((STATUS[kind] for kind in type(error).__mro__ if kind in STATUS), None)
+    if not isinstance(error, PalimpsestError) or isinstance(error, DamagedJob) or status is None:
         return Failure(HTTPStatus.INTERNAL_SERVER_ERROR, INTERNAL_ERROR, "Something went wrong on our side.")
-    status = next(STATUS[kind] for kind in type(error).__mro__ if kind in STATUS)
     return Failure(
         status,
         error.code,

@@ -23,7 +23,8 @@ HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 PROBLEM = "application/problem+json"
 CONTENT_SECURITY = (
-    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'"
+    "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
+    "frame-ancestors 'none'"
 )
 
 

@@ -11,9 +11,9 @@ from itertools import islice
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
 from palimpsest.conversations.messages import Message
-from palimpsest.conversations.ports import Opened, Sessions
+from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
-from palimpsest.errors import FieldError, NotFound, Unprocessable
+from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
 from palimpsest.jobs.job import Job, JobState, armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import Jobs
@@ -21,6 +21,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 
 PAGES_PER_LIST = 5
+MOST_OVERTAKINGS = 50  # a withdrawal that appends overtake commits again at once, without reading anew
 
 
 def live(opened: Opened, *, now: datetime) -> tuple[Head, Settings]:
@@ -44,6 +45,11 @@ def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message
     """All messages of the window, oldest first."""
     found = sessions.messages(scope, first=head.window_start, last=head.seq)
     return tuple(message for message in found if not head.is_withdrawn(message.seq))
+
+
+def _place(head: Head) -> tuple[object, ...]:
+    """What a withdrawal read depends on, besides the newest messages."""
+    return (head.status, head.user, head.epoch, head.base, head.window_start, head.summary, head.withdrawn)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,8 +163,7 @@ class History:
         return until_committed(lambda: self._withdraw(scope, first), clock=self.clock)
 
     def _withdraw(self, scope: SessionScope, first: int) -> tuple[Head, str | None]:
-        now = self.clock.now()
-        before, _ = live(self.sessions.open(scope, settings=True), now=now)
+        before, _ = live(self.sessions.open(scope, settings=True), now=self.clock.now())
         if not before.last_id:
             return before, None
         if not before.base < first <= before.seq or before.is_withdrawn(first):
@@ -166,6 +171,19 @@ class History:
         summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))
         start = summary.last + 1 if summary else before.base + 1
         rest = tuple(self._shown(scope, before, first=start, last=first - 1))
+        for _ in range(MOST_OVERTAKINGS):
+            try:
+                return self._withdraw_from(scope, before, first=first, rest=rest, summary=summary)
+            except HeadMoved as moved:
+                if _place(moved.head) != _place(before):
+                    raise
+                before = moved.head  # appends came first: what was read stands
+        raise CommitLost("Other writers were first.")
+
+    def _withdraw_from(
+        self, scope: SessionScope, before: Head, *, first: int, rest: tuple[Message, ...], summary: Compaction | None
+    ) -> tuple[Head, str]:
+        now = self.clock.now()
         after = touched(withdrawn(before, first=first, rest=rest, summary=summary), now=now)
         job = armed(
             tenant=scope.tenant,

@@ -44,6 +44,9 @@ class Tenants(Protocol):
     def settings(self, scope: Scope) -> TenantSettings:
         """The tenant's settings; the built-in ones if it never set any."""
 
+    def log_key(self, scope: Scope) -> bytes:
+        """The tenant's secret with which logs name users. It is made when it is first asked for, and never changes."""
+
     def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
         """Store them; sessions made from now on take them."""
 

@@ -85,7 +85,12 @@ ERASED: Json = {
         "memories": {"state": "done", "count": 57},
         "index": {"state": "follows"},
         "jobs": {"state": "expires", "until": "2026-02-04T09:29:58.000Z"},
+        "tombstones": {"state": "expires", "until": "2026-02-05T09:29:58.000Z"},
+        "keys": {"state": "expires", "until": "2026-01-06T10:29:58.000Z"},
+        "queues": {"state": "expires", "until": "2026-01-19T09:29:58.000Z"},
+        "logs": {"state": "expires", "until": "2026-04-05T09:29:58.000Z"},
         "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},
+        "epoch": {"state": "stays"},
     },
 }
 PENDING: Json = {"job_id": JOB["job_id"], "state": "pending"}

@@ -12,7 +12,7 @@ from typing_extensions import is_typeddict
 
 from palimpsest.api import problems
 from palimpsest.api.app import resolver
-from palimpsest.api.call import KEY
+from palimpsest.api.call import KEY, OWNER
 from palimpsest.api.description import examples, memory_examples
 from palimpsest.api.description.links import links
 from palimpsest.api.operations import Function, Operation, operations_of
@@ -49,6 +49,13 @@ TAGS = {
 """The order of a user's path. The page shows tags, and the operations of each, as they stand here."""
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
 EVERYWHERE = (400, 403, 422, 500, 503)
+OWNER_PARAMETER = {
+    "name": OWNER,
+    "in": "query",
+    "required": False,
+    "description": "Whose session it is: another user's is not found",
+    "schema": {"type": "string", **LIKE_AN_ID},
+}
 KEY_PARAMETER = {
     "name": KEY,
     "in": "header",
@@ -99,7 +106,8 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
     if known.function == "site":
         return made | {"security": [], "responses": {"200": _page(known), "429": _ref("Gateway429")}}
     made["x-scopes"] = list(known.scopes)
-    if parameters := [*stated.get("parameters", ()), *([KEY_PARAMETER] if known.makes else ())]:
+    more = [*([KEY_PARAMETER] if known.makes else ()), *([OWNER_PARAMETER] if known.takes_owner else ())]
+    if parameters := [*stated.get("parameters", ()), *more]:
         made["parameters"] = parameters
     if body := stated.get("requestBody"):
         made["requestBody"] = body | {"required": known.method == "PUT" or _must_hold_something(body, requests)}

@@ -93,6 +93,12 @@ class Expires(TypedDict):
     until: Moment
 
 
+class Stays(TypedDict):
+    """What remains for good."""
+
+    state: Literal["stays"]
+
+
 class Receipt(TypedDict):
     """What the erasure of a user has reached, store by store."""
 
@@ -100,7 +106,12 @@ class Receipt(TypedDict):
     memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
     index: Follows
     jobs: Annotated[Expires, Field(description="They hold ids and counts")]
+    tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
+    keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]
+    queues: Annotated[Expires, Field(description="Dead letters name jobs")]
+    logs: Annotated[Expires, Field(description="They hold hashes of the user's id, with a key that is in no log")]
     backups: Expires
+    epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
 
 
 class WorkedJob(ListedJob):

@@ -114,11 +114,11 @@ def _counted(now: Call, user_id: str) -> User:
     }
 
 
-@operation("DELETE /v1/users/{user_id}", answers={200: "UserErased", 202: "JobPending"})
+@operation("DELETE /v1/users/{user_id}", scopes=("admin",), answers={200: "UserErased", 202: "JobPending"})
 def erase_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
     """Erase a user.
 
     From this answer on nothing of the user can be read, found or recalled. A job removes it; its receipt shows what
-    is done in each store, and when the last backup ends. What is stored later stays.
+    is done in each store, what remains where, and until when. What is stored later stays.
     """
     return awaited(call().memory.erase(call().user(user_id)), wait=wait)

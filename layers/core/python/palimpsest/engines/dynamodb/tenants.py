@@ -3,22 +3,30 @@
 from __future__ import annotations
 
 import json
+import secrets
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import Attributes
 from palimpsest.engines.dynamodb.table import Item, OneTable, key
+from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import ApiKey, StaticFact, TenantSettings
 
 KEY = "key"
 DEFAULTS = "defaults"
+LOG_KEY = "log_key"
 
 
 class DynamoDbTenants(OneTable):
     """`Tenants` over the table of tenants."""
+
+    def __init__(self, table: str, **where: Any) -> None:
+        super().__init__(table, **where)
+        self._log_keys: dict[Scope, bytes] = {}
 
     def api_key(self, key_id: str) -> ApiKey | None:
         item = self._table.get(f"key#{key_id}", KEY)
@@ -59,6 +67,23 @@ class DynamoDbTenants(OneTable):
             retention_days=_days(item.get("retention_days")),
             memory_days=_days(item["memory_days"]) if "memory_days" in item else TenantSettings().memory_days,
         )
+
+    def log_key(self, scope: Scope) -> bytes:
+        """It is read once in each process."""
+        if scope not in self._log_keys:
+            self._log_keys[scope] = self._read_log_key(scope)
+        return self._log_keys[scope]
+
+    def _read_log_key(self, scope: Scope) -> bytes:
+        place = (f"tenant#{scope.tenant}", LOG_KEY)
+        item = self._table.get(*place)
+        if item is None:
+            item = key(*place) | {"type": items.text(LOG_KEY), "secret": {"B": secrets.token_bytes()}}
+            condition = "attribute_not_exists(pk)"
+            with suppress(CommitLost):  # another process was first: its key is the tenant's
+                self._table.call("PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition)
+            item = self._table.get(*place) or item
+        return bytes(item["secret"]["B"])
 
     def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
         days, memory_days = settings.retention_days, settings.memory_days

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import secrets
 import threading
 from collections import defaultdict
 
@@ -16,6 +17,7 @@ class InMemoryTenants:
     def __init__(self) -> None:
         self._keys: dict[str, ApiKey] = {}
         self._settings: dict[str, TenantSettings] = {}
+        self._log_keys: dict[str, bytes] = {}
 
     def api_key(self, key_id: str) -> ApiKey | None:
         return self._keys.get(key_id)
@@ -27,6 +29,9 @@ class InMemoryTenants:
 
     def settings(self, scope: Scope) -> TenantSettings:
         return self._settings.get(scope.tenant, TenantSettings())
+
+    def log_key(self, scope: Scope) -> bytes:
+        return self._log_keys.setdefault(scope.tenant, secrets.token_bytes())
 
     def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
         self._settings[scope.tenant] = settings

@@ -36,10 +36,14 @@ class EpochGuard:
     def open(
         self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
     ) -> Opened:
-        """As in `Sessions`, but a session of an epoch before the user's present one is returned as expired."""
-        named = user or self._user_of(scope)
+        """As in `Sessions`, but a session of an epoch before the user's present one is returned as expired, and nothing
+        of a session that is not of the user whom the scope asserts.
+        """
+        named = user or scope.user or self._user_of(scope)
         opened = self._sessions.open(scope, settings=settings, key=key, user=named)
         head = opened.head
+        if head is not None and scope.user not in (None, head.user):
+            return Opened(None)
         if head is None or head.status == "deleted":
             return opened
         self._remember(scope, head.user)

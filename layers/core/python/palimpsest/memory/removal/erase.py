@@ -8,6 +8,7 @@ from typing import Any
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
+from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
 from palimpsest.jobs.kinds import ErasePayload, EraseStage
 from palimpsest.jobs.ports import JobNotice
@@ -16,6 +17,9 @@ from palimpsest.memory.ports import Memories
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 
+DAY = 24 * 3600
+QUEUE_DAYS = 14  # dead letters are kept so long
+LOG_DAYS = 90  # the longest of all stages
 BACKUP_DAYS = 35
 """How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no backup."""
 
@@ -33,9 +37,18 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
         "index": {"state": "follows"},
-        "jobs": {"state": "expires", "until": job.created_at + RETENTION_SECONDS},
-        "backups": {"state": "expires", "until": job.created_at + BACKUP_DAYS * 24 * 3600},
+        "jobs": _expires(job, RETENTION_SECONDS),
+        "tombstones": _expires(job, RETENTION_SECONDS + DAY),
+        "keys": _expires(job, KEY_SECONDS),
+        "queues": _expires(job, QUEUE_DAYS * DAY),
+        "logs": _expires(job, LOG_DAYS * DAY),
+        "backups": _expires(job, BACKUP_DAYS * DAY),
+        "epoch": {"state": "stays"},
     }
+
+
+def _expires(job: Job, seconds_after: int) -> dict[str, Any]:
+    return {"state": "expires", "until": job.created_at + seconds_after}
 
 
 def _state(*, is_done: bool) -> str:

@@ -49,6 +49,12 @@ def _topic(text: str) -> str:
     return text
 
 
+def _since_1970(time: str) -> str:
+    if (milliseconds_of(time) or 0) < 0:
+        raise ValueError("must not be before 1970")
+    return time
+
+
 def _scalar(value: Any) -> Scalar:
     if not isinstance(value, Scalar) or (isinstance(value, float) and not isfinite(value)):
         raise ValueError("must be a text, a number, true or false")
@@ -100,7 +106,7 @@ class NewMemory(Closed):
     importance: Share = 0.5
     confidence: Share = 1.0
     valid_from: Annotated[
-        Timestamp | None,
+        Annotated[Timestamp, AfterValidator(_since_1970)] | None,
         Field(description="When it began to hold, not later than now. With it, an event saved twice is one event"),
     ] = None
     agent_id: Id | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
@@ -161,7 +162,8 @@ def _bytes(action: Action) -> int:
 
 
 def _size(value: Any) -> int:
-    return len(value if isinstance(value, bytes) else str(value).encode())
+    """Bytes as they travel, which some engines count: text as JSON in ASCII, bytes in base 64."""
+    return len(value) * 4 // 3 if isinstance(value, bytes) else len(json.dumps(value))
 
 
 def _head_update(commit: Commit) -> Update:
