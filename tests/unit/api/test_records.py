@@ -12,7 +12,14 @@ from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.workers.batches import LONGEST_BACKOFF, backoff, queue_batch, queue_record, stream_batch
+from palimpsest.workers.batches import (
+    LONGEST_BACKOFF,
+    LONGEST_RETRY_AFTER,
+    backoff,
+    queue_batch,
+    queue_record,
+    stream_batch,
+)
 from palimpsest.workers.dispatch import Dispatch
 
 from tests.doubles.queues import InMemoryQueues
@@ -147,7 +154,7 @@ def test_a_failed_step_waits_as_long_as_the_provider_asked() -> None:
     assert worker.hidden == [37]
 
 
-@pytest.mark.parametrize(("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_BACKOFF)])
+@pytest.mark.parametrize(("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_RETRY_AFTER)])
 def test_no_provider_can_ask_for_a_hot_loop_or_for_ever(asked: float, waits: int) -> None:
     assert backoff(ModelUnavailable("busy", retry_after=asked), receives=1) == waits
 

@@ -76,8 +76,8 @@ def test_a_model_that_is_down_is_asked_by_one_job_at_a_time() -> None:
         service.time.advance(4)
         service.drain()
         service.sweep()
-    assert len(service.outbox) == 6
-    assert len(service.extractor.read) == 4 * 6
+    assert len(service.outbox) == 14
+    assert len(service.extractor.read) == 4 * 14
     service.extractor.failure = None
     for _ in range(2):
         service.time.advance(3_700)

@@ -8,7 +8,6 @@ from itertools import pairwise
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from palimpsest.errors import CommitLost, ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.extraction.jobs import MOST_ATTEMPTS
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine
@@ -17,6 +16,7 @@ from tests.service import SARAH
 from tests.unit.extraction.service import ExtractionService
 
 HOUR = 3600
+ROUNDS = 14
 
 
 class Killed(Exception):
@@ -124,7 +124,7 @@ class Extraction(RuleBasedStateMachine):
         service.request(service.session())
         service.delivered = 0
         service.drain()
-        for _ in range(2 * MOST_ATTEMPTS):
+        for _ in range(ROUNDS):
             service.time.advance(OVERDUE_SECONDS + HOUR)
             service.sweep()
             service.drain()

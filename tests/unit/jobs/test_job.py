@@ -41,4 +41,4 @@ def test_a_job_ends_once_done_or_failed() -> None:
 
 
 def test_waiting_doubles_up_to_an_hour() -> None:
-    assert [retry_delay(attempts) for attempts in (0, 1, 2, 5, 6, 1_000)] == [60, 120, 240, 1_920, 3_600, 3_600]
+    assert [retry_delay(attempts) for attempts in (0, 1, 2, 5, 6, 1_000)] == [60, 120, 240, 300, 300, 300]

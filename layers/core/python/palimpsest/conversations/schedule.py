@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from palimpsest.conversations.lifecycle import armed_extraction, buffered_turns
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import Job, another_attempt
+from palimpsest.jobs.job import Job, newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 
@@ -26,20 +26,20 @@ class ExtractionSchedule:
 
         With `always` the job is created whether or not it is due. `now` is epoch seconds. Raises `Unavailable`.
         """
-        if not (always or self._is_due(head, scope, now)):
+        if not (always or self._is_due(head, scope)):
             return head, ()
         armed = armed_extraction(head, tenant=scope.tenant, session=scope.session, now=now)
         return (head, ()) if armed is None else (armed[0], (armed[1],))
 
-    def _is_due(self, head: Head, scope: SessionScope, now: int) -> bool:
+    def _is_due(self, head: Head, scope: SessionScope) -> bool:
         """Whether enough turns wait, and no earlier extraction is running or waiting for a model that is down. So one
         job at a time calls such a model, however many messages arrive meanwhile.
         """
         if not 0 < head.extract_turns <= buffered_turns(head):
             return False
         last = self.jobs.get(scope.owner, head.extract_job) if head.extract_job else None
-        while last is not None and last.state == "failed" and last.error in OUTAGES:
-            if last.due_at is not None:
+        if last is not None and last.state == "failed" and last.error in OUTAGES:
+            last = newest_attempt(last, lambda name: self.jobs.get(scope.owner, name))
+            if last.error in OUTAGES and last.due_at is not None:
                 return False
-            last = self.jobs.get(scope.owner, another_attempt(last, now=now).id)
         return last is None or last.has_ended

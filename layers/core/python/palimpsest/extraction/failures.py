@@ -9,7 +9,7 @@ from functools import partial
 from palimpsest.clock import seconds
 from palimpsest.conversations.schedule import OUTAGES
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
-from palimpsest.extraction.jobs import MOST_ATTEMPTS, ended, next_start, parked_within
+from palimpsest.extraction.jobs import MOST_LOST, ended, next_start, parked_within
 from palimpsest.extraction.ports import Extractor
 from palimpsest.jobs.job import OVERDUE_SECONDS, STUCK, Job, another_attempt, next_step
 from palimpsest.jobs.ports import JobNotice
@@ -137,7 +137,7 @@ class RestartExtraction:
             self._over(job, root if root.has_ended else over)
         elif self._goes_on(job, start):
             self._over(job, root)
-        elif root.attempt + 1 >= MOST_ATTEMPTS:
+        elif root.attempt + 1 >= MOST_LOST:
             self.give_up.park(job, error=STUCK, first=start)
         else:
             new = another_attempt(root, first=start, now=now)

@@ -16,8 +16,10 @@ from palimpsest.jobs.job import Job, retry_delay
 Range = tuple[int, int]
 
 GONE, PARKED = "session_gone", "parked"
-MOST_ATTEMPTS = 7
-"""How often parked messages are tried again without being asked: the last time about an hour after the first."""
+MOST_ATTEMPTS = 290
+"""How often parked messages are tried again without being asked: for a day, as a model may be down for hours."""
+MOST_LOST = 7
+"""How often a job that nobody has done in time is begun again before its messages are parked."""
 
 
 Standing = Literal["erased", "gone", "waiting", "overtaken", "now"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Literal, TypeVar
 
@@ -24,6 +24,7 @@ UNHEARD_SECONDS = 60
 again, and again each time that the job's age has doubled, as it may also wait in a long queue.
 """
 MAX_RECEIVES = 4
+LONGEST_DELAY = 300  # seconds until a failed job is begun again
 ERASED, STUCK = "erased", "stuck"
 """Error codes of jobs: the user was erased meanwhile; no worker has done the job for too long."""
 
@@ -184,13 +185,34 @@ def another_attempt(job: Job, *, parent: str | None = None, first: int | None = 
     itself, or is a step of the job `parent`.
     """
     attempt = job.attempt + 1
-    new = _anew(job, _id("again", job.root, attempt, job.step), now=now)
+    again = _attempt_id(job.id, attempt) if job.parent is None else _id("again", job.root, attempt, job.step)
+    new = _anew(job, again, now=now)
     return replace(new, parent=parent, first=job.first if first is None else first, attempt=attempt)
 
 
+def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
+    """The newest attempt at the work of this first attempt; `read` gives a stored job by its id. Attempts are numbered
+    without a gap, so that it reads few of many.
+    """
+    newest, missing = job, 1
+    while (found := read(_attempt_id(job.id, missing))) is not None:
+        newest, missing = found, 2 * missing
+    while missing - newest.attempt > 1:
+        middle = (newest.attempt + missing) // 2
+        found = read(_attempt_id(job.id, middle))
+        newest, missing = (newest, middle) if found is None else (found, missing)
+    return newest
+
+
 def retry_delay(attempts: int) -> int:
-    """Seconds until what failed is begun again: min(1 h, 1 min x 2^attempts)."""
-    return int(min(3600, 60 * 2 ** min(attempts, 10)))
+    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all is done within ten minutes after
+    a model or a store works again, however long it did not.
+    """
+    return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
+
+
+def _attempt_id(of: str, attempt: int) -> str:
+    return f"{of.partition('.')[0]}.{attempt}"
 
 
 def _anew(job: Job, new_id: str, *, now: int) -> Job:

@@ -22,6 +22,7 @@ from palimpsest.workers.router import GivesUp
 
 FIRST_BACKOFF = 5  # seconds, doubled with every receive
 LONGEST_BACKOFF = 900
+LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
 
 
 class Hide(Protocol):
@@ -53,7 +54,7 @@ def read_change(body: str) -> Changed:
 def backoff(error: Exception, *, receives: int) -> int:
     """Whole seconds until the next attempt: what the model's provider asked for, else a pause that grows."""
     if isinstance(error, ModelUnavailable) and error.retry_after is not None:
-        return int(min(LONGEST_BACKOFF, max(1, error.retry_after)))
+        return int(min(LONGEST_RETRY_AFTER, max(1, error.retry_after)))
     return pause(receives)
 
 
