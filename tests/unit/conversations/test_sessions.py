@@ -219,6 +219,36 @@ def test_prune_summarize_folds_all_but_the_recent_turns() -> None:
     assert len(service.shown()) == 11
 
 
+def test_what_was_cleared_stays_cleared_when_a_later_turn_is_withdrawn() -> None:
+    service = ConversationService(max_tokens=600, trigger_ratio=0.5)
+    service.say(20)
+    service.drain()
+    service.app.history.empty(service.session())
+    cleared = service.head()
+    service.say(1)
+    service.app.history.withdraw(service.session(), first=cleared.seq + 1)
+    service.drain()
+    head = service.head()
+    assert (head.window_messages, head.window_tokens, head.summary) == (0, 0, 0)
+    assert (head.last_id, head.turn) == (cleared.last_id, cleared.turn)
+    assert service.shown() == []
+    assert service.history() == list(range(1, cleared.seq + 1))
+    service.append("and now?")
+    assert service.shown() == ["and now?"]
+    assert service.append("again", role="assistant").messages[0].turn == cleared.turn + 1
+
+
+def test_a_withdrawal_that_reaches_into_what_was_cleared_brings_nothing_back() -> None:
+    service = ConversationService()
+    service.say(5)
+    service.app.history.empty(service.session())
+    service.say(1)
+    service.app.history.withdraw(service.session(), first=7)
+    service.drain()
+    assert service.history() == [1, 2, 3, 4, 5, 6]
+    assert (service.shown(), service.head().window_start) == ([], 7)
+
+
 def test_withdrawing_all_that_follows_a_compaction_leaves_room_for_the_next_one() -> None:
     service = ConversationService(strategy="trim", max_tokens=600, max_memory_tokens=100)
     service.say(20)

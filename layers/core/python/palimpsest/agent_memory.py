@@ -27,13 +27,14 @@ from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.manage import Session
-from palimpsest.errors import BadRequest, Conflict
+from palimpsest.errors import BadRequest, Conflict, Unavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.recall import Recalled
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
+from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
 
 TENANT = Scope("local")
 
@@ -104,7 +105,9 @@ class AgentMemory:
         self.extractive = ExtractiveMemory(
             stores.memories, memories.clock, chat=memories.models.selector, update=self._learn, delete=self._forget
         )
-        self.vector = VectorMemory(similar_messages(lambda: memories.search), update=self.update, delete=self._withdraw)
+        self.vector = VectorMemory(
+            similar_messages(lambda: memories.search), update=self.update, delete=self._drop_vectors
+        )
 
     def append(self, session: str | Conversation, *messages: Said, key: str | None = None) -> Appended:
         """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which are the user's.
@@ -235,12 +238,15 @@ class AgentMemory:
         self._memories.forget(self._user, Filter(session=self._scope(session).session))
         self._work()
 
-    def _withdraw(self, session: Conversation) -> None:
-        scope = self.conversation(session).scope
-        first, _ = self._sessions.history.messages(scope, limit=1)
-        if first:
-            self._sessions.history.withdraw(scope, first=first[0].seq)
-            self._work()
+    def _drop_vectors(self, session: Conversation) -> None:
+        scope, after = self.conversation(session).scope, None
+        while True:
+            page, after = self._sessions.history.messages(scope, limit=100, after=after)
+            keys = [message_key(scope.session, message.seq) for message in page]
+            if self._memories.stores.index.write(self._user, [gone(key, version=MESSAGE_VERSION) for key in keys]):
+                raise Unavailable("The index did not take every removal.", code="vector")
+            if after is None:
+                return
 
     def _scope(self, session: str | Conversation) -> SessionScope:
         if isinstance(session, str):

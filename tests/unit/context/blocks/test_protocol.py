@@ -77,6 +77,7 @@ def test_every_memory_forgets_a_session_or_refuses_to(here: AgentMemory, name: s
             memory.get(session)
     else:
         assert SAID not in brought(memory.get(session, "Where do I live, near the harbour?"))
+        assert SAID in texts(here.context("s"))  # what was said is no block's to delete
 
 
 @pytest.mark.parametrize("name", ["extractive", "vector", "agent"])
@@ -94,4 +95,5 @@ def test_a_session_that_is_forgotten_twice_is_simply_gone(here: AgentMemory) -> 
     session = here.conversation("s")
     here.vector.delete(session)
     here.vector.delete(session)
+    assert brought(here.vector.get(session, "Where do I live, near the harbour?")) == []
     assert texts(here.context("s", "Hello?"))[-1] == "Hello?"

@@ -157,7 +157,8 @@ class History:
         """Withdraw every message from sequence number `first` on; return the new head, and the id of the job that
         deletes them (None: the session has no messages).
 
-        A summary that covers one of them is dropped too, and the older messages that it covered return to the window.
+        A summary that covers one of them is dropped too, and the older messages that it covered return to the window,
+        but none that was cleared from it.
         Raises `NotFound` (`message_not_found`).
         """
         return until_committed(lambda: self._withdraw(scope, first), clock=self.clock)
@@ -169,11 +170,17 @@ class History:
         if not before.base < first <= before.seq or before.is_withdrawn(first):
             raise no_message("from")
         summary = self._summary_before(scope, before, seq=self._current(scope, before, last=first - 1))
-        start = summary.last + 1 if summary else before.base + 1
+        if summary is not None and summary.last < before.cleared:
+            summary = None
+        start = max(summary.last if summary else before.base, before.cleared) + 1
         rest = tuple(self._shown(scope, before, first=start, last=first - 1))
+        left = self._shown(scope, before, first=before.base + 1, last=first - 1, newest_first=True, page=1)
+        withdrawing = partial(
+            withdrawn, first=first, rest=rest, summary=summary, newest=rest[-1] if rest else next(left, None)
+        )
         for _ in range(MOST_OVERTAKINGS):
             try:
-                return self._withdraw_from(scope, before, first=first, rest=rest, summary=summary)
+                return self._withdraw_from(scope, before, withdrawing, first=first)
             except HeadMoved as moved:
                 if _place(moved.head) != _place(before):
                     raise
@@ -181,10 +188,10 @@ class History:
         raise CommitLost("Other writers were first.")
 
     def _withdraw_from(
-        self, scope: SessionScope, before: Head, *, first: int, rest: tuple[Message, ...], summary: Compaction | None
+        self, scope: SessionScope, before: Head, withdrawing: Callable[[Head], Head], *, first: int
     ) -> tuple[Head, str]:
         now = self.clock.now()
-        after = touched(withdrawn(before, first=first, rest=rest, summary=summary), now=now)
+        after = touched(withdrawing(before), now=now)
         job = armed(
             tenant=scope.tenant,
             user=before.user,

@@ -189,11 +189,14 @@ def folded(head: Head, compaction: Compaction, *, tokens: int, messages: int) ->
 def emptied(head: Head) -> Head:
     """The head of an empty window without a summary; the history keeps its messages."""
     head = evicted(head, through=head.seq, tokens=head.window_tokens, messages=head.window_messages)
-    return replace(head, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0)
+    return replace(head, cleared=head.seq, summary=0, summary_tokens=0, open_calls=b"", last_user_seq=0)
 
 
-def withdrawn(head: Head, *, first: int, rest: Sequence[Message], summary: Compaction | None) -> Head:
-    """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its window.
+def withdrawn(
+    head: Head, *, first: int, rest: Sequence[Message], summary: Compaction | None, newest: Message | None
+) -> Head:
+    """The head after all messages from `first` on were withdrawn: `summary` and `rest` are then its window. `newest` is
+    the newest message that is left, in the window or before it; None if none is.
 
     Sequence numbers of withdrawn messages are not used again. Raises `Conflict` while 8 withdrawals are under way.
     """
@@ -203,12 +206,13 @@ def withdrawn(head: Head, *, first: int, rest: Sequence[Message], summary: Compa
     users = [message.seq for message in shown if message.role == "user"]
     return replace(
         without_overflow(head),
-        last_id=rest[-1].id if rest else "",
-        turn=rest[-1].turn if rest else 0,
-        extract_turn=min(head.extract_turn, rest[-1].turn if rest else 0),
+        last_id=newest.id if newest else "",
+        turn=newest.turn if newest else 0,
+        extract_turn=min(head.extract_turn, newest.turn if newest else 0),
         last_user_seq=users[-1] if users else 0,
         open_calls=open_calls_through(message.chat for message in rest),
-        window_start=summary.last + 1 if summary else head.base + 1,
+        cleared=min(head.cleared, first - 1),
+        window_start=max(summary.last if summary else head.base, min(head.cleared, first - 1)) + 1,
         window_tokens=sum(message.tokens for message in shown),
         window_messages=len(shown),
         summary=summary.summary_number if summary else 0,

@@ -35,6 +35,7 @@ class Head:
     open_calls: bytes = b""
 
     window_start: int = 1  # the first sequence number the window may hold
+    cleared: int = 0  # the window was emptied through this sequence number: nothing up to it comes back
     window_tokens: int = 0  # of the window's messages, without system message and summary
     window_messages: int = 0
     system_tokens: int = 0
