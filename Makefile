@@ -3,7 +3,7 @@ SHELL := /bin/bash
 .SHELLFLAGS := -eu -o pipefail -c
 .DEFAULT_GOAL := help
 
-PORT ?= 4566
+PORT ?=
 SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
@@ -24,17 +24,17 @@ help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^## / {print "\n" substr($$0, 4)} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 ## Run it here
-start: $(DONE)/infra ## Start the whole service on this machine, or update it in place (PORT=4566, SEARCH=dynamodb|opensearch)
-	@$(PYTHON) -m infra.local start --port $(PORT) --search '$(SEARCH)'
+start: $(DONE)/infra ## Start the whole service on this machine, or update it in place (PORT=4600, SEARCH=dynamodb|opensearch)
+	@$(PYTHON) -m infra.local start --port '$(PORT)' --search '$(SEARCH)'
 
 stop: $(DONE)/infra ## Stop it; what it stores is kept
 	@$(PYTHON) -m infra.local stop
 
-reset: $(DONE)/infra ## Stop it and forget what it stores
-	@$(PYTHON) -m infra.local reset
+reset: $(DONE)/infra ## Stop it and forget what it stores; its address and key stay (ARGS=--all: forget those too)
+	@$(PYTHON) -m infra.local reset $(ARGS)
 
-logs: $(DONE)/infra ## Follow the functions' logs
-	@$(PYTHON) -m infra.local logs
+logs: $(DONE)/infra ## Follow the functions' logs (ARGS=--json: all that they log)
+	@$(PYTHON) -m infra.local logs $(ARGS)
 
 demo: setup ## Watch a window overflow and be unfolded, another be flushed, and a new conversation recall it
 	@$(PYTHON) -m examples.demo
@@ -82,9 +82,9 @@ test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)
 
 bench: setup ## Measure costs, growth, recall, throughput, cold start and sizes (ARGS="retrieval": a part)
-	@$(PYTHON) -m benchmarks $(ARGS)
+	@$(PYTHON) -m benchmarks --write $(ARGS)
 
-cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices
+cost: setup ## Count what 1,000 turns ask of AWS and of models, at list prices (ARGS=--write: into the results too)
 	@$(PYTHON) -m benchmarks cost $(ARGS)
 
 format: setup ## Let ruff repair what it can

@@ -1,7 +1,7 @@
-"""Measures, prints, and writes benchmarks/results.md: all of it, or the parts that were asked for.
+"""Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
 
 python -m benchmarks [append context peers race tenant cold sizes retrieval memory crowd tables index service cost]
-                     [--quick] [--set PATH]
+                     [--write] [--quick] [--set PATH]
 """
 
 import argparse
@@ -83,8 +83,8 @@ def main() -> None:
             sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(run.benchmarks)}.")
         print(f"{report.machine()}\n{_versions()}\n")
         tables = [table for name in names for table in _measured(name, run.benchmarks[name])]
-    if asked.quick or Path(asked.set) != OUR_SET:
-        return  # what such a run says stands in no results
+    if not asked.write or asked.quick or Path(asked.set) != OUR_SET:
+        return  # what a quick run, or one with another set, says stands in no results
     where = f"{report.machine()}. {_versions()}."
     if set(names) == set(run.benchmarks):
         report.write(where, tables)
@@ -126,6 +126,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=True)
     parser.add_argument("names", nargs="*", help="the parts to measure, as above; all of them if none is named")
     parser.add_argument("--set", default=OUR_SET, help="another labelled set: a JSON file, or a folder of them")
+    parser.add_argument("--write", action="store_true", help="write what was measured into benchmarks/results.md")
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes")
     return parser.parse_args()
 

@@ -45,7 +45,7 @@ def own_tenant(users: Sequence[str]) -> Iterator[Service]:
     """
     if ministack.running() is None or endpoint.read() is None:
         print("The local stack does not run yet: starting it (a first time takes a minute or two).", flush=True)
-        commands.start(int(os.environ.get("PORT") or 4566), os.environ.get("SEARCH", ""))
+        commands.start(os.environ.get("PORT", ""), os.environ.get("SEARCH", ""))
     found = endpoint.read()
     assert found is not None
     place = target.local()

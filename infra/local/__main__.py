@@ -3,6 +3,8 @@
 import argparse
 import os
 import subprocess
+import sys
+from collections.abc import Callable
 
 from infra.local import commands, logs
 from infra.local.deploy import DeploymentFailed
@@ -12,14 +14,16 @@ from infra.local.processes import CannotRun
 def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(prog="python -m infra.local", description=(__doc__ or "").partition(":")[0])
     parser.add_argument("command", choices=("start", "stop", "reset", "logs"))
-    parser.add_argument("--port", type=int, default=int(os.environ.get("PORT") or 4566))
+    parser.add_argument("--port", default=os.environ.get("PORT", ""), help="default: that of the last start, or 4566")
     parser.add_argument("--search", default=os.environ.get("SEARCH", ""), help="embedded, dynamodb, opensearch, none")
+    parser.add_argument("--all", action="store_true", help="reset: forget its address and key, too")
+    parser.add_argument("--json", action="store_true", help="logs: print all that functions log, as JSON")
     parsed = parser.parse_args(arguments)
-    run = {
+    run: Callable[[], None] = {
         "start": lambda: commands.start(parsed.port, parsed.search),
         "stop": commands.stop,
-        "reset": commands.reset,
-        "logs": logs.follow,
+        "reset": lambda: commands.reset(forgets_address=parsed.all),
+        "logs": lambda: logs.follow(as_json=parsed.json),
     }[parsed.command]
     try:
         run()
@@ -29,7 +33,9 @@ def main(arguments: list[str] | None = None) -> None:
         command = " ".join(map(str, error.cmd[:4]))
         raise SystemExit(f"A program failed; its own message is above: {command} …") from error
     except KeyboardInterrupt:
-        raise SystemExit(130) from None
+        raise SystemExit(0 if parsed.command == "logs" else 130) from None
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 if __name__ == "__main__":

@@ -21,6 +21,7 @@ from infra.operate.target import Target
 
 STACK = stack_name(LOCAL)
 TENANT = "local"
+PORT, PORTS = 4566, 2**16
 SCOPES = ("read", "write", "admin")
 CONTEXT = ("openai_base_url", "chat_model", "embedding_model", "embedding_dimension")
 """Parts of the CDK's context that come from environment variables of the same names, in capitals."""
@@ -28,9 +29,13 @@ IN_PLACE = {"aws:cdk:disable-asset-staging": True}
 """Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""
 
 
-def start(port: int, search_engine: str) -> None:
-    """Bring the stack up, or up to date; return when it answers, and leave it running."""
-    begun = time.monotonic()
+def start(wanted_port: str, search_engine: str) -> None:
+    """Bring the stack up, or up to date; return when it answers, and leave it running.
+
+    The port is a number in digits; "" stands for that of the last start.
+    """
+    begun, port = time.monotonic(), _port(wanted_port)
+    ministack.check_free(port)
     server = _search_server(search_engine)
     process = _started(port, search_address=server.address if server else "")
     assembly = _synthesize(search_engine)
@@ -57,11 +62,24 @@ def stop() -> None:
     print("The local stack has stopped; its data is kept." if was_running else "The local stack is not running.")
 
 
-def reset() -> None:
+def reset(*, forgets_address: bool) -> None:
+    """Stop the stack and delete its data; the next start has the same address and key unless they are forgotten."""
+    last = endpoint.read()
     ministack.stop()
     search.stop()
     shutil.rmtree(paths.local_state(), ignore_errors=True)
+    if last is not None and not forgets_address:
+        endpoint.write(last)
     print("The local stack has stopped, and its data is deleted.")
+
+
+def _port(wanted: str) -> int:
+    last = endpoint.read()
+    if not wanted:
+        return PORT if last is None else int(last.aws_endpoint.rpartition(":")[2])
+    if not (wanted.isascii() and wanted.isdigit() and 0 < int(wanted) < PORTS):
+        raise CannotRun(f"PORT is a number from 1 to {PORTS - 1}, and not {wanted!r}.")
+    return int(wanted)
 
 
 def _search_server(search_engine: str) -> opensearch.Server | None:
@@ -79,8 +97,6 @@ def _started(port: int, *, search_address: str) -> Running:
     if process is not None and (process.port, process.search) == (port, search_address):
         return process
     if process is not None:
-        if process.port != port:
-            ministack.check_free(port)
         _say(f"Moving from port {process.port} to {port}" if process.port != port else "Restarting the local AWS")
         ministack.stop()
     ministack.install()
@@ -105,11 +121,12 @@ def _synthesize(search_engine: str) -> Path:
 
 
 def _api_key(place: Target, table: str) -> str:
-    """The API key of the last start if it still works, else a new one."""
+    """The API key of the last start, unless it was revoked or has expired: then a new one."""
     keys, last = ApiKeys(place, table), endpoint.read()
     if last is not None and keys.works(last.api_key):
         return last.api_key
-    return keys.create(TENANT, scopes=SCOPES, label="make start")
+    kept = None if last is None or keys.knows(last.api_key) else last.api_key  # unknown after a reset
+    return keys.create(TENANT, scopes=SCOPES, label="make start", secret=kept)
 
 
 def _greet(url: str, key: str, *, seconds: float) -> None:

@@ -17,6 +17,8 @@ BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
 DEADLINE_SECONDS = 300  # only against waiting for ever
 LARGE = 10_000_000
+TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
+"""The local AWS takes the API's id, a part of its address, from this tag: it is the same after a reset."""
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
 
 
@@ -32,7 +34,7 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
     formation = session.client("cloudformation", endpoint_url=endpoint)
     change: Any = formation.update_stack if _is_there(formation, stack) else formation.create_stack
     try:
-        change(StackName=stack, TemplateURL=template_url, Capabilities=CAPABILITIES)
+        change(StackName=stack, TemplateURL=template_url, Capabilities=CAPABILITIES, Tags=TAGS)
     except ClientError as error:
         if "No updates are to be performed" not in str(error):  # CloudFormation gives it no code of its own
             raise DeploymentFailed(str(error)) from error

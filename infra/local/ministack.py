@@ -76,7 +76,7 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
     state = paths.local_state()
     (state / "s3").mkdir(parents=True, exist_ok=True)
     with _alone(state) as lock:
-        check_free(port)
+        _check_free(port)
         shutil.rmtree(state / "tmp", ignore_errors=True)
         (state / "tmp").mkdir()
         snapshot = _taken_up(state, port=port)
@@ -104,6 +104,13 @@ def _taken_up(state: Path, *, port: int) -> Path:
 
 
 def check_free(port: int) -> None:
+    """Raise `CannotRun` if another program uses the port than the local AWS that runs or is ending."""
+    last = _last_started()
+    if last is None or last.port != port:
+        _check_free(port)
+
+
+def _check_free(port: int) -> None:
     if is_taken(port):
         raise CannotRun(f"Port {port} is in use by another program; choose another: make start PORT={port + 1}")
 

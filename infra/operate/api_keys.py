@@ -52,10 +52,16 @@ class ApiKeys:
         self._client: Any = place.client("dynamodb")
 
     def create(
-        self, tenant: str, *, scopes: tuple[str, ...], label: str = "", expires_days: float | None = None
+        self,
+        tenant: str,
+        *,
+        scopes: tuple[str, ...],
+        label: str = "",
+        expires_days: float | None = None,
+        secret: str | None = None,
     ) -> str:
-        """Store a new key and return it; it cannot be read again."""
-        secret = "pal_" + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
+        """Store a new key and return it; it cannot be read again. `secret` is a key that the table has lost."""
+        secret = secret or "pal_" + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
         item = _key_of(key_id(secret)) | {
             "type": {"S": "api_key"}, "tenant": {"S": tenant}, "scopes": {"L": [{"S": scope} for scope in scopes]},
             "label": {"S": label}, "created_at": {"S": datetime.now(UTC).isoformat(timespec="seconds")},
@@ -68,8 +74,17 @@ class ApiKeys:
 
     def works(self, secret: str) -> bool:
         """Whether the service accepts the key now."""
+        item = self._item(secret)
+        return item is not None and _read(item).works
+
+    def knows(self, secret: str) -> bool:
+        """Whether the table has the key, be it revoked or not."""
+        return self._item(secret) is not None
+
+    def _item(self, secret: str) -> dict[str, Any] | None:
         answer = self._client.get_item(TableName=self._table, Key=_key_of(key_id(secret)), ConsistentRead=True)
-        return "Item" in answer and _read(answer["Item"]).works
+        found: dict[str, Any] | None = answer.get("Item")
+        return found
 
     def list(self, tenant: str | None = None) -> Iterator[Key]:
         """All keys, or those of a tenant. This scans the table, which is small; nothing else does."""
@@ -79,6 +94,11 @@ class ApiKeys:
         )  # fmt: skip
         found = (_read(item) for page in pages for item in page["Items"])
         return (key for key in found if tenant is None or key.tenant == tenant)
+
+    def meant_by(self, text: str) -> tuple[Key, ...]:
+        """The keys, unless they are revoked, whose id begins so or whose label it is."""
+        usable = (key for key in self.list() if not key.revoked)
+        return tuple(key for key in usable if text and (key.id.startswith(text) or key.label == text))
 
     def revoke(self, identity: str) -> bool:
         """Revoke the key; returns whether it exists. The authorizer caches its answers for a minute."""
@@ -115,7 +135,7 @@ def _read(item: dict[str, Any]) -> Key:
 
 
 def main(arguments: list[str] | None = None) -> None:
-    parsed = _parser().parse_args(arguments)
+    parsed = parser().parse_args(arguments)
     place = target.chosen(parsed)
     keys = ApiKeys(place, place.outputs()["TenantsTable"])
     try:
@@ -124,9 +144,9 @@ def main(arguments: list[str] | None = None) -> None:
         raise SystemExit(f"The table of API keys refused: {error}") from error
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="python -m infra.operate.api_keys", description="API keys of tenants")
-    commands = parser.add_subparsers(required=True)
+def parser() -> argparse.ArgumentParser:
+    made = argparse.ArgumentParser(prog="python -m infra.operate.api_keys", description="API keys of tenants")
+    commands = made.add_subparsers(required=True)
     create = commands.add_parser("create", help="make a key; it is shown once")
     create.add_argument("--tenant", required=True, type=_tenant)
     create.add_argument("--scopes", type=_scopes, default=("read", "write"), help="read,write,admin or some of them")
@@ -137,11 +157,13 @@ def _parser() -> argparse.ArgumentParser:
     listing.add_argument("--tenant", type=_tenant)
     listing.set_defaults(run=_list)
     revoke = commands.add_parser("revoke", help="refuse a key from now on")
-    revoke.add_argument("key_id")
+    revoke.add_argument(
+        "key", help="the id, the beginning of it, or the label; it must mean one key that is not revoked"
+    )
     revoke.set_defaults(run=_revoke)
     for command in (create, listing, revoke):
         target.add_argument(command)
-    return parser
+    return made
 
 
 def _tenant(text: str) -> str:
@@ -176,9 +198,14 @@ def _list(keys: ApiKeys, parsed: argparse.Namespace) -> None:
 
 
 def _revoke(keys: ApiKeys, parsed: argparse.Namespace) -> None:
-    if not keys.revoke(parsed.key_id):
-        raise SystemExit(f"There is no key {parsed.key_id}.")
-    print("Revoked: it is refused within a minute.")
+    meant = keys.meant_by(parsed.key)
+    if not meant:
+        raise SystemExit(f"There is no key with this id or label that is not revoked: {parsed.key!r}.")
+    if len(meant) > 1:
+        several = "\n".join(f"{key.id}  {key.tenant}  {key.label}" for key in meant)
+        raise SystemExit(f"{parsed.key!r} means {len(meant)} keys; nothing was revoked:\n{several}")
+    keys.revoke(meant[0].id)
+    print(f"Revoked: {meant[0].id} of {meant[0].tenant} is refused within a minute.")
 
 
 if __name__ == "__main__":

@@ -43,7 +43,7 @@ class Local:
         line = [sys.executable, "-m", *command]
         return subprocess.run(line, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True)
 
-    def start(self, port: int) -> str:
+    def start(self, port: int | str = "") -> str:
         done = self.run("infra.local", "start", "--port", str(port))
         assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
@@ -105,7 +105,7 @@ def local() -> Iterator[Local]:
     try:
         yield stack
     finally:
-        stack.run("infra.local", "reset")
+        stack.run("infra.local", "reset", "--all")
 
 
 @pytest.fixture(scope="module")
@@ -216,6 +216,17 @@ def test_stopped_under_load_and_started_at_once_on_another_port_it_has_all_and_g
         assert len(kept) <= len(texts) + 1  # one that was stored, whose answer nobody heard
     await_summary(local, "stopped")
     assert local.append_turn(9, session="stopped") == 201
+
+
+def test_a_reset_forgets_all_but_the_port_the_address_and_the_key(local: Local, greeting: str) -> None:
+    before = local.endpoint
+    local.append_turn(1, session="forgotten")
+    assert local.run("infra.local", "reset").stdout.strip() == "The local stack has stopped, and its data is deleted."
+    local.start()
+    assert local.endpoint == before
+    assert local.call("GET", "/v1/sessions")[1]["sessions"] == []
+    assert local.run("infra.local", "reset", "--all").returncode == 0
+    assert not local.folder.exists()
 
 
 @contextmanager

@@ -1,8 +1,9 @@
 """The commands that operate a stack, on a double of AWS on loopback."""
 
 import json
+import re
 import socket
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, get_args
@@ -21,7 +22,8 @@ from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
 from palimpsest.tenants.authorize import Authorize
 
-from infra.local import ministack
+from infra.local import __main__ as local_stack
+from infra.local import logs, ministack
 from infra.local.processes import CannotRun
 from infra.operate import api_keys, openai_key
 from infra.operate.api_keys import ApiKeys, key_id
@@ -69,6 +71,39 @@ def test_a_created_key_lets_its_tenant_in(ring: KeyRing) -> None:
     assert found is not None
     assert (found.tenant, found.scopes, found.expires_at) == ("acme", frozenset({"read", "admin"}), None)
     assert ring.keys.works(secret)
+
+
+@pytest.mark.parametrize("naming", [key_id, lambda secret: key_id(secret)[:12], lambda _: "phone"])
+def test_a_key_is_revoked_by_its_id_the_beginning_of_it_or_its_label(
+    ring: KeyRing, naming: Callable[[str], str]
+) -> None:
+    kept = ring.keys.create("acme", scopes=("read",), label="laptop")
+    lost = ring.keys.create("acme", scopes=("read",), label="phone")
+    revoke(ring, naming(lost))
+    assert (ring.keys.works(kept), ring.keys.works(lost)) == (True, False)
+
+
+@pytest.mark.parametrize("text", ["desk", "", "0 no such id"])
+def test_what_means_several_keys_or_none_revokes_nothing_and_says_so(ring: KeyRing, text: str) -> None:
+    secrets = [ring.keys.create("acme", scopes=("read",), label="desk") for _ in range(2)]
+    with pytest.raises(SystemExit, match=r"means 2 keys; nothing was revoked|There is no key"):
+        revoke(ring, text)
+    assert all(ring.keys.works(secret) for secret in secrets)
+
+
+def revoke(ring: KeyRing, text: str) -> None:
+    """`make api-key ARGS="revoke …"`."""
+    parsed = api_keys.parser().parse_args(["revoke", text])
+    parsed.run(ring.keys, parsed)
+
+
+def test_a_key_that_the_table_lost_can_be_stored_again(ring: KeyRing) -> None:
+    lost = "pal_" + "x" * 43
+    assert not ring.keys.knows(lost)
+    assert ring.keys.create("acme", scopes=("read",), secret=lost) == lost
+    assert ring.keys.works(lost)
+    ring.keys.revoke(key_id(lost))
+    assert (ring.keys.knows(lost), ring.keys.works(lost)) == (True, False)
 
 
 def test_only_the_hash_of_a_key_is_stored(ring: KeyRing) -> None:
@@ -325,3 +360,20 @@ def test_a_port_in_use_is_said_in_one_sentence(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(tmp_path))
     with socket.create_server((HOST, 0)) as other, pytest.raises(CannotRun, match="in use by another program"):
         ministack.start(other.getsockname()[1])
+
+
+@pytest.mark.parametrize("wanted", ["0", "65536", "99999", "abc", "-1", "٤٥٦٦", "45 66"])
+def test_a_port_that_is_none_is_said_in_one_line(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wanted: str) -> None:
+    monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(tmp_path))
+    with pytest.raises(SystemExit) as refused:
+        local_stack.main(["start", "--port", wanted])
+    assert str(refused.value) == f"PORT is a number from 1 to 65535, and not {wanted!r}."
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_line_of_the_logs_shows_time_function_level_message_and_request() -> None:
+    told = {"level": "INFO", "message": "appended", "correlation_id": "abc=", "function_request_id": "x", "tokens": 7}
+    shown = logs.readable(json.dumps(told), group="/palimpsest/local/SessionsLog7F2A", at=1_700_000_000_000)
+    assert shown.split() == [shown.split()[0], "sessions", "INFO", "appended", "abc="]
+    assert re.fullmatch(r"\d\d:\d\d:\d\d", shown.split()[0])
+    assert logs.readable("out of memory", group="/x/EmbedLogA", at=0).endswith("  embed      out of memory")
