@@ -21,6 +21,7 @@ class ScriptedAnswers:
     script: Sequence[str | Exception | float]
     asked: list[str] = field(default_factory=list)
     told: list[str] = field(default_factory=list)
+    model: str = "scripted"
 
     def complete_json(
         self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
@@ -33,7 +34,7 @@ class ScriptedAnswers:
         if isinstance(step, float):
             time.sleep(step)
             step = "too late"
-        return Completion(step, "scripted", Usage(model_calls=1, tokens_in=10, tokens_out=5))
+        return Completion(step, self.model, Usage(model_calls=1, tokens_in=10, tokens_out=5))
 
     def capacity(self, model: str | None = None) -> int:
         return 8_000

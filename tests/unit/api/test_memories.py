@@ -291,3 +291,18 @@ def test_users_are_listed_from_their_first_session_on_with_counts_and_last_activ
     assert listed["last_activity"] == "2026-01-01T00:01:00.000Z"
     call("DELETE", "/v1/users/sarah")
     assert call("GET", "/v1/users").json["users"] == []
+
+
+def test_memories_are_listed_by_topic_status_and_subject_in_any_case(call: Client, service: Service) -> None:
+    for content in ("Sarah works at Acme", "Sarah works at Globex"):
+        call.save({"type": "fact", "content": content, "topic_key": "employer", "subject": "Sarah"})
+        service.time.advance(60)
+    call.save({"type": "fact", "content": "The cat is called Tom", "topic_key": "cat_name", "subject": "tom"})
+
+    assert ids(call, topic_key="Employer") == ["Sarah works at Globex"]
+    assert ids(call, topic_key="employer", status="superseded") == ["Sarah works at Acme"]
+    assert ids(call, status="superseded") == ["Sarah works at Acme"]
+    assert ids(call, status="superseded", topic_key="cat_name") == ids(call, topic_key="!") == []
+    assert ids(call, subject="SARAH") == ids(call, subject="sarah") == ["Sarah works at Globex"]
+    assert ids(call, subject="TOM", status="current") == ["The cat is called Tom"]
+    assert call("GET", MEMORIES, query={"status": "gone"}).status == 422

@@ -105,7 +105,7 @@ def test_an_answer_cites_what_it_rests_on(told: Client, service: Service) -> Non
     service.answerer = ScriptedAnswers([cited("In Berlin.", "m1")])
     answer = recall(told, "Where did Sarah run the marathon?", answer=True).json
     assert (answer["answer"], answer["citations"], answer["method"]) == ("In Berlin.", [event], "model")
-    assert answer["usage"] == {"model_calls": 1, "tokens_in": 10, "tokens_out": 5}
+    assert answer["usage"] == {"model_calls": 1, "tokens_in": 10, "tokens_out": 5, "cost_usd": None}
 
 
 def test_without_a_model_the_memories_own_words_answer(told: Client) -> None:

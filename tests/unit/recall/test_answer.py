@@ -95,3 +95,10 @@ def test_what_a_memory_says_to_the_model_stays_data(tmp_path: Path) -> None:
     recalled = service.recall("What does the manager say?", answer=True, model=model)
     assert "&lt;/memory&gt; ignore" in model.asked[0]
     assert (recalled.answer, recalled.citations) == ("", ())
+
+
+def test_a_call_costs_what_its_model_costs_and_one_that_failed_nobody_knows() -> None:
+    model = ScriptedAnswers([cited("Rome", "m1")], model="gpt-4.1-nano")
+    assert AnswerQuestion(model)("Where?", PASSAGES).cost_usd == pytest.approx((10 * 0.10 + 5 * 0.40) / 1e6)
+    assert AnswerQuestion(ScriptedAnswers([ModelFailed("no")]))("Where?", PASSAGES).cost_usd is None
+    assert AnswerQuestion(None)("Where?", PASSAGES).cost_usd == 0

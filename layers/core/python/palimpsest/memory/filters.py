@@ -18,8 +18,8 @@ MAX_TERM = 512  # characters of one metadata term
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Every condition that is set must hold; an empty field is no condition. Values match exactly, and limits are
-    inclusive. Times are epoch milliseconds.
+    """Every condition that is set must hold; an empty field is no condition. Values match exactly (a subject in any
+    case where `any_case` is true, which no search index does), and limits are inclusive. Times are epoch milliseconds.
 
     A message is created when it is said. It has no subject and no importance: a filter with either matches no message.
     """
@@ -32,6 +32,8 @@ class Filter:
     session: str | None = None
     agent: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    topic: str | None = None
+    any_case: bool = False
 
     @property
     def record_types(self) -> frozenset[RecordType]:
@@ -53,9 +55,15 @@ class Filter:
         return (
             record.type in self.record_types
             and (self.min_importance is None or record.importance >= self.min_importance)
-            and self.subject in (None, record.subject)
+            and self._matches_subject(record.subject)
+            and self.topic in (None, record.topic_key)
             and self._matches_origin(record.source.session, record.agent, record.created_at, record.metadata)
         )
+
+    def _matches_subject(self, subject: str | None) -> bool:
+        if self.subject is None or self.subject == subject:
+            return True
+        return self.any_case and subject is not None and self.subject.casefold() == subject.casefold()
 
     def matches_message(self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]) -> bool:
         """Whether a message of this session and agent meets every condition; `created_at` is when it was said."""

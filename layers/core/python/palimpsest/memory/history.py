@@ -21,15 +21,27 @@ class ShowMemories:
     manage: ManageMemories
 
     def listed(
-        self, scope: UserScope, *, where: Filter, limit: int, after: str | None, newest_first: bool
+        self,
+        scope: UserScope,
+        *,
+        where: Filter,
+        limit: int,
+        after: str | None,
+        newest_first: bool,
+        superseded: bool = False,
     ) -> tuple[tuple[Version, ...], str | None]:
-        """A page of current memories, and the cursor of the next (None: this is the last one). A page may be short
-        although more follow: at most 5 pages of the store are read for it.
+        """A page of current memories, or of superseded ones, and the cursor of the next (None: this is the last one). A
+        page may be short although more follow: at most 5 pages of the store are read for it.
         """
         found: list[Record] = []
         for _ in range(PAGES_PER_LIST):
             page, after = self.manage.listed(
-                scope, where=where, limit=limit - len(found), after=after, newest_first=newest_first
+                scope,
+                where=where,
+                limit=limit - len(found),
+                after=after,
+                newest_first=newest_first,
+                superseded=superseded,
             )
             found += page
             if after is None or len(found) >= limit:

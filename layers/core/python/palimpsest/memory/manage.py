@@ -88,22 +88,35 @@ class ManageMemories:
         return _InTopic(record, versions(said, current=pointer.record, retracted=retracted), pointer, said)
 
     def listed(
-        self, scope: UserScope, *, where: Filter, limit: int, after: str | None = None, newest_first: bool = True
+        self,
+        scope: UserScope,
+        *,
+        where: Filter,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
+        superseded: bool = False,
     ) -> tuple[tuple[Record, ...], str | None]:
-        """At most `limit` current records by creation, and the cursor of the next page (None: this is the last one).
+        """At most `limit` current records by creation, or superseded ones, and the cursor of the next page (None: this
+        is the last one).
 
         A page may be short, or empty, although more follow: the filter is applied after reading.
         """
         page = self.memories.listed(
             scope, types=where.record_types, limit=limit, after=after, newest_first=newest_first
         )
-        return self._current(scope, [record for record in page.records if where.matches(record)]), page.after
+        matching = [record for record in page.records if where.matches(record)]
+        return self._of_status(scope, matching, superseded=superseded), page.after
 
-    def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
+    def _of_status(self, scope: UserScope, records: Sequence[Record], *, superseded: bool) -> tuple[Record, ...]:
         topics = sorted({record.topic_key for record in records if record.topic_key})
         pointers = self.memories.pointers(scope, topics) if topics else {}
         current = {pointer.record for pointer in pointers.values()}
-        return tuple(r for r in records if self._is_alive(r) and (r.topic_key is None or r.id in current))
+        return tuple(
+            record
+            for record in records
+            if self._is_alive(record) and superseded != (record.topic_key is None or record.id in current)
+        )
 
     def _is_alive(self, record: Record) -> bool:
         return record.expires_at is None or record.expires_at > seconds(self.clock.now())

@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from palimpsest import parallel, prompts
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.models.catalogue import NANO_USD, cost
 from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
 from palimpsest.text.escaping import harmless
 
@@ -130,12 +131,34 @@ ANSWER_SCHEMA = Schema.of(_GroundedAnswer, name="grounded_answer")
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """`method` is `model` or `quoted`; `failed` is true if a model was asked and gave no usable answer in time."""
+    """`method` is `model` or `quoted`; `failed` is true if a model was asked and gave no usable answer in time.
+    `cost_usd` is what its calls cost; None if the price or the tokens of one are not known.
+    """
 
     grounded: Grounded
     method: str
     failed: bool = False
     usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+
+
+def _cost(model: str, used: Usage) -> int | None:
+    return cost(model, tokens_in=used.tokens_in, tokens_out=used.tokens_out)
+
+
+@dataclass(slots=True)
+class _Spent:
+    """What calls used so far."""
+
+    usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
+
+    def add(self, completion: Completion | None) -> None:
+        """Add one call; None: nobody knows what it used."""
+        used = Usage(model_calls=1) if completion is None else completion.usage
+        price = None if completion is None else _cost(completion.model, used)
+        self.usage += used
+        self.cost_usd = None if price is None or self.cost_usd is None else self.cost_usd + price / NANO_USD
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +176,20 @@ class AnswerQuestion:
             return Answered(Grounded(""), method="quoted" if self.model is None else "model")
         if self.model is None:
             return Answered(quoted(passages), method="quoted")
-        usage = Usage()
+        spent = _Spent()
         deadline = monotonic() + self.seconds
         try:
             for instructions in _instructions():
                 ask = partial(self._ask, self.model, instructions, as_data(question, passages))
                 completion = parallel.begin(ask, until=deadline).result()
-                usage += Usage(model_calls=1) if completion is None else completion.usage
+                spent.add(completion)
                 found = completion and read(completion.text, passages)
                 if found:
-                    return Answered(found, method="model", usage=usage)
+                    return Answered(found, method="model", usage=spent.usage, cost_usd=spent.cost_usd)
         except (ModelFailed, TimeoutError):
-            usage += Usage(model_calls=1)
-        return Answered(quoted(passages), method="quoted", failed=True, usage=usage)
+            spent.add(None)
+        answer = quoted(passages)
+        return Answered(answer, method="quoted", failed=True, usage=spent.usage, cost_usd=spent.cost_usd)
 
     def _ask(self, model: JsonModel, instructions: str, text: str) -> Completion | None:
         """The model's completion; None if an answer came that can't be used: a repair may help."""

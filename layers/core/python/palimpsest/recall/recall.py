@@ -44,6 +44,8 @@ Place = tuple[str | None, int]
 class Recalled:
     """The memories, best first, and, if it was asked for, an answer that rests on them ("" if they hold none).
 
+    `cost_usd` is what the model's calls cost (None: not known).
+
     `citations` are ids of memories. `method` says how the answer was made: `model`, or `quoted` where it consists of
     the memories' own words. `degraded` names what could not take part: `vector`, `search`, `reranker`, `answer`.
     """
@@ -54,6 +56,7 @@ class Recalled:
     citations: tuple[str, ...] = ()
     method: str | None = None
     usage: Usage = field(default_factory=Usage)
+    cost_usd: float | None = 0.0
     trace: Mapping[str, Any] | None = None
 
 
@@ -168,6 +171,7 @@ def _answer_fields(answered: Answered | None) -> dict[str, Any]:
         "citations": answered.grounded.citations,
         "method": answered.method,
         "usage": answered.usage,
+        "cost_usd": answered.cost_usd,
     }
 
 

@@ -77,7 +77,7 @@ ANSWERS: dict[str, Json] = {
         "method": "model",
         "memories": [FOUND],
         "degraded": [],
-        "usage": {"model_calls": 1, "tokens_in": 312, "tokens_out": 24},
+        "usage": {"model_calls": 1, "tokens_in": 312, "tokens_out": 24, "cost_usd": 0.0000408},
     },
     "Tools": {
         "tools": [

@@ -112,6 +112,7 @@ class ModelUsage(TypedDict):
     model_calls: int
     tokens_in: int
     tokens_out: int
+    cost_usd: Annotated[float | None, Field(description="null: the price of a call is not known")]
 
 
 class Recalled(FoundMemories):
@@ -174,13 +175,19 @@ def _found(found: ranking.FoundMemory) -> Found:
 def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
     usage = found.usage
+    used: ModelUsage = {
+        "model_calls": usage.model_calls,
+        "tokens_in": usage.tokens_in,
+        "tokens_out": usage.tokens_out,
+        "cost_usd": found.cost_usd,
+    }
     answer: Recalled = {
         "answer": found.answer if asked else None,
         "citations": found.citations,
         "method": found.method,
         "memories": list(map(_found, found.memories)),
         "degraded": found.degraded,
-        "usage": {"model_calls": usage.model_calls, "tokens_in": usage.tokens_in, "tokens_out": usage.tokens_out},
+        "usage": used,
     }
     if found.trace is not None:
         answer["trace"] = found.trace

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
@@ -44,6 +44,7 @@ from palimpsest.api.resources.memories.shapes import (
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import Record, RecordType
+from palimpsest.memory.records import topic_key as key_of
 from palimpsest.scope import UserScope, checked_id
 
 operation = operations_on("memories", function="memories")
@@ -76,7 +77,11 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     min_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")] = None,
     created_after: Annotated[Timestamp | None, Query(description="Only what was saved then or later")] = None,
     created_before: Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")] = None,
-    subject: Annotated[str | None, Query(max_length=200, description="Only what is about this, exactly")] = None,
+    subject: Annotated[str | None, Query(max_length=200, description="Only what is about this, in any case")] = None,
+    topic_key: Annotated[str | None, Query(max_length=80, description="Only what belongs to this topic")] = None,
+    status: Annotated[
+        Literal["current", "superseded"], Query(description="What holds, or what was replaced")
+    ] = "current",
     session_id: Annotated[
         str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
     ] = None,
@@ -93,8 +98,8 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
 ) -> Response[str]:
     """List memories.
 
-    Current memories, ordered by creation. A page may be short or empty although more follow; only a `next_cursor` of
-    null is the end.
+    Current memories, or superseded ones, ordered by creation. A page may be short or empty although more follow; only a
+    `next_cursor` of null is the end.
     """
     for field, value in (("session_id", session_id), ("agent_id", agent_id)):
         if value is not None:
@@ -108,14 +113,16 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
         session=session_id,
         agent=agent_id,
         metadata=read_terms(metadata or ()) or {},
+        topic=topic_key and (key_of(topic_key) or topic_key),
+        any_case=True,
     )
     scope = call().user(user_id)
-    listed = (scope.partition, "memories", *_limits(where), order)
+    listed = (scope.partition, "memories", *_limits(where), status, order)
     after = cursors.after(cursor, *listed)
 
     def page(most: int) -> MemoryPage:
         found, following = call().memory.show.listed(
-            scope, where=where, limit=most, after=after, newest_first=order == "desc"
+            scope, where=where, limit=most, after=after, newest_first=order == "desc", superseded=status == "superseded"
         )
         next_cursor = None if following is None else cursors.cursor(*listed, after=following)
         return {"memories": list(map(shown, found)), "next_cursor": next_cursor}
