@@ -253,7 +253,12 @@ def test_a_batch_over_the_transaction_limit_is_413(service: Service, call: Clien
 
 
 @pytest.mark.parametrize(
-    "body", [{"metadata": {"k": "x" * 30_000}}, {"system": "x" * 400_000}, {"memory": {"summary_prompt": "é" * 19_000}}]
+    "body",
+    [
+        {"metadata": {"k": "x" * 30_000}},
+        {"system": "x" * 400_000},
+        {"memory": {"summary_prompt": "é" * 2_900}, "metadata": {"k": "x" * 15_000}},
+    ],
 )
 def test_settings_that_one_item_cannot_hold_are_413(service: Service, call: Client, body: dict[str, Any]) -> None:
     answer = call("POST", "/v1/sessions", {"user_id": "u", **body})

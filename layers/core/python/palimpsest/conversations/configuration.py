@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from math import ceil
 from typing import Annotated, Any, Literal, Self, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from palimpsest.models.catalogue import window_of
 
@@ -15,6 +16,20 @@ PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
 STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
 """The blocks that a flush stores messages into. Static facts are not among them: only the tenant changes those."""
 MemoryAs = Literal["user", "system", "tool_call", "none"]
+
+
+MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
+
+
+def _short_enough(prompt: str) -> str:
+    size = len(json.dumps(prompt, ensure_ascii=False).encode())
+    if size > MAX_PROMPT_BYTES:
+        message = f"{size} bytes of at most {MAX_PROMPT_BYTES}"
+        raise ValueError(message)
+    return prompt
+
+
+Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_BYTES), AfterValidator(_short_enough)]
 
 
 class _Block(BaseModel):
@@ -36,8 +51,8 @@ class ExtractiveBlock(_Block):
 
     type: Literal["extractive"]
     max_tokens: int = Field(2_000, ge=50, le=20_000)
-    extraction_prompt: str | None = Field(None, min_length=1, max_length=20_000)
-    retrieval_prompt: str | None = Field(None, min_length=1, max_length=20_000)
+    extraction_prompt: Prompt | None = None
+    retrieval_prompt: Prompt | None = None
 
 
 class VectorBlock(_Block):
@@ -153,7 +168,7 @@ class Summarize(_Strategy):
     keep_recent_turns: int = Field(5, ge=1, le=1_000)
     summary_message_count: int | None = Field(None, ge=1, le=1_000)
     fold_at_least: int = Field(2, ge=1, le=1_000)
-    summary_prompt: str | None = Field(None, min_length=1, max_length=20_000)
+    summary_prompt: Prompt | None = None
     summary_model: str | None = Field(None, min_length=1, max_length=128)
     max_summary_tokens: int | None = Field(None, ge=50)
     summary_as: Literal["user", "system", "tool_call"] = "user"

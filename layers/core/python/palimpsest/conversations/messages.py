@@ -34,11 +34,14 @@ MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI co
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
 IMAGE_TOKENS = 765  # a 1024 x 1024 image at high detail (OpenAI's vision guide): parts that are not text weigh this
 SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
+QUOTED = "[quoted] "
+"""What stands before a user's own text that would look like a summary of ours."""
 SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL = "search_memory_tool", "memory_compress", "memory_recall"
 OWN_TOOLS = (SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL)
 """Our own tools: what they are asked and what they answer is not remembered."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+_LIKE_A_SUMMARY = re.compile(rf"\s*{SUMMARY_PREFIX.strip()}", re.IGNORECASE)
 _NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
 # What was recalled and is fed back: our own renderings, wherever they stand in a text.
 _RECALLED = re.compile(
@@ -87,6 +90,14 @@ class Message:
 
 def call_ids(chat: Chat) -> tuple[str, ...]:
     return tuple(call["id"] for call in chat.get("tool_calls") or ())
+
+
+def unlike_a_summary(content: Any) -> Any:
+    """A content, text or parts, that does not begin as our summaries do."""
+    if isinstance(content, str):
+        return QUOTED + content if _LIKE_A_SUMMARY.match(content) else content
+    (first, *rest) = content
+    return [{**first, "text": unlike_a_summary(first["text"])}, *rest] if "text" in first else content
 
 
 def name_of(role: str, *, user: str) -> str:
@@ -267,7 +278,7 @@ def spoken(message: Message) -> Message:
 
 def without_recalled(text: str) -> str:
     """The text without our own renderings of memories, and nothing of a summary."""
-    return "" if text.startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
+    return "" if text.removeprefix(QUOTED).startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
 
 
 def said_at(message: Message) -> datetime:

@@ -23,7 +23,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
-from palimpsest.conversations.messages import CHAT_FIELDS, MAX_TOOL_CALLS, Chat, Draft
+from palimpsest.conversations.messages import CHAT_FIELDS, MAX_TOOL_CALLS, Chat, Draft, unlike_a_summary
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, checked_id
 
@@ -31,6 +31,7 @@ OWN_FIELDS = ("id", "timestamp", "metadata")
 """What we know of a message beside what the chat API does."""
 CALL_FIELDS = {"function": ("name", "arguments"), "custom": ("name", "input")}
 MAX_NAME = 64
+IN_ROLES_OF_SUMMARIES = frozenset({"user", "system", "developer"})
 _REFUSED_IN_NAMES, _REFUSED_IN_TOOLS = re.compile(r"[\s<|\\/>]"), re.compile(r"[^A-Za-z0-9_-]")
 """What the chat API refuses in the name of who speaks and in that of a tool: in contexts `_` stands in its place."""
 Build = Callable[[Any, Callable[[Any], Any]], Any]
@@ -229,21 +230,12 @@ def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
     given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("tool_calls", [])}
     check(given)
     carried = CHAT_FIELDS[given["role"]]
-    chat = {name: given[name] for name in carried if name in given}
+    sent = {name: given[name] for name in carried if name in given}
+    if isinstance(sent.get("content"), list):
+        sent["content"] = [{key: value for key, value in part.items() if value is not None} for part in sent["content"]]
+    chat = _as_the_chat_api_takes_it(sent)
     extra = {name: value for name, value in given.items() if name not in carried and name not in OWN_FIELDS}
-    if "tool_calls" in chat:
-        chat["tool_calls"] = [_call(call) for call in given["tool_calls"]]
-        if chat["tool_calls"] != given["tool_calls"]:
-            extra["tool_calls"] = given["tool_calls"]
-    if isinstance(chat.get("content"), list):
-        sent = [{key: value for key, value in part.items() if value is not None} for part in given["content"]]
-        chat["content"] = [chat_part(part) for part in sent]
-        if chat["content"] != sent:
-            extra["content"] = sent
-    if "name" in chat:
-        chat["name"] = _REFUSED_IN_NAMES.sub("_", given["name"])[:MAX_NAME]
-        if chat["name"] != given["name"]:
-            extra["name"] = given["name"]
+    extra |= {name: value for name, value in sent.items() if chat[name] != value}
     return Draft(
         chat=chat,
         extra=extra,
@@ -251,6 +243,19 @@ def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
         timestamp=given.get("timestamp"),
         metadata=given.get("metadata") or {},
     )
+
+
+def _as_the_chat_api_takes_it(sent: Mapping[str, Any]) -> dict[str, Any]:
+    chat = dict(sent)
+    if "tool_calls" in chat:
+        chat["tool_calls"] = [_call(call) for call in chat["tool_calls"]]
+    if isinstance(chat.get("content"), list):
+        chat["content"] = [chat_part(part) for part in chat["content"]]
+    if chat["role"] in IN_ROLES_OF_SUMMARIES:
+        chat["content"] = unlike_a_summary(chat["content"])
+    if "name" in chat:
+        chat["name"] = _REFUSED_IN_NAMES.sub("_", chat["name"])[:MAX_NAME]
+    return chat
 
 
 def _call(call: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from palimpsest.text.cutting import Count, shortened
 SUMMARY_SHARE = 4  # a summary takes at most this part of the budget
 LEAST_SUMMARY = 16  # tokens; less of a summary says nothing
 READ_IN_CHAIN = 64  # tokens that a message of the current chain counts for at most while it is read
+MOST_BYTES = 3_000_000  # of older turns: with all that stands beside it, an answer of 5 MB carries it
 LEAST_MESSAGE = MESSAGE_OVERHEAD + 1  # tokens; no message weighs less
 
 
@@ -48,18 +49,28 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
     Behind the last user message each counts for at most `READ_IN_CHAIN`: a huge tool output shall not hide the rest of
     the chain, from which all outputs are cut. Reading ends with a whole turn, or inside a chain too long to be read:
     then the caller supplies the user message itself. System messages are read past: they are not part of the window.
+    No more is read than an answer can carry, however large the budget is.
     """
     held: list[Message] = []
-    read = weight = 0
+    read = weight = size = 0
     for message in stored:
         held.append(message)
         is_shown = message.role not in SYSTEM_ROLES
         read += min(message.tokens, READ_IN_CHAIN) if is_shown else LEAST_MESSAGE
         weight += message.tokens if is_shown else 0
+        size += _bytes(message)
         in_chain = message.seq > last_user_seq
-        if message.role != "tool" and budget <= (read if in_chain else max(read, weight)):
+        is_enough = budget <= read if in_chain else budget <= max(read, weight) or size >= MOST_BYTES
+        if message.role != "tool" and is_enough:
             return _oldest_first(held, last_user_seq)
     return tuple(reversed(held))
+
+
+def _bytes(message: Message) -> int:
+    """About how many bytes the message takes in an answer."""
+    content, calls = message.chat.get("content"), message.chat.get("tool_calls")
+    texts = (content if isinstance(content, str) else str(content or ""), str(calls) if calls else "")
+    return sum(len(text) if text.isascii() else len(text.encode("utf-8", "replace")) for text in texts)
 
 
 def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
