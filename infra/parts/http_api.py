@@ -21,6 +21,7 @@ from infra.parts.python_function import log_group
 
 DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
 OPEN = "site"
+NO_DATA = "Health, documentation and problems hold no data; their function may do nothing."
 TOKEN = ["$request.header.Authorization"]
 CACHED = Duration.seconds(60)
 ACCESS_LOG = {
@@ -71,7 +72,9 @@ class HttpFront(Construct):
         )  # fmt: skip
 
     def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:
-        """Send every operation to the function that serves it; those of `site` need no key."""
+        """Send every operation to the function that serves it; those of `site` need no key. Whatever no route takes
+        goes to `site`, which says so in a problem.
+        """
         integrations_of = {
             name: integrations.HttpLambdaIntegration(f"{name.capitalize()}Integration", function)
             for name, function in functions.items()
@@ -83,7 +86,12 @@ class HttpFront(Construct):
                 authorizer=gateway.HttpNoneAuthorizer() if is_open else None,
             )  # fmt: skip
             if is_open:
-                accept(route, "APIG4", because="Health and documentation hold no data; their function may do nothing.")
+                accept(route, "APIG4", because=NO_DATA)
+        other = gateway.HttpRoute(
+            self, "Other", http_api=self.api, route_key=gateway.HttpRouteKey.DEFAULT,
+            integration=integrations_of[OPEN], authorizer=gateway.HttpNoneAuthorizer(),
+        )  # fmt: skip
+        accept(other, "APIG4", because=NO_DATA)
 
 
 def routes() -> Iterator[tuple[str, str, str]]:

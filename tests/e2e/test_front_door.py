@@ -27,6 +27,12 @@ def test_anybody_may_read_what_the_service_is(stack: Stack, path: str) -> None:
     assert answer.text
 
 
+def test_what_no_route_takes_is_a_problem(stack: Stack) -> None:
+    answer = Client(stack.url, key="")("GET", "/v2/nothing")
+    assert (answer.status, answer.json["code"]) == (404, "route_not_found")
+    assert answer.json["request_id"]
+
+
 @pytest.mark.parametrize("path", ["/v1/sessions", "/v1/sessions/s/messages", "/v1/settings", "/v1/jobs/job_1"])
 def test_without_a_key_everything_else_is_401(stack: Stack, path: str) -> None:
     nobody = Client(stack.url, key="")

@@ -31,6 +31,7 @@ def test_the_documentation_loads_nothing_from_elsewhere() -> None:
     answer = get("docs")
     assert answer["headers"]["Content-Type"].startswith("text/html")
     assert "default-src 'none'" in answer["headers"]["Content-Security-Policy"]
+    assert "frame-ancestors 'none'" in answer["headers"]["Content-Security-Policy"]
     outside = re.sub(r"<(script|style)>.*?</\1>", "", answer["body"], flags=re.DOTALL)
     assert not re.search(r"(src|href)=", outside)
     assert "/v1/sessions/{session_id}/messages" in answer["body"]
@@ -43,6 +44,11 @@ def test_what_is_long_is_packed_for_who_can_unpack_it(path: str) -> None:
     assert gzip.decompress(base64.b64decode(answer["body"])).decode() == get(path)["body"]
 
 
-def test_anything_else_is_a_problem() -> None:
-    answer = get("nothing")
-    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (404, "route_not_found")
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", "/v1/nothing"), ("POST", "/v1/health"), ("GET", "/else/health"), ("GET", "/health"), ("GET", "/")],
+)
+def test_anything_else_is_a_problem_with_the_id_that_is_in_the_logs(method: str, path: str) -> None:
+    answer = page(http_event(method, path), stage="test", request_id="request-1")
+    problem = json.loads(answer["body"])
+    assert (answer["statusCode"], problem["code"], problem["request_id"]) == (404, "route_not_found", "request-1")

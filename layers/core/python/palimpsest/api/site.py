@@ -34,13 +34,13 @@ class Health(TypedDict):
 
 
 def page(event: Mapping[str, Any], *, stage: str, request_id: str) -> dict[str, Any]:
-    """The answer to an HTTP API event; any path but three is a 404 problem."""
-    match "/" + str(event["rawPath"]).rsplit("/", 1)[-1]:
-        case "/health":
+    """The answer to an HTTP API event; anything but three pages is a 404 problem."""
+    match [event["requestContext"]["http"]["method"], *str(event["rawPath"]).split("/")[-2:]]:
+        case ["GET", "v1", "health"]:
             return _answer(JSON, json.dumps(health(stage)))
-        case "/openapi.json":
+        case ["GET", "v1", "openapi.json"]:
             return _packed(JSON, openapi(), event)
-        case "/docs":
+        case ["GET", "v1", "docs"]:
             return _packed(HTML, docs(), event)
     problem = {
         "type": "urn:palimpsest:problem:route_not_found",
