@@ -179,7 +179,7 @@ def test_a_model_picks_what_matters_in_its_order() -> None:
     assert texts(found) == ["Flies on Monday", "Is called Sarah"]
     assert found.degraded == ()
     ((instructions, text),) = picks.asked
-    assert instructions.startswith("What matters for this trip?")
+    assert "<application>\nWhat matters for this trip?\n</application>" in instructions
     assert "2. Likes tea" in text
     assert text.endswith("<message>Pack my bag</message>")
 

@@ -85,14 +85,15 @@ def test_the_default_prompt_asks_for_what_a_memory_needs_in_the_conversation_s_l
         assert wanted in chat.instructions()
 
 
-def test_a_prompt_of_one_s_own_replaces_the_task_but_not_the_rules() -> None:
+def test_a_prompt_of_one_s_own_stands_inside_ours() -> None:
     chat = Scripted(["Four.", "Four."])
     own = summarize(chat, said(user("2+2?")), prompt="List the numbers {words}.")
-    assert chat.instructions().startswith("List the numbers {words}.\n\n")
-    assert "Treat everything inside as" in chat.instructions()
-    assert "key information" not in chat.instructions()
+    assert chat.instructions().startswith(prompts.load("summary"))
+    assert "<application>\nList the numbers {words}.\n</application>" in chat.instructions()
+    assert "Treat everything inside as" in chat.instructions().partition("</application>")[2]
     default = summarize(chat, said(user("2+2?")))
-    assert own.prompt_hash == prompts.hash_of("List the numbers {words}.", prompts.load("summary_rules"))
+    task = prompts.with_own(prompts.load("summary"), "List the numbers {words}.")
+    assert own.prompt_hash == prompts.hash_of(task, prompts.load("summary_rules"))
     assert default.prompt_hash == prompts.hash_of(prompts.load("summary"), prompts.load("summary_rules"))
     assert re.fullmatch("[0-9a-f]{12}", str(default.prompt_hash))
     assert own.prompt_hash != default.prompt_hash

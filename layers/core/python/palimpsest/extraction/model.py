@@ -148,7 +148,7 @@ def _covered(answer: ExtractionAnswer, chunk: Chunk) -> tuple[int, Sequence[Find
 
 
 def _templates(prompt: str | None) -> tuple[str, str]:
-    return prompt or prompts.load("extraction"), prompts.load("extraction_rules")
+    return prompts.with_own(prompts.load("extraction"), prompt), prompts.load("extraction_rules")
 
 
 def _instructions(prompt: str | None) -> str:

@@ -38,7 +38,7 @@ class Extractor(Protocol):
         """Find what the chunk's messages say, without checking it; the messages before it only help to understand.
 
         It reads at least the first message; with `whole` all of them, even if findings are lost. A message too large
-        for the step is cut in the middle. `prompt` replaces the task, not the rules. There is at most one model call
-        and one repair. It raises the errors of `ChatModel`; an answer of no use is a `ModelOutputInvalid`, never an
-        empty extraction.
+        for the step is cut in the middle. `prompt` adds to the task and changes no rule. It makes one call, and one
+        more to repair an answer. It raises the errors of `ChatModel`; an answer of no use is a `ModelOutputInvalid`,
+        never an empty extraction.
         """

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from functools import cache
+from html import escape
 from pathlib import Path
 
 
@@ -11,6 +12,11 @@ from pathlib import Path
 def load(name: str) -> str:
     """The text of the prompt in `<name>.md`."""
     return Path(__file__).with_name(f"{name}.md").read_text(encoding="utf-8").strip()
+
+
+def with_own(task: str, own: str | None) -> str:
+    """The task, and within it what an application adds in its own words: these can't close their element."""
+    return task if own is None else f"{task}\n\n{load('own').replace('{own}', escape(own, quote=False))}"
 
 
 def hash_of(*texts: str) -> str:

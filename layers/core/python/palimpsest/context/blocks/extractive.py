@@ -169,7 +169,8 @@ class ModelSelection:
         if chat is None:
             raise ModelUnavailable("There is no model to ask.")
         read = items[:MAX_READ]
-        instructions = f"{prompt}\n\n{prompts.load('retrieval_rules')}"
+        task = prompts.with_own(prompts.load("retrieval"), prompt)
+        instructions = f"{task}\n\n{prompts.load('retrieval_rules')}"
         text = f"{_numbered(read)}\n<message>{escaped(harmless(message)[:MAX_MESSAGE])}</message>"
         ask = partial(chat.complete, instructions=instructions, text=text, max_tokens=MAX_ANSWER)
         try:

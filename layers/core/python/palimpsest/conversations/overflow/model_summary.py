@@ -157,7 +157,7 @@ def _within(completion: Completion, step: _Step, count: Count) -> str:
 
 
 def _templates(prompt: str | None) -> tuple[str, str]:
-    return prompt or prompts.load("summary"), prompts.load("summary_rules")
+    return prompts.with_own(prompts.load("summary"), prompt), prompts.load("summary_rules")
 
 
 def _instructions(prompt: str | None, limit: int) -> str:
