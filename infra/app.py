@@ -1,4 +1,4 @@
-"""Synthesizes the stack of each stage, or of the chosen one: `cdk deploy -c stage=prod`, or `python -m infra.app`."""
+"""Synthesizes the stacks of the stages: `cdk deploy -c stage=prod`, or `python -m infra.app` for all of them."""
 
 import os
 from importlib import util
@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from infra import paths
+from infra.config import LOCAL, STAGES
 
 if TYPE_CHECKING:
     from aws_cdk import App
@@ -20,19 +21,26 @@ def use_bundled_node() -> None:
         os.environ.setdefault("JSII_NODE", str(Path(found.origin).parent / "bin" / "node"))
 
 
+def chosen_stages(named: str | None) -> list[str]:
+    """Those that are named, with commas; else all that go to AWS: `cdk deploy --all` must not take the local one."""
+    return named.split(",") if named else [name for name in STAGES if name != LOCAL]
+
+
 def application(outdir: Path, **context: str) -> "App":
-    """The CDK app, for the stage in the context or for all stages, with cdk-nag on. `context` adds to the CDK's own."""
+    """The CDK app, for the stages in the context (with commas) or for all that go to AWS, with cdk-nag on.
+
+    `context` adds to the CDK's own.
+    """
     use_bundled_node()
     from aws_cdk import App, Validations
     from cdk_nag import AwsSolutionsChecks
 
-    from infra.config import STAGES, choices, stage_named
+    from infra.config import choices, stage_named
     from infra.stack import Palimpsest
 
     app = App(outdir=str(outdir), context={**METADATA, **context})
     find = app.node.try_get_context
-    chosen = [find("stage")] if find("stage") else list(STAGES)
-    for stage in chosen:
+    for stage in chosen_stages(find("stage")):
         Palimpsest(app, stage=stage_named(stage, find), choices=choices(find))
     Validations.of(app).add_plugins(AwsSolutionsChecks(app))
     return app
@@ -42,4 +50,5 @@ if __name__ == "__main__":
     if "CDK_OUTDIR" in os.environ:  # the CDK's command line runs this, or `make start`
         application(Path(os.environ["CDK_OUTDIR"])).synth()
     else:
-        print(f"The templates are in {application(paths.BUILD / 'cdk.out').synth().directory}")
+        every = application(paths.BUILD / "cdk.out", stage="local,dev,prod")
+        print(f"The templates are in {every.synth().directory}")

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from aws_cdk import CfnOutput, Duration, RemovalPolicy, Stack, Tags
+from aws_cdk import ArnFormat, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_apigatewayv2 as gateway
 from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
@@ -61,7 +61,13 @@ class Palimpsest(Stack):
         if not self._stage.customer_key:
             return None
         kept = RemovalPolicy.RETAIN if self._stage.keeps_data else RemovalPolicy.DESTROY
-        return kms.Key(self, "Key", enable_key_rotation=True, removal_policy=kept)
+        key = kms.Key(self, "Key", enable_key_rotation=True, removal_policy=kept)
+        groups = self.format_arn(
+            service="logs", resource="log-group", resource_name="*", arn_format=ArnFormat.COLON_RESOURCE_NAME
+        )
+        own = {"ArnLike": {"kms:EncryptionContext:aws:logs:arn": groups}}
+        key.grant_encrypt_decrypt(iam.ServicePrincipal(f"logs.{self.region}.amazonaws.com", conditions=own))
+        return key
 
     def _function(
         self,
@@ -74,7 +80,7 @@ class Palimpsest(Stack):
     ) -> PythonFunction:
         function = PythonFunction(
             self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
-            memory_mb=memory_mb, environment=environment or {},
+            memory_mb=memory_mb, environment=environment or {}, key=self._key,
         )  # fmt: skip
         self.functions[name] = function
         return function
@@ -93,7 +99,7 @@ class Palimpsest(Stack):
         self._grant_openai_key(sessions.role)
         memories = self._add_memories()
         site = self._function("site", seconds=10, memory_mb=512)
-        self.front = HttpFront(self, stage=self._stage, authorizer=self._authorizer())
+        self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=self._authorizer())
         self.front.route({"site": site.function, "sessions": sessions.function, "memories": memories.function})
 
     def _add_memories(self) -> PythonFunction:

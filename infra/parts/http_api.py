@@ -10,6 +10,7 @@ from aws_cdk import aws_apigateway as apigateway
 from aws_cdk import aws_apigatewayv2 as gateway
 from aws_cdk import aws_apigatewayv2_authorizers as authorizers
 from aws_cdk import aws_apigatewayv2_integrations as integrations
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
@@ -57,7 +58,9 @@ class AccessLog:
 class HttpFront(Construct):
     """An HTTP API whose routes need a key or token, except for those that are declared open."""
 
-    def __init__(self, scope: Construct, *, stage: Stage, authorizer: gateway.IHttpRouteAuthorizer) -> None:
+    def __init__(
+        self, scope: Construct, *, stage: Stage, key: kms.IKey | None, authorizer: gateway.IHttpRouteAuthorizer
+    ) -> None:
         super().__init__(scope, "Http")
         self.api = gateway.HttpApi(
             self, "Api", api_name=f"palimpsest-{stage.name}", default_authorizer=authorizer,
@@ -68,7 +71,7 @@ class HttpFront(Construct):
             throttle=gateway.ThrottleSettings(
                 rate_limit=stage.sizes.requests_per_second, burst_limit=stage.sizes.burst
             ),
-            access_log_settings=AccessLog(log_group(self, "AccessLog", stage=stage)),
+            access_log_settings=AccessLog(log_group(self, "AccessLog", stage=stage, key=key)),
         )  # fmt: skip
 
     def route(self, functions: Mapping[str, lambda_.IFunction]) -> None:

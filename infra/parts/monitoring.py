@@ -33,7 +33,9 @@ class Monitoring(Construct):
         if not stage.https_only:
             accept(self.topic, "SNS3", because="The local AWS listens on loopback and speaks plain HTTP only.")
         if key is not None:
-            key.grant(iam.ServicePrincipal("cloudwatch.amazonaws.com"), "kms:Decrypt", "kms:GenerateDataKey*")
+            own = {"StringEquals": {"aws:SourceAccount": Stack.of(self).account}}
+            alarms = iam.ServicePrincipal("cloudwatch.amazonaws.com", conditions=own)
+            key.grant(alarms, "kms:Decrypt", "kms:GenerateDataKey*")
         if choices.alarm_email:
             self.topic.add_subscription(subscriptions.EmailSubscription(choices.alarm_email))
         self._dashboard = cloudwatch.Dashboard(

@@ -5,6 +5,7 @@ from typing import cast
 
 from aws_cdk import Duration, RemovalPolicy
 from aws_cdk import aws_iam as iam
+from aws_cdk import aws_kms as kms
 from aws_cdk import aws_lambda as lambda_
 from aws_cdk import aws_logs as logs
 from constructs import Construct
@@ -31,9 +32,10 @@ class PythonFunction(Construct):
         timeout_seconds: int,
         memory_mb: int,
         environment: Mapping[str, str],
+        key: kms.IKey | None,
     ) -> None:
         super().__init__(scope, name.capitalize())
-        self.log = log_group(self, "Log", stage=stage)
+        self.log = log_group(self, "Log", stage=stage, key=key)
         self.role = iam.Role(self, "Role", assumed_by=iam.ServicePrincipal("lambda.amazonaws.com"))
         self.log.grant_write(self.role)
         self.function = lambda_.Function(
@@ -56,9 +58,10 @@ class PythonFunction(Construct):
         accept(self, "L1", because="Raised with the locks: a runtime is taken up once every wheel is there for it.")
 
 
-def log_group(scope: Construct, name: str, *, stage: Stage) -> logs.LogGroup:
+def log_group(scope: Construct, name: str, *, stage: Stage, key: kms.IKey | None) -> logs.LogGroup:
     return logs.LogGroup(
         scope, name,
         retention=LOG_RETENTION[stage.log_days],
+        encryption_key=key,
         removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
     )  # fmt: skip

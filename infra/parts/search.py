@@ -18,7 +18,10 @@ from infra.parts.tables import KEY_USE
 ENGINE = "OpenSearch_2.19"
 TLS = "Policy-Min-TLS-1-2-PFS-2023-10"
 MOST_ZONES = 3
-READS = ("es:ESHttpGet", "es:ESHttpHead", "es:ESHttpPost")  # a search is a POST, and so is a bulk of documents
+LOOKS = ("es:ESHttpGet", "es:ESHttpHead")
+POSTS = ("es:ESHttpPost",)
+SEARCHES = ("*/_search", "*/_count")
+"""Where a search is posted. A bulk of documents is a POST, too, to another path."""
 MAKES = ("es:ESHttpPut", "es:ESHttpDelete")  # indexes and aliases
 VECTOR_INDEX = "by_meaning"
 FILTERS = ("kind", "origin", "subject", "session", "agent")
@@ -45,19 +48,28 @@ class Search(Construct):
             self.url = (paths.local_state() / "search" / "index.sqlite").as_uri() if stage.search == "embedded" else ""
 
     def grant(self, role: iam.Role, *, makes_indexes: bool) -> None:
-        """Let the role search and write documents. The domain's own policy must name every role that may."""
+        """Let the role search; one that makes indexes may also write documents. The domain's own policy must name
+        every role that may.
+        """
         if self.tables:
             self._grant_tables(role, fills=makes_indexes)
         if self.domain is None:
             return
-        actions = [*READS, *(MAKES if makes_indexes else ())]
-        everything = f"{self._arn()}/*"
+        if makes_indexes:
+            self._let(role, [*LOOKS, *POSTS, *MAKES], ["*"])
+        else:
+            self._let(role, LOOKS, ["*"])
+            self._let(role, POSTS, SEARCHES)
+
+    def _let(self, role: iam.Role, actions: Sequence[str], places: Sequence[str]) -> None:
+        arns = [f"{self._arn()}/{place}" for place in places]
         self._policy.add_statements(
-            iam.PolicyStatement(principals=[iam.ArnPrincipal(role.role_arn)], actions=actions, resources=[everything])
+            iam.PolicyStatement(principals=[iam.ArnPrincipal(role.role_arn)], actions=list(actions), resources=arns)
         )
-        iam.Grant.add_to_principal(grantee=role, actions=actions, resource_arns=[everything])
-        resource = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self._name}/*"
-        accept(role, f"IAM5[Resource::{resource}]", because="A bulk and a search name their indexes in what they send.")
+        iam.Grant.add_to_principal(grantee=role, actions=list(actions), resource_arns=arns)
+        domain = f"arn:<AWS::Partition>:es:<AWS::Region>:<AWS::AccountId>:domain/{self._name}"
+        for place in places:
+            accept(role, f"IAM5[Resource::{domain}/{place}]", because="Names of indexes hold a model and a number.")
 
     def _grant_tables(self, role: iam.Role, *, fills: bool) -> None:
         actions = [*READS_TABLES, *(FILLS_TABLES if fills else ())]

@@ -96,7 +96,7 @@ def _plainly() -> Iterator[None]:
 
 def _synthesized(folder: Path, **context: str) -> Synthesized:
     with _plainly():
-        _synthesize(folder, context)
+        _synthesize(folder, {"stage": "local,dev,prod", **context})
     templates = {stage: _template(folder, stage) for stage in ("local", "dev", "prod")}
     return Synthesized(**templates, findings=_findings(folder))
 

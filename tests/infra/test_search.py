@@ -52,7 +52,23 @@ def test_a_domain_lets_in_the_roles_of_functions_and_nobody_else(prod: Template)
     assert roles == {name.capitalize() for name, each in prod.functions().items() if "SEARCH_URL" in variables(each)}
     for statement in statements:
         assert statement["Effect"] == "Allow"
-        assert json.dumps(statement["Resource"]).endswith(':domain/palimpsest-prod/*"]]}')
+        assert all(place.startswith("*") for place in places(statement))
+
+
+def places(statement: dict[str, Any]) -> set[str]:
+    """What a statement is about within the domain."""
+    named = statement["Resource"] if isinstance(statement["Resource"], list) else [statement["Resource"]]
+    return {json.dumps(each).partition(":domain/palimpsest-prod/")[2].partition('"')[0] for each in named}
+
+
+def test_what_only_searches_may_not_write_documents(prod: Template) -> None:
+    posts = {
+        function: {
+            place for each in prod.statements(function) if "es:ESHttpPost" in each["Action"] for place in places(each)
+        }
+        for function in ("memories", "embed", "reindex")
+    }
+    assert posts == {"memories": {"*/_search", "*/_count"}, "embed": {"*"}, "reindex": {"*"}}
 
 
 def variables(function: dict[str, Any]) -> dict[str, Any]:

@@ -4,13 +4,14 @@ from typing import Any
 
 import pytest
 
+from infra.app import chosen_stages
 from tests.infra.conftest import Synthesized
 
 VARIES_WITH_DATA = {
     "Architectures", "CompatibleArchitectures", "S3Key",  # the wheels' platform
     "DefaultRouteSettings", "ScalingConfig",  # sizes
     "RetentionInDays", "DeletionPolicy", "UpdateReplacePolicy", "DeletionProtectionEnabled",  # retention, protection
-    "SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId", "EncryptionAtRestOptions",  # encryption key
+    "SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsKeyId", "EncryptionAtRestOptions",  # encryption
     "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION", "ClusterConfig", "EBSOptions",  # search
 }  # fmt: skip
 ONLY_ON_ONE_MACHINE = "LayersLocal"  # what embeds without a server
@@ -76,3 +77,8 @@ def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
         for table in (each for each in template.body["Resources"].values() if each["Type"] == "AWS::DynamoDB::Table"):
             assert table["DeletionPolicy"] == ("Retain" if is_prod else "Delete")
             assert table["Properties"]["DeletionProtectionEnabled"] is is_prod
+
+
+def test_what_goes_to_aws_is_not_the_local_stage_unless_it_is_named() -> None:
+    assert chosen_stages(None) == ["dev", "prod"]
+    assert chosen_stages("local") == ["local"]

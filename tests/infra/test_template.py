@@ -223,6 +223,18 @@ def test_the_front_door_is_throttled_and_logged(prod: Template) -> None:
     assert "authorization" not in stage["AccessLogSettings"]["Format"].lower().replace("authorizer", "")
 
 
+def test_logs_are_encrypted_with_the_stacks_key_and_only_its_own_account_uses_it_for_others(prod: Template) -> None:
+    for group in prod.of_type("AWS::Logs::LogGroup").values():
+        assert group["KmsKeyId"]
+    (key,) = prod.of_type("AWS::KMS::Key").values()
+    services = [each for each in key["KeyPolicy"]["Statement"] if "Service" in each["Principal"]]
+    assert len(services) >= 2
+    for statement in services:
+        conditions = json.dumps(statement["Condition"])
+        assert "aws:SourceAccount" in conditions or "kms:EncryptionContext:aws:logs:arn" in conditions
+        assert "AWS::AccountId" in conditions
+
+
 def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
     kinds_of_key_use = {"kms:ReEncrypt*", "kms:GenerateDataKey*"}
     for function in FUNCTIONS:
