@@ -11,6 +11,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
 from palimpsest.memory.filters import Filter
@@ -115,7 +116,7 @@ class Columns:
         return len(self.alive) - 1
 
     def remove(self, keys: Collection[str]) -> None:
-        for number, name in enumerate(self.keys):
+        for number, name in enumerate(self.keys) if keys else ():
             if name in keys:
                 self.alive[number] = False
 
@@ -170,10 +171,7 @@ def joined(old: Postings, moved: Mapping[int, int], new: Mapping[int, Written]) 
 
 def unfolded(pairs: Sequence[int]) -> Iterator[tuple[int, int]]:
     """Place and times of each document."""
-    place = 0
-    for at in range(0, len(pairs), 2):
-        place += pairs[at]
-        yield place, pairs[at + 1]
+    return zip(accumulate(pairs[::2]), pairs[1::2], strict=True)
 
 
 def _folded(pairs: Sequence[tuple[int, int]]) -> list[int]:
@@ -202,7 +200,7 @@ def scored(
             found = having.get(stored(group, term), ())
             weight = group.share * lengths.field.weight(len(found))
             for number, times in found:
-                sums[number] += weight * times / (times + lengths.cost(number))
+                sums[number] += weight * times / (times + lengths.costs[lengths.of[number]])
                 matched[number] += 1
         for number, total in sums.items():
             if matched[number] >= group.needed:
@@ -211,13 +209,10 @@ def scored(
 
 
 class _Lengths:
-    """How long documents are in one field, and what that costs each in the denominator of its scores."""
+    """How long documents are in one field, and what each length costs in the denominator of a score."""
 
     def __init__(self, every: Columns, *, of_words: bool) -> None:
-        self._lengths = every.lengths(of_words=of_words)
-        held = [length for number in every.numbers if (length := self._lengths[number])]
+        self.of = every.lengths(of_words=of_words)
+        held = [length for length, is_alive in zip(self.of, every.alive, strict=True) if is_alive and length]
         self.field = Field(len(held), sum(held))
-        self._slope = self.field.slope
-
-    def cost(self, number: int) -> float:
-        return BASE + self._slope * rounded(self._lengths[number])
+        self.costs = {length: BASE + self.field.slope * rounded(length) for length in set(held)}
