@@ -202,6 +202,9 @@ def test_no_text_is_stored_under_a_key(service: Service, call: Client) -> None:
     assert "sarah" not in repr(kept)
 
 
-def test_a_key_that_is_no_id_is_refused(call: Client) -> None:
-    answer = call("POST", SAVE, EVENT, headers={KEY: "a b"})
+@pytest.mark.parametrize(
+    ("path", "body"), [(SAVE, EVENT), ("/v1/sessions/forget", {"user_id": "sarah", "dry_run": True})]
+)
+def test_a_key_that_is_no_id_is_refused(call: Client, path: str, body: object) -> None:
+    answer = call("POST", path, body, headers={KEY: "a b"})
     assert (answer.status, answer.json["code"], answer.json["errors"][0]["field"]) == (400, "invalid_id", KEY)

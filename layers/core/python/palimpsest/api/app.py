@@ -71,7 +71,10 @@ class HttpApp:
         request = guarded(event, method=seen["method"], path=path)
         with self._turn:  # Powertools keeps the current request in attributes that all share
             shows = "read" in caller.scopes or "admin" in needed
-            token = CURRENT.set(Call(caller, self._wired(), request, shows))
+            called = Call(caller, self._wired(), request, shows)
+            if operation is not None and operation.makes:
+                _ = called.key  # a malformed one is refused, also by calls that would not use it
+            token = CURRENT.set(called)
             try:
                 return self._resolver.resolve(request, context)
             finally:
