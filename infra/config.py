@@ -66,6 +66,7 @@ class Choices:
 
     openai_base_url: str = ""  # empty: OpenAI's own
     chat_model: str = "gpt-4.1-nano"
+    models: tuple[str, ...] = ()  # that callers may name beside it
     jwt_issuer: str = ""
     jwt_audience: tuple[str, ...] = ()
     alarm_email: str = ""
@@ -132,7 +133,8 @@ def stack_name(stage: str) -> str:
 def choices(context: Callable[[str], Any]) -> Choices:
     """Read the choices from the CDK context (`cdk deploy -c chat_model=…`); what is absent or empty has its default."""
     given = {name: context(name) for name in ("openai_base_url", "chat_model", "alarm_email") if context(name)}
-    return Choices(**given, **_jwt(context))
+    models = tuple(name for each in str(context("models") or "").split(",") if (name := each.strip()))
+    return Choices(**given, models=models, **_jwt(context))
 
 
 def _jwt(context: Callable[[str], Any]) -> dict[str, Any]:

@@ -88,7 +88,9 @@ class Palimpsest(Stack):
     def _add_front(self) -> None:
         """Add the HTTP API and the functions behind it."""
         tables = self.tables
-        environment = self._names(tables.tenants, tables.sessions, tables.memories) | self._searching()
+        environment = (
+            self._names(tables.tenants, tables.sessions, tables.memories) | self._searching() | self._nameable()
+        )
         sessions = self._function(
             "sessions", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
         )
@@ -128,7 +130,7 @@ class Palimpsest(Stack):
         """Add the functions that streams, queues and the schedule start."""
         self._add_dispatch()
         sessions = self._names(self.tables.sessions)
-        environment = sessions | self._chatting()
+        environment = sessions | self._chatting() | self._nameable()
         summarize = self._worker("summarize", memory_mb=512, layers=self._layers.models, environment=environment)
         self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
         self._grant_openai_key(summarize.role)
@@ -222,6 +224,10 @@ class Palimpsest(Stack):
 
     def _chatting(self) -> dict[str, str]:
         return self._model_server() | {"CHAT_MODEL": self._choices.chat_model}
+
+    def _nameable(self) -> dict[str, str]:
+        """Which models callers may name, as an environment variable: the configured one, and the operator's list."""
+        return {"MODELS": ",".join(dict.fromkeys((self._choices.chat_model, *self._choices.models)))}
 
     def _searching(self) -> dict[str, str]:
         """The environment variables for the address of the index and for the model that makes its vectors."""

@@ -62,6 +62,7 @@ class Service:
     `faults` is told of every write and may raise there. `memory` is what every session begins with. Sessions know of no
     long-term memory if `long_term` is false. There is a search index if there is a `folder` for it, or an `index`.
     `selector` and `answerer` are models, None while there are none; `has_embedder` says whether texts are embedded.
+    `models` are those that callers may name, None: any.
     What waits in queues is delivered by `handle` and `drain`; time moves by `time.advance`.
     """
 
@@ -76,7 +77,9 @@ class Service:
         selector: ChatModel | None = None,
         long_term: bool = True,
         memory: Mapping[str, Any] | None = None,
+        models: tuple[str, ...] | None = None,
     ) -> None:
+        self.models = models
         self.time = clock if isinstance(clock, FakeClock) else FakeClock()
         self.clock = clock or self.time
         self.sessions, self.jobs, self.memories = self.stores_of(faults)
@@ -110,13 +113,16 @@ class Service:
             memories=self.stores.memories if long_term else None,
             facts=self.stores.facts,
             search=(lambda: self.memories_app.search) if long_term else None,
+            models=self.models,
         )
         self.memories_app: MemoriesApp = wire_memories(self.stores, models=models, tokens=self.tokens, clock=self.clock)
 
     def wire_workers(self) -> None:
         """Have the workers use the summariser and the extractor that there are now."""
         within: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "clock": self.clock}
-        self.summarize, self.give_up_overflow = wire_summarize(**within, summarizer=self.summarizer, tokens=self.tokens)
+        self.summarize, self.give_up_overflow = wire_summarize(
+            **within, summarizer=self.summarizer, tokens=self.tokens, models=self.models
+        )
         within["memories"] = self.memories
         self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
         self.removal, self.sweep_all = wire_sweep(**within, expiries=self.expiries, queues=self.sent_again)

@@ -23,7 +23,7 @@ STACK = stack_name(LOCAL)
 TENANT = "local"
 PORT, PORTS = 4566, 2**16
 SCOPES = ("read", "write", "admin")
-CONTEXT = ("openai_base_url", "chat_model", "embedding_model", "embedding_dimension")
+CONTEXT = ("openai_base_url", "chat_model", "models", "embedding_model", "embedding_dimension")
 """Parts of the CDK's context that come from environment variables of the same names, in capitals."""
 IN_PLACE = {"aws:cdk:disable-asset-staging": True}
 """Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""

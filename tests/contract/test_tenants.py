@@ -39,13 +39,13 @@ def test_a_tenant_that_said_nothing_has_the_built_in_settings(tenants: Tenants) 
     assert tenants.settings(Scope("acme")) == TenantSettings()
 
 
-@pytest.mark.parametrize("days", [7, 0, None])
-def test_settings_are_replaced_whole(tenants: Tenants, days: int | None) -> None:
+@pytest.mark.parametrize(("days", "models"), [(7, ("small", "large")), (0, ()), (None, None)])
+def test_settings_are_replaced_whole(tenants: Tenants, days: int | None, models: tuple[str, ...] | None) -> None:
     tenants.replace_settings(
-        Scope("acme"), TenantSettings(memory={"strategy": "trim", "model": None}, retention_days=1)
+        Scope("acme"), TenantSettings(memory={"strategy": "trim", "model": None}, retention_days=1, models=("other",))
     )
     told = TenantSettings(
-        memory={"trigger_ratio": 0.7, "summary_prompt": "é\x00"}, retention_days=days, memory_days=days
+        memory={"trigger_ratio": 0.7, "summary_prompt": "é\x00"}, retention_days=days, memory_days=days, models=models
     )
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told

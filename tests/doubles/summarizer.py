@@ -12,12 +12,13 @@ from palimpsest.models.ports import Usage
 
 @dataclass
 class RecordingSummarizer:
-    """Names the messages that it read; fails as long as `failure` is set."""
+    """Names the messages that it read, and notes the models that it was to call; fails as long as `failure` is set."""
 
     room: int = 100_000
     fills_its_room: bool = False
     failure: Exception | None = None
     read: list[tuple[int, ...]] = field(default_factory=list)
+    models: list[str | None] = field(default_factory=list)
 
     def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
         return self.room
@@ -31,6 +32,7 @@ class RecordingSummarizer:
         prompt: str | None,
         model: str | None,
     ) -> Summary:
+        self.models.append(model)
         self.read.append(tuple(message.seq for message in messages))
         if self.failure is not None:
             raise self.failure

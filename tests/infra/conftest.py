@@ -79,6 +79,13 @@ def prod_on_tables(tmp_path_factory: pytest.TempPathFactory) -> Template:
     return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", search="dynamodb")
 
 
+@pytest.fixture(scope="session")
+def with_models(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The stage `dev` with models that the deployer lists."""
+    told = {"chat_model": "gpt-4.1", "models": "gpt-4.1-mini, gpt-4.1"}
+    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", **told)
+
+
 def _of_one_stage(folder: Path, stage: str, **context: str) -> Template:
     with _plainly():
         _synthesize(folder, {**context, "stage": stage})

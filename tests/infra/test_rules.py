@@ -31,6 +31,14 @@ def test_a_function_is_told_exactly_what_its_settings_read(prod: Template, funct
     assert set(told) == {name.upper() for name in BY_FUNCTION[function].model_fields}
 
 
+def test_callers_may_name_the_configured_model_and_those_of_the_operators_list(
+    prod: Template, with_models: Template
+) -> None:
+    for function in ("sessions", "summarize"):
+        assert prod.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1-nano"
+        assert with_models.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1,gpt-4.1-mini"
+
+
 def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
     from aws_cdk import App, assertions
 

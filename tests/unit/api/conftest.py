@@ -38,9 +38,9 @@ class Service(ConversationService):
 
     embedder: Any
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, models: tuple[str, ...] | None = None) -> None:
         self.waiting = WorkingClock()
-        super().__init__(clock=self.waiting, folder=folder, long_term=True)
+        super().__init__(clock=self.waiting, folder=folder, long_term=True, models=models)
         self.of_sessions = HttpApp(lambda: self.app, operations_of("sessions"))
         self.of_memories = HttpApp(lambda: self.memories_app, MEMORY_OPERATIONS)
 

@@ -8,7 +8,7 @@ from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
 SETTINGS = "/v1/settings"
-BUILT_IN = {"memory": {}, "retention_days": 30, "memory_days": 365}
+BUILT_IN = {"memory": {}, "retention_days": 30, "memory_days": 365, "models": None}
 
 
 def test_settings_are_the_built_in_ones_until_they_are_set(call: Client) -> None:
@@ -16,7 +16,12 @@ def test_settings_are_the_built_in_ones_until_they_are_set(call: Client) -> None
 
 
 def test_new_sessions_take_the_tenants_settings(call: Client) -> None:
-    told = {"memory": {"strategy": "trim", "max_tokens": 700}, "retention_days": None, "memory_days": None}
+    told = {
+        "memory": {"strategy": "trim", "max_tokens": 700},
+        "retention_days": None,
+        "memory_days": None,
+        "models": ["small"],
+    }
     assert call("PUT", SETTINGS, told).json == told
     assert call("GET", SETTINGS).json == told
     call.append("s", "hello")
@@ -31,7 +36,7 @@ def test_what_is_not_said_goes_back_to_the_built_in_default(call: Client) -> Non
 
 
 def test_a_put_without_a_body_is_refused_and_changes_nothing(call: Client) -> None:
-    for_ever: dict[str, Any] = {"memory": {}, "retention_days": None, "memory_days": None}
+    for_ever: dict[str, Any] = {"memory": {}, "retention_days": None, "memory_days": None, "models": None}
     call("PUT", SETTINGS, for_ever)
     call("POST", "/v1/sessions", {"session_id": "s", "user_id": "sarah", "system": "Be brief."})
     for path in (SETTINGS, "/v1/sessions/s"):

@@ -23,9 +23,10 @@ class ConversationService(Service):
         clock: Clock | None = None,
         folder: Path | None = None,
         long_term: bool = False,
+        models: tuple[str, ...] | None = None,
         **memory: Any,
     ) -> None:
-        super().__init__(faults=faults, clock=clock, folder=folder, long_term=long_term, memory=memory)
+        super().__init__(faults=faults, clock=clock, folder=folder, long_term=long_term, memory=memory, models=models)
         self.give_up, self.remove, self.sweep = (
             self.give_up_overflow,
             self.removal.handlings["delete"].step,

@@ -6,9 +6,10 @@ import os
 from collections.abc import Mapping
 from typing import Annotated, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, ValidationInfo, field_validator
 
 Text = Annotated[str, Field(min_length=1)]
+Names = Annotated[tuple[Text, ...], BeforeValidator(lambda listed: tuple(filter(None, listed.split(","))))]
 
 
 class FunctionSettings(BaseModel):
@@ -68,11 +69,17 @@ class SearchSettings(EmbeddingSettings):
         return value
 
 
+class NamedModelsSettings(FunctionSettings):
+    """The models that callers may name, with commas between them; without the variable none."""
+
+    models: Names = ()
+
+
 class AuthorizeSettings(FunctionSettings):
     tenants_table: Text
 
 
-class SessionsSettings(SearchSettings):
+class SessionsSettings(SearchSettings, NamedModelsSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
@@ -100,7 +107,7 @@ class DispatchSettings(JobQueueSettings):
     parked_queue_url: Text
 
 
-class SummarizeSettings(ChatSettings):
+class SummarizeSettings(ChatSettings, NamedModelsSettings):
     sessions_table: Text
     summarize_queue_url: Text
 

@@ -101,9 +101,11 @@ def wire_sessions(
     memories: Memories | None = None,
     facts: StaticFacts | None = None,
     search: Callable[[], SearchMemories] | None = None,
+    models: tuple[str, ...] | None = None,
 ) -> SessionsApp:
     """Build the use cases of conversations over any adapters, and those of long-term memory that need only tables.
-    `search` is called whenever a context is to hold messages that are similar to the one just appended.
+    `search` is called whenever a context is to hold messages that are similar to the one just appended. `models` are
+    those that callers may name; None: any.
     """
     sessions, jobs, tenants = stores.sessions, stores.jobs, stores.tenants
     schedule = None if memories is None else ExtractionSchedule(jobs)
@@ -113,7 +115,7 @@ def wire_sessions(
         vector=None if search is None else VectorMemory(similar_messages(search)),
     )
     report = None if memories is None else ReportExtraction(memories)
-    manage = ManageSessions(sessions, tenants, tokens, clock, schedule)
+    manage = ManageSessions(sessions, tenants, tokens, clock, schedule, models)
     return SessionsApp(
         append=Append(sessions, tenants, tokens, clock, schedule),
         context=ReadContext(sessions, tokens, clock, blocks),
@@ -170,4 +172,5 @@ def sessions_app() -> SessionsApp:
         memories=memories,
         facts=fact_store(environment.tenants_table),
         search=search,
+        models=environment.models,
     )

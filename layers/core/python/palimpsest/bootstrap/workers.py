@@ -91,9 +91,16 @@ def wire_sweep(
 
 
 def wire_summarize(
-    *, sessions: Sessions, jobs: Jobs, summarizer: Summarizer, tokens: TokenCounter, clock: Clock
+    *,
+    sessions: Sessions,
+    jobs: Jobs,
+    summarizer: Summarizer,
+    tokens: TokenCounter,
+    clock: Clock,
+    models: tuple[str, ...] | None = None,
 ) -> tuple[SummarizeOverflow, GiveUpOverflow]:
-    return SummarizeOverflow(sessions, jobs, summarizer, tokens, clock), GiveUpOverflow(sessions, jobs, clock)
+    step = SummarizeOverflow(sessions, jobs, summarizer, tokens, clock, models)
+    return step, GiveUpOverflow(sessions, jobs, clock)
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +184,12 @@ def summarize_worker() -> Worker:
     )
     sessions, jobs = session_store(environment.sessions_table)
     step, give_up = wire_summarize(
-        sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=tokens, clock=system_clock()
+        sessions=sessions,
+        jobs=jobs,
+        summarizer=summarizer,
+        tokens=tokens,
+        clock=system_clock(),
+        models=environment.models,
     )
     return _worker(step, give_up, environment.summarize_queue_url)
 

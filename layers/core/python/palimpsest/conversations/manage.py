@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, parsed, stored
+from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, stored
 from palimpsest.conversations.history import PAGES_PER_LIST, live
 from palimpsest.conversations.lifecycle import (
     Configuration,
@@ -32,7 +32,8 @@ from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import allowed_models
+from palimpsest.tenants.ports import Tenants, TenantSettings
 
 PAGE = 100
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
@@ -69,11 +70,14 @@ class Wanted:
 
 @dataclass(frozen=True, slots=True)
 class ManageSessions:
+    """`models` are those that callers may name; None: they may name any, as in the library they pay for it."""
+
     sessions: Sessions
     tenants: Tenants
     tokens: TokenCounter
     clock: Clock
     schedule: ExtractionSchedule | None = None  # None: there is no long-term memory
+    models: tuple[str, ...] | None = None
 
     def create(
         self, scope: SessionScope, *, user: str, agent: str | None, wanted: Wanted, once: Once | None = None
@@ -96,7 +100,7 @@ class ManageSessions:
         if opened.head is None or opened.head.is_gone(seconds(now)):
             call = call and replace(call, made=scope.session)
             return self._begin(scope, opened, user=user, agent=agent, wanted=wanted, now=now, call=call), True
-        setup = self._setup(wanted, {**self.tenants.settings(scope.owner).memory})
+        setup = self._setup(wanted, self.tenants.settings(scope.owner))
         return self._same(scope, *live(opened, now=now), user=user, agent=agent, setup=setup), False
 
     def _begin(
@@ -116,7 +120,7 @@ class ManageSessions:
             scope=scope,
             user=user,
             agent=agent,
-            setup=self._setup(wanted, {**defaults.memory}),
+            setup=self._setup(wanted, defaults),
             retention_days=defaults.retention_days,
             epoch=opened.epoch,
             now=now,
@@ -154,7 +158,7 @@ class ManageSessions:
                 raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
             if is_new and user is not None:
                 return self._begin(scope, opened, user=user, agent=agent, wanted=complete, now=now), True
-            setup = self._setup(complete, {**self.tenants.settings(scope.owner).memory})
+            setup = self._setup(complete, self.tenants.settings(scope.owner))
             return self._configured(scope, opened, lambda _: setup, user=user, agent=agent, now=now), False
 
         return until_committed(attempt, clock=self.clock)
@@ -177,7 +181,8 @@ class ManageSessions:
             system = None if clear_system else wanted.system or settings.system
             metadata = {**settings.metadata, **(wanted.metadata or {})}
             present = {key: value for key, value in metadata.items() if value is not None}
-            return self._setup(Wanted(system, wanted.memory, present), {**settings.memory})
+            tenant = self.tenants.settings(scope.owner) if wanted.memory else TenantSettings()
+            return self._setup(Wanted(system, wanted.memory, present), tenant, base=settings.memory)
 
         def attempt() -> Session:
             opened = self.sessions.open(scope, settings=True, user=user)
@@ -202,8 +207,13 @@ class ManageSessions:
         self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
         return Session(scope.session, after, settings)
 
-    def _setup(self, wanted: Wanted, base: dict[str, Any]) -> Configuration:
-        memory = merged(base, {**wanted.memory}) if wanted.memory else parsed(base)
+    def _setup(self, wanted: Wanted, tenant: TenantSettings, *, base: Mapping[str, Any] | None = None) -> Configuration:
+        """The configuration with the wanted fields over those of `base`, or else over the tenant's defaults. A model is
+        checked where it is named: a session whose model is not allowed any more can still be changed.
+        """
+        given = {**(wanted.memory or {})}
+        memory = merged({**(tenant.memory if base is None else base)}, given)
+        self.check_model(given, tenant)
         encoding = self.tokens.encoding_for(memory.model)
         tokens = weigh(wanted.system, lambda text: self.tokens.count(text, encoding)) if wanted.system else 0
         self.check(memory)
@@ -211,6 +221,13 @@ class ManageSessions:
         return Configuration(
             memory=memory, encoding=encoding, system=wanted.system, system_tokens=tokens, metadata=wanted.metadata
         )
+
+    def check_model(self, memory: Mapping[str, Any], tenant: TenantSettings) -> None:
+        """Raise `Unprocessable` (`model_not_allowed`) if these fields name a model that the operator or the tenant does
+        not allow.
+        """
+        lists = (self.models, tenant.models)
+        allowed_models.check(memory.get("summary_model"), field="memory.summary_model", lists=lists)
 
     def check(self, memory: Strategy) -> None:
         """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory that the service

@@ -26,13 +26,15 @@ class ApiKey:
 class TenantSettings:
     """Defaults of new sessions: memory configuration (fields over the built-in defaults) and retention.
 
-    Sessions are kept `retention_days` after their last activity; facts, events and instructions `memory_days` after
+    `models` are those of the operator's list that the tenant's sessions may name; None = all of it. Sessions are kept
+    `retention_days` after their last activity; facts, events and instructions `memory_days` after
     they were last written or confirmed; None = for ever.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)
     retention_days: int | None = 30
     memory_days: int | None = 365
+    models: tuple[str, ...] | None = None
 
 
 class Tenants(Protocol):

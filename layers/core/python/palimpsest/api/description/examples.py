@@ -98,6 +98,7 @@ TENANT_SETTINGS: Json = {
     "memory": {"strategy": "summarize", "max_tokens": 32000},
     "retention_days": 30,
     "memory_days": 365,
+    "models": None,
 }
 PAGES: dict[str, Json] = {
     "SessionPage": {"sessions": [SESSION], "next_cursor": None},

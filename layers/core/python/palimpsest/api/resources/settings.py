@@ -1,8 +1,8 @@
-"""Settings of the tenant: the defaults of its sessions, and how long data is kept."""
+"""Settings of the tenant: the defaults of its sessions, the models they may name, and how long data is kept."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
@@ -15,6 +15,7 @@ from palimpsest.api.problems import naming
 from palimpsest.api.resources.fields import Closed, MemoryFields, answered
 from palimpsest.conversations.configuration import parsed, stored
 from palimpsest.conversations.manage import check_room
+from palimpsest.tenants import allowed_models
 from palimpsest.tenants.ports import TenantSettings as StoredSettings
 
 operation = operations_on("administration", function="sessions")
@@ -31,19 +32,24 @@ class NewTenantSettings(Closed):
             ge=1, le=36_500, description="Days after their last mention that facts, events and instructions are kept"
         ),
     ] = StoredSettings().memory_days
+    models: Annotated[
+        list[str] | None,
+        Field(max_length=100, description="Models of the operator's list that sessions may name; null = all of it"),
+    ] = None
 
 
 class TenantSettings(TypedDict):
     memory: Mapping[str, Any]
     retention_days: Annotated[int | None, Field(description="Days from a session's last activity; null = for ever")]
     memory_days: Annotated[int | None, Field(description="Days after a memory was last mentioned; null = for ever")]
+    models: Annotated[Sequence[str] | None, Field(description="Models that sessions may name; null = all allowed ones")]
 
 
 @operation("GET /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
 def read_settings() -> Response[str]:
     """Read the tenant's settings.
 
-    The defaults for new sessions, and how long conversations and memories are kept.
+    The defaults for new sessions, the models that sessions may name, and how long conversations and memories are kept.
     """
     return answered(_shown(call().use.tenants.settings(call().caller.tenant)))
 
@@ -56,12 +62,26 @@ def replace_settings(body: NewTenantSettings) -> Response[str]:
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
-    call().use.manage.check(memory)
-    check_room(memory=stored(memory))
-    settings = StoredSettings(memory=body.memory, retention_days=body.retention_days, memory_days=body.memory_days)
+    settings = StoredSettings(
+        memory=body.memory,
+        retention_days=body.retention_days,
+        memory_days=body.memory_days,
+        models=None if body.models is None else tuple(body.models),
+    )
+    manage = call().use.manage
+    manage.check(memory)
+    for number, model in enumerate(settings.models or ()):
+        allowed_models.check(model, field=f"models.{number}", lists=(manage.models,))
+    manage.check_model(settings.memory, settings)
+    check_room(memory=[stored(memory), settings.models])
     call().use.tenants.replace_settings(call().caller.tenant, settings)
     return answered(_shown(settings))
 
 
 def _shown(settings: StoredSettings) -> TenantSettings:
-    return {"memory": settings.memory, "retention_days": settings.retention_days, "memory_days": settings.memory_days}
+    return {
+        "memory": settings.memory,
+        "retention_days": settings.retention_days,
+        "memory_days": settings.memory_days,
+        "models": settings.models,
+    }

@@ -43,11 +43,16 @@ class _Fold:
 
 @dataclass(frozen=True, slots=True)
 class SummarizeOverflow:
+    """`models` are those that a session may name, None: any. For a session that named another one before the operator
+    took it from the list, the configured model is called.
+    """
+
     sessions: Sessions
     jobs: Jobs
     summarizer: Summarizer
     tokens: TokenCounter
     clock: Clock
+    models: tuple[str, ...] | None = None
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the job that the notice names. Safe to repeat: no model is called for a job that has ended or that its
@@ -67,7 +72,10 @@ class SummarizeOverflow:
             self._discard(job)
             return
         self.jobs.start(job)
-        self._fold(scope, job, opened.head, summarizing(parsed(dict(opened.settings.memory))))
+        config = summarizing(parsed(dict(opened.settings.memory)))
+        if self.models is not None and config.summary_model not in self.models:
+            config = config.model_copy(update={"summary_model": None})
+        self._fold(scope, job, opened.head, config)
 
     def _fold(self, scope: SessionScope, job: Job, head: Head, config: Summarize) -> None:
         found = self.sessions.messages(scope, first=job.first, last=job.last)

@@ -66,6 +66,7 @@ class DynamoDbTenants(OneTable):
             memory=json.loads(item["memory"]["S"]),
             retention_days=_days(item.get("retention_days")),
             memory_days=_days(item["memory_days"]) if "memory_days" in item else TenantSettings().memory_days,
+            models=tuple(json.loads(item["models"]["S"])) if "models" in item else None,
         )
 
     def log_key(self, scope: Scope) -> bytes:
@@ -92,6 +93,7 @@ class DynamoDbTenants(OneTable):
         update.put("memory", items.json_text({**settings.memory}))
         update.put("retention_days", None if days is None else items.number(days))
         update.put("memory_days", {"NULL": True} if memory_days is None else items.number(memory_days))
+        update.put("models", None if settings.models is None else items.json_text([*settings.models]))
         self._table.call("UpdateItem", **update.arguments(self._table.name, f"tenant#{scope.tenant}", DEFAULTS))
 
 
