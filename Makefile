@@ -36,6 +36,9 @@ reset: $(DONE)/infra ## Stop it and forget what it stores; its address and key s
 logs: $(DONE)/infra ## Follow the functions' logs (ARGS=--json: all that they log)
 	@$(PYTHON) -m infra.local logs $(ARGS)
 
+sam: $(DONE)/infra ## Write the files with which `sam local invoke` runs a function on the running stack's tables
+	@$(PYTHON) -m infra.local sam $(ARGS)
+
 demo: setup ## Watch a window overflow and be unfolded, another be flushed, and a new conversation recall it
 	@$(PYTHON) -m examples.demo
 
@@ -159,5 +162,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs demo setup test lint type imports unit infra contract e2e searches test-deep bench cost format \
+.PHONY: help start stop reset logs sam demo setup test lint type imports unit infra contract e2e searches test-deep bench cost format \
 	synth api-key key redrive reindex lock catalogue clean

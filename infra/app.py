@@ -1,9 +1,10 @@
 """Synthesizes the stacks of the stages: `cdk deploy -c stage=prod`, or `python -m infra.app` for all of them."""
 
+import json
 import os
 from importlib import util
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from infra import paths
 from infra.config import LOCAL, STAGES
@@ -26,6 +27,12 @@ def chosen_stages(named: str | None) -> list[str]:
     return named.split(",") if named else [name for name in STAGES if name != LOCAL]
 
 
+def feature_flags() -> dict[str, Any]:
+    """Those of `cdk.json`, which only the CDK's command line reads: without it the templates must be the same."""
+    flags: dict[str, Any] = json.loads((paths.PROJECT / "cdk.json").read_text())["context"]
+    return flags
+
+
 def application(outdir: Path, **context: str) -> "App":
     """The CDK app, for the stages in the context (with commas) or for all that go to AWS, with cdk-nag on.
 
@@ -38,7 +45,7 @@ def application(outdir: Path, **context: str) -> "App":
     from infra.config import choices, stage_named
     from infra.stack import Palimpsest
 
-    app = App(outdir=str(outdir), context={**METADATA, **context})
+    app = App(outdir=str(outdir), context={**feature_flags(), **METADATA, **context})
     find = app.node.try_get_context
     for stage in chosen_stages(find("stage")):
         Palimpsest(app, stage=stage_named(stage, find), choices=choices(find))

@@ -13,6 +13,7 @@ from infra.config import ON_THIS_MACHINE
 from infra.operate.api_keys import key_id
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.e2e import rie
+from tests.e2e.stack import Client, Stack
 from tests.engines import npm
 from tests.engines.loopback import HOST, free_port
 from tests.unit.functions.test_events import MEMORY_STATUS, STATUS
@@ -113,6 +114,23 @@ def test_every_event_is_answered_by_what_is_shipped(function: tuple[str, rie.Emu
         check = CHECKS.get(name)
         if check is not None:
             assert check(sample.stem, answer), f"{sample}: {answer}"
+
+
+def test_what_sam_is_given_leads_a_function_to_the_running_stack(stack: Stack, call: Client) -> None:
+    """SAM needs containers; its variables are resolved here as it does, and the function runs where it would."""
+    said = stack.run("infra.local", "sam", "--host", HOST)
+    values, template = stack.folder / "sam.env.json", stack.folder / "cdk.out" / "sam.template.json"
+    assert f"-t {template} --env-vars {values}" in said
+    assert values.stat().st_mode & 0o077 == 0
+    declared = json.loads(template.read_text())["Resources"]["SessionsFunction"]["Properties"]["Environment"]
+    given = json.loads(values.read_text())["SessionsFunction"]
+    environment = {name: given.get(name, value) for name, value in declared["Variables"].items()}
+    event = json.loads((EVENTS / "sessions" / "append.json").read_text())
+    event["requestContext"]["authorizer"]["lambda"]["tenant"] = call.tenant
+    with rie.running("sessions", layers=rie.built_layers(*EMBEDDING), environment=environment) as emulated:
+        assert emulated.invoke(event)["statusCode"] == 201
+    (session,) = call("GET", "/v1/sessions").json["sessions"]
+    assert session["session_id"] == event["rawPath"].split("/")[3]
 
 
 def _no_failures(_: str, answer: Any) -> bool:

@@ -1,10 +1,13 @@
 import json
 import re
+import tarfile
+from importlib import util
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from infra.app import chosen_stages
+from infra.app import chosen_stages, feature_flags
 from tests.infra.conftest import Synthesized
 
 VARIES_WITH_DATA = {
@@ -82,3 +85,31 @@ def test_only_prod_protects_its_data(synthesized: Synthesized) -> None:
 def test_what_goes_to_aws_is_not_the_local_stage_unless_it_is_named() -> None:
     assert chosen_stages(None) == ["dev", "prod"]
     assert chosen_stages("local") == ["local"]
+
+
+DECLINED = {
+    "@aws-cdk/aws-lambda:recognizeLayerVersion": "It sorts layers; ours are in the order in which they count.",
+    "@aws-cdk/aws-iam:minimizePolicies": "It merges grants; each is read and tested as its own statement.",
+}
+
+
+def test_every_flag_that_the_cdk_recommends_is_set_but_those_we_decline() -> None:
+    recommended = _recommended_flags()
+    assert feature_flags() == recommended | dict.fromkeys(DECLINED, False)
+    assert all(recommended[name] is True for name in DECLINED), "a flag is declined that nobody recommends"
+
+
+def _recommended_flags() -> dict[str, Any]:
+    """Those of the CDK that is installed, out of the archive it comes in."""
+    found = util.find_spec("aws_cdk")
+    assert found is not None
+    assert found.origin is not None
+    (archive,) = Path(found.origin).parent.glob("_jsii/aws-cdk-lib*.tgz")
+    with tarfile.open(archive, "r|gz") as packed:  # a stream: the file stands near the beginning
+        for member in packed:
+            if member.name.endswith("/recommended-feature-flags.json"):
+                content = packed.extractfile(member)
+                assert content is not None
+                flags: dict[str, Any] = json.load(content)
+                return flags
+    raise AssertionError("the CDK names no recommended flags")
