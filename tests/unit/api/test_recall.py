@@ -311,6 +311,7 @@ def test_the_same_question_in_four_sessions_in_a_row_finds_the_memories_first(ca
         service.brought_up_to_date()
         service.time.advance(24 * 3600)
         lines = ask_through_the_tool(call, session)
-        assert sorted(lines[:2]) == ["- I live in Hamburg.", "- My dog is called Rex."], session
+        facts = ["- Sarah, 2026-01-01: I live in Hamburg.", "- Sarah, 2026-01-01: My dog is called Rex."]
+        assert sorted(lines[:2]) == facts, session
         echoes = ("search_memory_tool", "home city", ASKED, ANSWER)
         assert not [line for line in lines if any(echo in line for echo in echoes)], session

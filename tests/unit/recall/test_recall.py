@@ -434,7 +434,7 @@ def test_small_talk_never_fills_up_what_fits(service: RecallService) -> None:
     service.index_all()
     recalled = service.recall("What is my dog called?", k=50, answer=True)
     assert [one.content for one in recalled.memories] == ["My dog is called Rex"]
-    assert recalled.answer == 'User said on 2026-01-01: "My dog is called Rex"'
+    assert recalled.answer == "Sarah, 2026-01-01: My dog is called Rex"
     assert service.recall("What is my car worth?", k=50, answer=True).answer == ""
 
 

@@ -52,6 +52,27 @@ def test_a_call_gives_a_tool_message_with_what_was_found(
     }
 
 
+def test_an_answer_says_who_speaks_where_a_memory_is_in_somebodys_own_words(
+    service: RecallService, tool: SearchTool
+) -> None:
+    service.keep("I live in Hamburg.")
+    service.keep("Hamburg was recommended to Sarah.")
+    service.say("My flat in Hamburg is small.", "Hamburg suits you.", role=("user", "assistant"))
+    service.index_all()
+    lines = {
+        "Sarah, 2026-01-01: I live in Hamburg.",
+        "Hamburg was recommended to Sarah. (2026-01-01)",
+        "Sarah, 2026-01-01: My flat in Hamburg is small.",
+        "Assistant, 2026-01-01: Hamburg suits you.",
+    }
+    told = tool(SARAH, {"query": "Hamburg"})["content"].splitlines()
+    assert {line.removeprefix("- ") for line in told[1:]} == lines
+    answer = service.recall("Hamburg", answer=True).answer
+    assert answer is not None
+    assert set(answer.splitlines()) <= lines
+    assert "Sarah, 2026-01-01: I live in Hamburg." in answer
+
+
 def test_nothing_found_is_an_answer_too(tool: SearchTool) -> None:
     assert tool(SARAH, {"query": "green tea"}) == {"role": "tool", "content": "[User Memory]\n- No relevant memories."}
 

@@ -9,7 +9,7 @@ from typing import Literal
 
 from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
-from palimpsest.conversations.messages import MEMORY_TOOL, Chat
+from palimpsest.conversations.messages import MEMORY_TOOL, Chat, line_of
 from palimpsest.conversations.window.render import called_for
 from palimpsest.text.cutting import Count, shortened
 from palimpsest.text.escaping import escaped, harmless
@@ -136,9 +136,7 @@ def line(item: Item) -> str:
     """Write the item as one line: nothing in it can end the line, close a tag or look like a role."""
     said = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
     day = _day(item.said_at) if item.kind in DATED and item.said_at is not None else None
-    if item.who is not None:
-        return "- " + ", ".join(filter(None, (item.who, day))) + f": {escaped(said)}"
-    return f"- {escaped(said)}" + (f" ({day})" if day else "")
+    return f"- {line_of(escaped(said), who=item.who, day=day)}"
 
 
 def _day(milliseconds: int) -> str:

@@ -106,6 +106,13 @@ def name_of(role: str, *, user: str) -> str:
     return re.sub("[._-]", " ", name).title()
 
 
+def line_of(text: str, *, who: str | None, day: str | None) -> str:
+    """One line of what is remembered: who said it in their own words, None for the third person, and on which day."""
+    if who is None:
+        return f"{text} ({day})" if day else text
+    return ", ".join(filter(None, (who, day))) + f": {text}"
+
+
 def text_of(chat: Chat) -> str:
     """The readable text of a message's content, its parts joined by new lines."""
     content = chat.get("content")

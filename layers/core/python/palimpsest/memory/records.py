@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal
 
+from palimpsest.conversations.messages import name_of
 from palimpsest.text.analyser import words
 
 RecordType = Literal["fact", "event", "instruction", "task"]
@@ -23,6 +24,7 @@ statements of that message, and the record's id, so that no two are equal.
 MAX_CONTENT = 4_000  # characters of one record
 MAX_METADATA_TERMS = 64
 MAX_ALSO = 8
+_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +70,12 @@ class Record:
     @property
     def order(self) -> Order:
         return (self.valid_from, self.source.session or "", max(self.source.seqs, default=0), self.rank, self.id)
+
+
+def quoted_in(record: Record, *, user: str) -> str | None:
+    """The name of the user if the record is in the user's own words; None if it speaks of the user."""
+    is_quoted = record.method == "pattern" or _FIRST_PERSON.search(record.content)
+    return name_of("user", user=user) if is_quoted else None
 
 
 def normalized(text: str) -> str:

@@ -14,6 +14,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from palimpsest import parallel, prompts
+from palimpsest.conversations.messages import line_of
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import NANO_USD, cost
 from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
@@ -33,14 +34,14 @@ class _GroundedAnswer(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class Passage:
-    """A memory as a model reads it. `said_at` is in epoch milliseconds; `speaker` is the role of a message, None for a
-    record.
+    """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` is the name of whoever said it in these
+    words, None if the memory speaks of the user in the third person.
     """
 
     id: str
     content: str
     said_at: int
-    speaker: str | None = None
+    who: str | None = None
     is_outdated: bool = False
 
     @property
@@ -65,7 +66,7 @@ def as_data(question: str, passages: Sequence[Passage]) -> str:
 
 
 def _element(number: int, passage: Passage) -> str:
-    speaker = f' speaker="{escape(passage.speaker)}"' if passage.speaker else ""
+    speaker = f' speaker="{escape(passage.who)}"' if passage.who else ""
     outdated = ' outdated="in part"' if passage.is_outdated else ""
     content = escape(passage.content, quote=False)
     return f'<memory id="m{number}" date="{passage.day}"{speaker}{outdated}>{content}</memory>'
@@ -117,11 +118,8 @@ def user_memory(passages: Sequence[Passage]) -> str:
 
 
 def _line(passage: Passage) -> str:
-    content = harmless(passage.content)
-    if passage.speaker is None:
-        return f"{content} ({passage.day})"
     outdated = " (outdated in part)" if passage.is_outdated else ""
-    return f'{passage.speaker.capitalize()} said on {passage.day}{outdated}: "{content}"'
+    return line_of(harmless(passage.content), who=passage.who, day=passage.day + outdated)
 
 
 MODEL_SECONDS = 20.0  # for all calls together: a request waits no longer

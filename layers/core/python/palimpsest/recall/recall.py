@@ -9,10 +9,11 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.conversations.messages import name_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Record, normalized
+from palimpsest.memory.records import Record, normalized, quoted_in
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.echoes import seen_by, without_echoes
@@ -99,7 +100,7 @@ class Recall:
         found = _in_order(read.found, near_enough(places, weights=self.weights))
         found = self._reranked(without_echoes(found, question=query.text), query, findings)
         chosen = self._within_budget(found, request)
-        answered = self._answered(query, chosen) if request.answer else None
+        answered = self._answered(query, chosen, user=scope.user) if request.answer else None
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
@@ -138,8 +139,8 @@ class Recall:
         sizes = [self.tokens.count(one.content, encoding) for one in found]
         return [found[place] for place in within_budget(sizes, k=request.k, room=request.max_tokens)]
 
-    def _answered(self, query: Query, chosen: Sequence[FoundMemory]) -> Answered:
-        return AnswerQuestion(self.model)(query.text, [passage_of(one) for one in chosen])
+    def _answered(self, query: Query, chosen: Sequence[FoundMemory], *, user: str) -> Answered:
+        return AnswerQuestion(self.model)(query.text, [passage_of(one, user=user) for one in chosen])
 
     def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
         """What is used often fades more slowly. A recall does not fail because its uses could not be counted."""
@@ -148,13 +149,11 @@ class Recall:
                 self.memories.used(scope, ids, now=seconds(self.clock.now()))
 
 
-def passage_of(one: FoundMemory) -> Passage:
+def passage_of(one: FoundMemory, *, user: str) -> Passage:
+    """The memory as an answer quotes it, with the name of whoever speaks in it."""
+    who = quoted_in(one.record, user=user) if one.record else name_of(one.speaker or "", user=user)
     return Passage(
-        id=one.id,
-        content=one.content,
-        said_at=one.valid_from,
-        speaker=one.speaker,
-        is_outdated=one.outdated_by is not None,
+        id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=one.outdated_by is not None
     )
 
 

@@ -67,9 +67,8 @@ class SearchTool:
     def _found(self, scope: UserScope, query: str, *, k: int, session: str | None) -> str:
         recalled = self.recall(scope, RecallRequest(query=query, k=k, session=session))
         terms = content_terms(query)
-        return user_memory(
-            [replace(passage_of(one), content=excerpt(one.content, terms, limit=MAX_LINE)) for one in recalled.memories]
-        )
+        passages = [passage_of(one, user=scope.user) for one in recalled.memories]
+        return user_memory([replace(one, content=excerpt(one.content, terms, limit=MAX_LINE)) for one in passages])
 
 
 def _query(arguments: object) -> str | None:

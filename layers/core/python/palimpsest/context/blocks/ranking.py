@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.context.blocks.block import Item
-from palimpsest.conversations.messages import name_of
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import Record, quoted_in
 from palimpsest.recall.ranking import faded, words_of
 from palimpsest.text.analyser import content_terms, terms
 
 IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2
 """The weights of a record's importance, of the words it shares with the message, and of its recency."""
-_FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half as recent
 
 
@@ -63,7 +60,6 @@ class RecordRanking:
 
 
 def _item(record: Record, score: float, user: str) -> Item:
-    is_quoted = record.method == "pattern" or _FIRST_PERSON.search(record.content)
     return Item(
         id=record.id,
         kind=record.type,
@@ -72,7 +68,7 @@ def _item(record: Record, score: float, user: str) -> Item:
         said_at=record.valid_from,
         source=record.source,
         agent=record.agent,
-        who=name_of("user", user=user) if is_quoted else None,
+        who=quoted_in(record, user=user),
     )
 
 
