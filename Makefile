@@ -8,7 +8,7 @@ SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
-STAGES := lint,imports unit type,infra,contract e2e searches
+STAGES := lint,imports unit audit,type,infra,contract e2e searches
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -65,6 +65,9 @@ type: setup ## mypy --strict
 
 imports: setup ## Who may import whom
 	@$(BIN)/lint-imports --no-logo
+
+audit: setup ## Known weaknesses of what is locked; says so where the index that it asks knows nothing
+	@$(PYTHON) -m infra.dependencies audit
 
 unit: setup ## Rules and use cases, properties included
 	@$(BIN)/pytest tests/unit -n $(WORKERS) $(ARGS)
@@ -127,6 +130,9 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/local/requirements.txt; \
 	done; done
 
+sbom: setup ## Write the bill of materials of what is shipped: CycloneDX, from the locks, into .build/sbom.cdx.json
+	@$(PYTHON) -m infra.dependencies sbom
+
 catalogue: $(DONE)/infra ## Write the table of models' context windows and prices anew, from LiteLLM's
 	@rm -rf .build/catalogue
 	@$(PYTHON) -m pip download --quiet --disable-pip-version-check --no-deps --only-binary :all: --dest .build/catalogue $(LITELLM)
@@ -162,5 +168,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup test lint type imports unit infra contract e2e searches test-deep bench cost format \
-	synth api-key key redrive reindex lock catalogue clean
+.PHONY: help start stop reset logs sam demo setup test lint type imports audit unit infra contract e2e searches test-deep bench cost format \
+	synth api-key key redrive reindex lock sbom catalogue clean

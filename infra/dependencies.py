@@ -1,0 +1,106 @@
+"""Lists what is shipped as a bill of materials, and asks PyPI for known weaknesses of what is locked.
+
+python -m infra.dependencies sbom|audit
+
+Both read the lock files alone: what they name is what is installed, by its hash.
+"""
+
+import argparse
+import json
+import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from infra import paths
+
+SHIPPED = tuple(paths.LAYERS / name / "requirements.txt" for name in ("runtime", "models", "local"))
+ALL = tuple(paths.PROJECT / f"requirements-{name}.txt" for name in ("dev", "local"))  # dev holds what is shipped, too
+BILL = paths.BUILD / "sbom.cdx.json"
+PATIENCE = 120  # seconds for one lock file
+LOCKED = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[^\]]*\])?==(\S+)((?:.*\\\n)+.*)", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    name: str
+    version: str
+    sha256: tuple[str, ...]
+
+
+def packages(lock: Path) -> Iterator[Package]:
+    """What a lock file names; a package's hashes are those of the files it may be installed from."""
+    for name, version, rest in LOCKED.findall(lock.read_text()):
+        yield Package(name, version, tuple(re.findall(r"sha256:([0-9a-f]{64})", rest)))
+
+
+def bill(locks: Sequence[Path]) -> str:
+    """A CycloneDX 1.6 document, in JSON, of what those lock files name."""
+    from cyclonedx.model import ExternalReference, ExternalReferenceType, HashAlgorithm, HashType, XsUri
+    from cyclonedx.model.bom import Bom
+    from cyclonedx.model.component import Component, ComponentType
+    from cyclonedx.output.json import JsonV1Dot6
+    from packageurl import PackageURL
+
+    found = {(each.name, each.version): each for lock in locks for each in packages(lock)}
+    bom = Bom()
+    bom.metadata.component = Component(name="palimpsest", type=ComponentType.APPLICATION)
+    for name, version in sorted(found):
+        hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in found[name, version].sha256]
+        files = ExternalReference(
+            type=ExternalReferenceType.DISTRIBUTION, url=XsUri(f"https://pypi.org/project/{name}/{version}/#files"),
+            hashes=hashes,
+        )  # fmt: skip
+        place = PackageURL("pypi", None, name.lower().replace("_", "-"), version)
+        bom.components.add(Component(name=name, version=version, purl=place, external_references=[files]))
+    bom.register_dependency(bom.metadata.component, bom.components)
+    return JsonV1Dot6(bom).output_as_string(indent=2)
+
+
+def audit(locks: Sequence[Path], *, ask: Callable[[Path], list[dict[str, Any]]]) -> str:
+    """A sentence for who reads the gate. Raises `SystemExit` with the weaknesses, if any are known; what nobody could
+    be asked about is counted, and fails nothing. `ask` says what is known of the packages in a lock file.
+    """
+    asked = {each["name"]: each for lock in locks for each in ask(lock)}
+    weak = [
+        f"{each['name']} {each['version']}: {known['id']}, mended in {', '.join(known['fix_versions']) or 'no version'}"
+        for each in asked.values()
+        for known in each.get("vulns", ())
+    ]
+    if weak:
+        raise SystemExit("\n".join(weak))
+    known = {each.name for lock in locks for each in packages(lock)}
+    unknown = len(known) - sum("vulns" in each for each in asked.values())
+    if not unknown:
+        return f"No weakness is known of the {len(known)} packages."
+    return f"NOT AUDITED: {unknown} of {len(known)} packages, because the index that was asked says nothing about them."
+
+
+def pip_audit(lock: Path) -> list[dict[str, Any]]:
+    """What pip-audit says of each package; nothing if it reaches nobody."""
+    options = ["--disable-pip", "--require-hashes", "--progress-spinner", "off", "--format", "json"]
+    command = [sys.executable, "-m", "pip_audit", *options, "--requirement", str(lock)]
+    try:
+        done = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE)
+        found: list[dict[str, Any]] = json.loads(done.stdout)["dependencies"]
+    except (subprocess.TimeoutExpired, ValueError):
+        return []
+    return found
+
+
+def main(arguments: list[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(prog="python -m infra.dependencies")
+    parser.add_argument("command", choices=("sbom", "audit"))
+    if parser.parse_args(arguments).command == "audit":
+        print(audit(ALL, ask=pip_audit))
+        return
+    BILL.parent.mkdir(exist_ok=True)
+    BILL.write_text(bill(SHIPPED) + "\n")
+    print(f"The bill of materials of the functions' layers is {BILL}")
+
+
+if __name__ == "__main__":
+    main()
