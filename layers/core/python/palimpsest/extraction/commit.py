@@ -1,4 +1,4 @@
-"""What steps of extraction share: whose turn it is, and how a chunk and the next step go into one transaction."""
+"""What all steps of extraction do: find out whether it is their turn, and write a chunk and the next step at once."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ LOOK_BACK = 10 * CONTEXT_MESSAGES  # sequence numbers: what stands between is to
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A job's turn, as it was when one looked, and what that was decided by."""
+    """The turn of a job at the moment of reading, and the data that decided it."""
 
     turn: Turn
     head: Head | None
@@ -38,11 +38,12 @@ class Steps:
     clock: Clock
 
     def look(self, job: Job) -> Looked:
+        """Read whether it is the job's turn. Raises `Unavailable`."""
         scope = user_of(job)
         epoch = self.memories.user(scope).epoch
         progress = self.memories.progress(scope, job.session)
         opened = self.sessions.open(session_of(job), settings=True)
-        if opened.head is not None:  # what is before the session's present life is nobody's work any more
+        if opened.head is not None:  # nobody extracts messages from before the session was deleted and begun again
             progress = replace(progress, through=max(progress.through, opened.head.base))
         turn = turn_of(
             job,
@@ -55,7 +56,7 @@ class Steps:
         return Looked(turn, opened.head, opened.settings, progress)
 
     def chunk(self, job: Job, at: Looked, *, room: int) -> Chunk:
-        """The messages that the step reads, within `room` tokens; a parked range is read as a whole."""
+        """Read the messages of the step, at most `room` tokens; a parked range is read as a whole."""
         scope, turn, head = session_of(job), at.turn, at.head
         assert head is not None  # noqa: S101 - it is nobody's turn in a session that is gone
         found = self.sessions.messages(scope, first=turn.first, last=turn.last, page=50)
@@ -70,7 +71,7 @@ class Steps:
         )
 
     def pass_by(self, job: Job, at: Looked) -> None:
-        """Handle a job whose turn it is not: cancel it, let it wait, or end it. Raises `CommitLost`."""
+        """Cancel a job whose turn it is not, let it wait, or end it. Raises `CommitLost`."""
         standing = at.turn.standing
         if standing in ("erased", "gone"):
             self.cancel(job, ERASED if standing == "erased" else GONE)
@@ -84,20 +85,20 @@ class Steps:
             self._close(job, at.progress)
 
     def _close(self, job: Job, progress: Progress) -> None:
-        """End a first job whose step was overtaken, if nothing is left of its range."""
+        """End the first job of a chain if none of its messages is left to extract."""
         parked, now = progress.parked, seconds(self.clock.now())
         if next_start(job, done=job.first, through=progress.through, parked=parked) is None:
             self.finish(ended(job, parked=parked, error=None, now=now))
 
     def cancel(self, job: Job, why: str) -> None:
-        """End the job, and the one it is a step of."""
+        """Cancel the job and the first job of its chain. `why` is the code that both show as their error."""
         root = self.root(job)
         for each in {job.id: job, root.id: root}.values():
             if not each.has_ended:
                 self.finish(cancelled(each, why))
 
     def root(self, job: Job) -> Job:
-        """The first job of the chain; the job itself if that one is no longer there."""
+        """Return the first job of the chain; the job itself if the first one does not exist any more."""
         if job.parent is None:
             return job
         return self.jobs.get(Scope(job.tenant), job.parent) or job
@@ -112,9 +113,10 @@ class Steps:
         error: str | None = None,
         gives_up: bool = False,
     ) -> MemoryCommit:
-        """The commit with the step's end: the line, the progress, and the next step, or the end of the whole job.
+        """Return the commit with the end of the step added: the ledger's line, the progress, and the next step or the
+        end of the whole job.
 
-        `line` is None if what was parked stays so. With `gives_up` no step follows, whatever is left.
+        `line` is None if a parked range stays parked. With `gives_up` no step follows, even if messages are left.
         """
         now = seconds(self.clock.now())
         done = at.turn.last if line is None else line.last
@@ -132,7 +134,9 @@ class Steps:
         return replace(commit, epoch=job.epoch, line=line, progress=progress, job=step, finished=finished)
 
     def _woken(self, progress: Progress, job: Job) -> tuple[Job | None, tuple[str, ...]]:
-        """The first step of the waiting job whose turn has come, if any, and the ids of the jobs that still wait."""
+        """Return the first step of the waiting job whose turn it is now (None: there is none), and the ids of the jobs
+        that go on waiting.
+        """
         found = [self.jobs.get(Scope(job.tenant), name) for name in progress.waiting]
         waiting = sorted(
             (each for each in found if each is not None and not each.has_ended), key=lambda each: each.first
@@ -143,26 +147,27 @@ class Steps:
         return self._new(step), tuple(each.id for each in waiting[1:])
 
     def _new(self, step: Job) -> Job | None:
-        """The step, or None if it is stored already: then this delivery is a repetition."""
+        """Return the step, or None if an earlier delivery of the same message has stored it."""
         return step if self.jobs.get(Scope(step.tenant), step.id) is None else None
 
     def commit(self, job: Job, commit: MemoryCommit, *, error: str | None = None) -> None:
-        """Write the commit. The last step of a chain is ended right after the transaction that ends the whole job."""
+        """Write the commit. If it ends the whole job, end the step right after it."""
         self.memories.commit(user_of(job), commit)
         if commit.finished is not None and commit.finished.id != job.id:
             self.finish(_stepped(job, error))
 
     def passed(self, job: Job, at: Looked, line: ChunkLine) -> None:
-        """Write only a chunk's line and the progress: the same job goes on behind the chunk."""
+        """Write only the chunk's line and the progress: the same job goes on after the chunk."""
         self.memories.commit(user_of(job), MemoryCommit(epoch=job.epoch, line=line, progress=_moved(at, line)))
 
     def finish(self, job: Job) -> None:
+        """Store the job as it has ended, unless another delivery of the same message has done so."""
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.finish(job)
 
 
 def extraction_prompt(settings: Settings | None) -> str | None:
-    """The task that the session's extractive block sets, None for the default one."""
+    """Return the `extraction_prompt` of the session's extractive block; None if there is none."""
     for block in settings.memory.get("blocks") or () if settings else ():
         if isinstance(block, Mapping) and block.get("type") == "extractive":
             return block.get("extraction_prompt")
@@ -178,7 +183,7 @@ def session_of(job: Job) -> SessionScope:
 
 
 def _moved(at: Looked, line: ChunkLine | None) -> Progress:
-    """The progress after a chunk: its range is parked now, or no longer."""
+    """Return the progress after a chunk: its messages are parked now, or not any more."""
     if line is None:
         return at.progress
     kept = [each for each in at.progress.parked if each != (at.turn.first, at.turn.last)]
@@ -187,7 +192,7 @@ def _moved(at: Looked, line: ChunkLine | None) -> Progress:
 
 
 def _stepped(job: Job, error: str | None) -> Job:
-    """The job after its own step. The first job of a chain goes on running until its whole range is covered."""
+    """Return the job after its own step. The first job of a chain stays `running` until all its messages are done."""
     if job.parent is None:
         return replace(job, state="running", due_at=None)
     return replace(job, state="failed" if error else "done", due_at=None, error=error)

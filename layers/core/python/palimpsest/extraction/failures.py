@@ -1,4 +1,4 @@
-"""When extraction fails: after its last try a range is parked and the rest goes on; what was parked is tried again."""
+"""Handles failed extractions: parks the messages of a step after its last try, and tries parked messages again."""
 
 from __future__ import annotations
 
@@ -20,24 +20,27 @@ from palimpsest.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class GiveUpExtraction:
-    """After its last receive a step has failed: what it was to extract is parked, and what comes after it goes on."""
+    """Parks the messages of a step that failed at its last try, and lets the job go on with the messages after them."""
 
     steps: Steps
     extractor: Extractor
 
     def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Park the step's chunk; everything that is left of the job if the next chunk would fail just so."""
+        """Park the step's chunk; if a model or a store is down, park all chunks that are left of the job."""
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is not None and not job.has_ended:
             self.park(job, error=error, first=job.first)
 
     def park(self, job: Job, *, error: str, first: int) -> None:
+        """Park chunks of the job from message `first` on. `error` is the code of the failure."""
         start: int | None = first
         while start is not None:
             start = until_committed(partial(self._park, job, start, error), clock=self.steps.clock)
 
     def _park(self, job: Job, first: int, error: str) -> int | None:
-        """Park the chunk that begins with message `first`; where the next begins, if it is to be parked as well."""
+        """Park the chunk that begins with message `first`. Return the first message of the next chunk if that one must
+        be parked too, else None.
+        """
         place = replace(job, first=first)
         at = self.steps.look(place)
         is_outage = error in OUTAGES
@@ -75,12 +78,12 @@ class GiveUpExtraction:
 
 @dataclass(frozen=True, slots=True)
 class RetryExtraction:
-    """What is parked of a job's range becomes a new job: by a redrive, by a caller, or by the sweep."""
+    """Starts a new job for the parked messages of a job. A redrive, a caller or the sweep asks for it."""
 
     steps: Steps
 
     def __call__(self, job: Job) -> str | None:
-        """The id of the job that tries again; None if the first one still goes on, or nothing is parked."""
+        """Return the id of the new job; None if the first job has not ended, or no message of it is parked."""
         return until_committed(lambda: self._retry(job), clock=self.steps.clock)
 
     def _retry(self, job: Job) -> str | None:
@@ -104,8 +107,8 @@ class RetryExtraction:
 
 @dataclass(frozen=True, slots=True)
 class RestartExtraction:
-    """What the sweep does with an extraction that is due: one that failed is tried again, one that is stuck begins anew
-    where it stands.
+    """Restarts an extraction for the sweep: a failed one tries its parked messages again, a stuck one begins again at
+    the first message that it has not extracted.
     """
 
     steps: Steps
@@ -113,7 +116,7 @@ class RestartExtraction:
     give_up: GiveUpExtraction
 
     def __call__(self, job: Job) -> None:
-        """Raises `CommitLost` if somebody else is busy with it."""
+        """Restart the job, or end it. Raises `CommitLost` if another writer changed it at the same time."""
         if job.has_ended:
             self.retry(job)
             self.steps.jobs.settle(job, due_at=None)
@@ -146,13 +149,13 @@ class RestartExtraction:
             self.steps.commit(job, MemoryCommit(epoch=job.epoch, job=new, finished=failed), error=STUCK)
 
     def _goes_on(self, job: Job, start: int) -> bool:
-        """Whether a later step is under way."""
+        """Say whether a later step of the job exists and has not ended."""
         step = next_step(job, first=start, now=0)
         found = self.steps.jobs.get(Scope(job.tenant), step.id)
         return found is not None and found.id != job.id and not found.has_ended
 
     def _over(self, job: Job, root: Job) -> None:
-        """End what is left over of a chain: the step, and its first job if `root` says that it has ended."""
+        """End the step, and the first job of its chain if `root` has ended."""
         if root.id != job.id:
             self.steps.finish(replace(job, state="done", due_at=None))
         if root.has_ended:

@@ -1,4 +1,4 @@
-"""Steps of long jobs that walk through lists: each step starts the next one, or ends the whole job."""
+"""Runs long jobs that go through a list in steps: each step starts the next one, or ends the whole job."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ STEP = timedelta(seconds=50)
 WAIT, LOOKS = 1, 3  # seconds, and how often a step looks whether the jobs that it started have ended
 MOST_STEPS = 1_000  # then the job fails, to be started again later
 Page = Callable[[Job, str | None], tuple[int, str | None] | None]
-"""Forgets one page of a list, from a cursor on: how many entries were forgotten, and the cursor of the next page (None:
-this was the last one). It returns None instead if the user was erased meanwhile.
+"""Forgets one page of a list, which begins at a cursor. It returns the number of entries that it forgot and the cursor
+of the next page (None: this was the last one), or only None if the user was erased meanwhile.
 """
 
 
@@ -35,11 +35,13 @@ class UserSteps:
 
     @property
     def deadline(self) -> datetime:
-        """When a step that begins now must stop and start the next one."""
+        """The time at which a step that begins now must stop and start the next one."""
         return self.clock.now() + STEP
 
     def taken_up(self, notice: JobNotice) -> Job | None:
-        """The job whose step is to be done now; None if it is done, its next step exists, or it was started again."""
+        """Return the job if its step must be done now. Return None if the job is done, if its next step exists, or if
+        it had failed and was restarted.
+        """
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.state == "done":
             return None
@@ -53,10 +55,10 @@ class UserSteps:
         return job
 
     def forget(self, notice: JobNotice, page: Page, *, is_over: Callable[[Job], bool] = lambda _: True) -> None:
-        """Do one step: forget page after page until the deadline. The job's result counts them as `forgotten`.
+        """Do one step: forget page after page until the deadline. The job's result counts the entries as `forgotten`.
 
-        Behind the last page the job ends once it `is_over`; until then step follows step from the first page on. Raises
-        `Unavailable` if that takes too long.
+        After the last page the job ends if `is_over` says so; else the next step begins with the first page again.
+        Raises `Unavailable` after `MOST_STEPS` steps.
         """
         job = self.taken_up(notice)
         if job is None:
@@ -90,7 +92,7 @@ class UserSteps:
         return self.jobs.get(Scope(job.tenant), next_step(job, payload=job.payload, now=0).id) is not None
 
     def go_on(self, job: Job, place: Payload, *, result: Mapping[str, int] | None = None) -> None:
-        """Start the next step, which continues at `place`. `result` is the first job's result so far."""
+        """Start the next step, which continues at `place`. `result` is what the first job of the chain shows so far."""
         with suppress(CommitLost):  # the other delivery of the same message was faster
             self.jobs.put(next_step(job, payload=place, now=seconds(self.clock.now())))
         if result is not None:
@@ -104,14 +106,14 @@ class UserSteps:
                 self.jobs.finish(replace(root, state="running", due_at=None, error=None, result=result))
 
     def _rest(self, job: Job) -> None:
-        """End this step, as the next one does the rest. The chain's first job stays running until the last step ends
-        it.
-        """
+        """End this step. The first job of the chain stays `running` until the last step ends it."""
         with suppress(CommitLost):
             self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
 
     def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:
-        """End the chain's first job, then this step: if that fails in between, the repeated step ends itself."""
+        """End the first job of the chain, then this step. If the function fails in between, the step is delivered again
+        and ends itself.
+        """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
             if one is not None:

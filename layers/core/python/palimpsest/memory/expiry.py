@@ -1,4 +1,4 @@
-"""When a user's records expire, and how the sweep visits them in several rounds without missing a concurrent write."""
+"""Decides when a user's records expire, and how the sweep visits them in rounds without missing a concurrent write."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ from palimpsest.memory.records import Record
 
 @dataclass(frozen=True, slots=True)
 class Walk:
-    """How far the sweep is with a user's records. Times are epoch seconds.
+    """The place that the sweep has reached among a user's records. Times are epoch seconds.
 
-    Nothing expires before `due_at`; from then on each round visits some of the records, in the order of their ids.
-    `noted` is the earliest expiry that was written since the walk began: its record may have been passed already.
+    No record expires before `due_at`; from then on each round visits some of the records, in the order of their ids.
+    `noted` is the earliest expiry among the records written since the walk began: the sweep may have passed them.
     """
 
     epoch: int
@@ -24,12 +24,12 @@ class Walk:
     earliest: int | None = None  # of the visited records that stay
 
     def begun(self) -> Walk:
-        """A new walk from the first record on: it visits everything that was written before it."""
+        """Return a new walk from the first record on: it visits every record that was written before it."""
         return replace(self, noted=None, number=self.number + 1, after=None, earliest=None)
 
     def gone_on(self, *, after: str | None, earliest: int | None) -> Walk | None:
-        """The walk after a round that ended at `after`. At the end of the list (None) it waits for the next expiry;
-        None if nothing can expire.
+        """Return the walk after a round that ended at the record `after`. At the end of the list (`after` is None) the
+        walk waits for the next expiry; return None if no record can expire.
         """
         if after is not None:
             return replace(self, after=after, earliest=earliest)
@@ -40,7 +40,7 @@ class Walk:
 
 
 def noting(walk: Walk | None, *, epoch: int, expires_at: int) -> Walk:
-    """The walk after a record with this expiry was written."""
+    """Return the walk after somebody wrote a record that expires at `expires_at`; a new walk if there was none."""
     if walk is None:
         return Walk(epoch, due_at=expires_at, noted=expires_at)
     noted = expires_at if walk.noted is None else min(walk.noted, expires_at)
@@ -48,15 +48,15 @@ def noting(walk: Walk | None, *, epoch: int, expires_at: int) -> Walk:
 
 
 def first(*times: int | None) -> int | None:
-    """The earliest of the times; None if there is none."""
+    """Return the earliest of the times; None if there is none."""
     return min((time for time in times if time is not None), default=None)
 
 
 def first_expiry(records: Iterable[Record]) -> int | None:
-    """The earliest expiry of the records, in epoch seconds; None if none of them expires."""
+    """Return the earliest expiry of the records, in epoch seconds; None if none of them expires."""
     return first(*(record.expires_at for record in records))
 
 
 def is_expired(record: Record, *, now: int) -> bool:
-    """Whether the record has expired at `now` (epoch seconds)."""
+    """Say whether the record has expired at `now` (epoch seconds)."""
     return record.expires_at is not None and record.expires_at <= now

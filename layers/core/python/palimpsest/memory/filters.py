@@ -1,4 +1,4 @@
-"""Which records and messages a list, a search, a recall or a removal is about; one filter for all of them."""
+"""The filter that selects records and messages for a list, a search, a recall or a removal."""
 
 from __future__ import annotations
 
@@ -18,10 +18,12 @@ MAX_TERM = 512  # characters of one metadata term
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """Every condition that is set must hold; an empty field is no condition. Values match exactly (a subject in any
-    case where `any_case` is true, which no search index does), and limits are inclusive. Times are epoch milliseconds.
+    """A record or message must meet every condition; an empty field is no condition. Values match exactly, limits are
+    inclusive, times are epoch milliseconds. With `any_case` a subject matches in upper or lower case; search indexes
+    do not support that.
 
-    A message is created when it is said. It has no subject and no importance: a filter with either matches no message.
+    The time of a message is the time at which it was spoken. A message has no subject and no importance, so a filter
+    with one of these matches no message.
     """
 
     types: frozenset[MemoryType] = frozenset()
@@ -37,12 +39,12 @@ class Filter:
 
     @property
     def record_types(self) -> frozenset[RecordType]:
-        """The types of records that can match: all of them if no type is named."""
+        """The types of records that can match: every type if the filter names none."""
         return frozenset(each for each in get_args(RecordType) if not self.types or each in self.types)
 
     @property
     def includes_messages(self) -> bool:
-        """Whether a message can match."""
+        """Whether any message can match."""
         return (not self.types or "message" in self.types) and self.min_importance is None and self.subject is None
 
     @property
@@ -66,7 +68,9 @@ class Filter:
         return self.any_case and subject is not None and self.subject.casefold() == subject.casefold()
 
     def matches_message(self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]) -> bool:
-        """Whether a message of this session and agent meets every condition; `created_at` is when it was said."""
+        """Whether a message of this session and agent meets every condition. It was spoken at `created_at` (epoch
+        milliseconds).
+        """
         return self.includes_messages and self._matches_origin(session, agent, created_at, metadata)
 
     def _matches_origin(
@@ -82,8 +86,8 @@ class Filter:
 
 
 def metadata_terms(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """`key=value` for each entry that a search can filter by: text as it is, any other value as JSON. Terms of more
-    than `MAX_TERM` characters are left out, and so are those beyond the first `MAX_METADATA_TERMS`.
+    """Return `key=value` for each entry that a search can filter by: a text stays as it is, any other value becomes
+    JSON. Terms longer than `MAX_TERM` characters are left out, and all after the first `MAX_METADATA_TERMS`.
     """
     terms = (
         f"{name}={value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}"
@@ -94,10 +98,10 @@ def metadata_terms(metadata: Mapping[str, Any]) -> tuple[str, ...]:
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
-    """A filter for records of one user as a job holds it: ids, numbers and digests, never text.
+    """A filter for records of one user in the form that a job stores: ids, numbers and digests, never text.
 
-    `plain` has no subject and no metadata: these match by the digests in `subject` and `metadata`, so that a job never
-    holds the words.
+    `plain` holds the conditions without subject and metadata. Of these two the job stores digests (`subject` and
+    `metadata`), and compares them with digests of the record's own values.
     """
 
     owner: UserScope
@@ -107,7 +111,7 @@ class StoredFilter:
 
     @classmethod
     def of(cls, owner: UserScope, where: Filter) -> Self:
-        """The filter, with digests in place of its words."""
+        """Make the stored form of a filter: digests replace its texts."""
         return cls(
             owner,
             replace(where, subject=None, metadata={}),
@@ -117,13 +121,13 @@ class StoredFilter:
 
     @classmethod
     def of_payload(cls, owner: UserScope, payload: ForgetPayload) -> Self:
-        """The filter that `payload()` gave."""
+        """Make the filter again from the result of `payload()`."""
         given = {name: getattr(payload, name) for name in _PLAIN}
         plain = Filter(types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given)
         return cls(owner, plain, subject=payload.subject, metadata=frozenset(payload.metadata))
 
     def payload(self) -> ForgetPayload:
-        """The filter as a job holds it."""
+        """Return the filter as the payload of a job."""
         return ForgetPayload(
             types=tuple(sorted(self.plain.types)),
             **{name: getattr(self.plain, name) for name in _PLAIN},
@@ -150,7 +154,9 @@ _PLAIN = ("min_importance", "created_after", "created_before", "session", "agent
 
 
 def _digest(owner: UserScope, name: str, value: Any) -> str:
-    """Different for each user, so that nobody sees that two users have the same words. 1, 1.0 and true are equal."""
+    """Return a digest that differs between users: nobody can see that two users have the same value. The values 1, 1.0
+    and true have the same digest.
+    """
     comparable = float(value) if isinstance(value, bool | int | float) else value
     text = json.dumps([owner.tenant, owner.user, name, comparable], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]

@@ -1,4 +1,4 @@
-"""Memories as callers see them: records with their versions, one by one or in pages."""
+"""Shows memories to callers: each record as a version of its topic, one by one or in pages."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ class ShowMemories:
         newest_first: bool,
         superseded: bool = False,
     ) -> tuple[tuple[Version, ...], str | None]:
-        """A page of current memories, or of superseded ones, and the cursor of the next (None: this is the last one). A
-        page may be short although more follow: at most 5 pages of the store are read for it.
+        """Return a page of current memories, or of superseded ones, and the cursor of the next page (None: this is the
+        last one). It reads at most 5 pages of the store, so a page may be short although more follow.
         """
         found: list[Record] = []
         for _ in range(PAGES_PER_LIST):
@@ -49,7 +49,9 @@ class ShowMemories:
         return self(scope, found), after
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
-        """The version that each of at most 100 records is, in their order. Topics are read side by side, each once."""
+        """Return the version of each record, in the order of the records (at most 100). It reads each topic once,
+        several topics at the same time.
+        """
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         if not topics:
             return tuple(map(Version, records))
@@ -69,7 +71,7 @@ def _chain(pointer: Pointer | None, said: Sequence[Record]) -> tuple[Version, ..
 
 
 def _place(record: Record, chains: Mapping[str, Sequence[Version]]) -> Version:
-    """The record's version: the last one if it was current more than once; version 1 of 1 if it was removed
+    """Return the record's version: its last one if it was current more than once, or version 1 if somebody removed it
     meanwhile.
     """
     chain = chains.get(record.topic_key or "", ())

@@ -1,4 +1,4 @@
-"""A user's long-term memory as plain data: records, topics and their versions, where each came from."""
+"""A user's long-term memory as plain data: records, topics, the versions of a topic, and the sources of records."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ RecordType = Literal["fact", "event", "instruction", "task"]
 IndexState = Literal["pending", "done"]
 Method = Literal["model", "pattern", "given"]
 Order = tuple[int, str, int, int, str]
-"""The order of the statements of a topic: when it was said (epoch milliseconds), session, message, place among the
-statements of that message, and the record's id, so that no two are equal.
+"""What orders the statements of a topic: the time at which the user made one (epoch milliseconds), its session, its
+message, its place among the statements of that message, and the record's id. So no two statements are equal.
 """
 
 MAX_CONTENT = 4_000  # characters of one record
@@ -29,7 +29,7 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a record comes from: messages of a session, by id and sequence number, and the words it rests on."""
+    """The messages that a record was made from, by id and sequence number, and the words of theirs that support it."""
 
     session: str | None = None
     message_ids: tuple[str, ...] = ()
@@ -39,10 +39,10 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One thing remembered of a user. Times are epoch milliseconds.
+    """One thing that the service remembers about a user. Times are epoch milliseconds.
 
-    `valid_from` is when the statement was made or holds from, never later than the server's time. A record with a
-    `topic_key` is one version of that topic.
+    The statement holds from `valid_from` on: the time at which it was made, or an earlier one that it names, never
+    later than the server's time. A record with a `topic_key` is one version of that topic.
     """
 
     id: str
@@ -62,10 +62,10 @@ class Record:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     method: Method = "given"
     prompt_hash: str | None = None
-    rank: int = 0  # its place among the statements it was made with
-    also: tuple[str, ...] = ()  # of a record without a topic: other sessions that said it, at most MAX_ALSO
+    rank: int = 0  # place among the statements of the same message or call
+    also: tuple[str, ...] = ()  # up to MAX_ALSO other sessions with the same statement, if the record has no topic
     index_state: IndexState = "pending"
-    version: int = 1  # of the item: begins with the time, grows with every change; the search document's own
+    version: int = 1  # of the stored item and its search document: starts at the time, grows with every change
 
     @property
     def order(self) -> Order:
@@ -79,21 +79,25 @@ def quoted_in(record: Record, *, user: str) -> str | None:
 
 
 def normalized(text: str) -> str:
-    """The text that equal statements share: compatibility forms, case and spaces folded, without a final full stop."""
+    """Return the text by which statements are compared: lower case, single spaces, Unicode compatibility forms
+    replaced, no full stop or exclamation mark at the end.
+    """
     folded = unicodedata.normalize("NFKC", text).casefold()
     return re.sub(r"\s+", " ", folded).strip().rstrip(".\N{IDEOGRAPHIC FULL STOP}! ")
 
 
 def topic_key(text: str) -> str | None:
-    """A topic's key as it is stored: folded words joined by `_`, at most 80 characters; None if nothing is left."""
+    """Return the key under which a topic is stored: its words in lower case, joined by `_`, at most 80 characters.
+    Return None if the text has no words.
+    """
     return "_".join(words(text)).casefold()[:80].strip("_") or None
 
 
 def record_id(
     *, tenant: str, user: str, kind: RecordType, content: str, topic: str | None = None, valid_from: int | None = None
 ) -> str:
-    """A digest of owner, type and content. For an event and for a record with a topic it also covers the time, so that
-    a return to an earlier value is a new version.
+    """Return the id of a record: a digest of its owner, type, content and topic. The id of an event, and of a record
+    with a topic, also depends on `valid_from`: a user who returns to an earlier value makes a new version.
     """
     dated = valid_from if kind == "event" or topic is not None else None
     text = "\x1f".join((tenant, user, kind, normalized(content), topic or "", str(dated or "")))
@@ -101,13 +105,15 @@ def record_id(
 
 
 def said_again(record: Record, by: Record) -> Record:
-    """The record with the time and source of another statement that says the same."""
+    """Return the record with the time and the source of `by`, a later or earlier statement of the same content."""
     return replace(record, valid_from=by.valid_from, source=by.source, rank=by.rank, created_at=by.created_at)
 
 
 @dataclass(frozen=True, slots=True)
 class Version:
-    """One value in the chain of its topic. `number` counts from 1; `valid_to` is when the next version begins."""
+    """One value in the history of its topic. `number` counts from 1; at `valid_to` (epoch milliseconds) the next
+    version begins.
+    """
 
     record: Record
     number: int = 1
@@ -118,11 +124,13 @@ class Version:
 
 
 def versions(said: Sequence[Record], *, current: str | None, retracted: int | None = None) -> tuple[Version, ...]:
-    """The chain of one topic, oldest first: numbers and validity follow from what was said when, not from arrival.
+    """Return the versions of one topic, oldest first. The times of the statements decide their numbers and validity,
+    not the order in which the statements arrived.
 
-    `said` holds a record once for each time it was said; what was said again with nothing else between is one version.
-    `current` is the record that the topic's pointer names. Where it names none, the newest version was deleted:
-    `retracted` is when that one was last said (epoch milliseconds), and when the newest that is left ended.
+    `said` holds a record once for each statement of it; statements of the same record in a row are one version.
+    `current` is the id of the record that the topic's pointer names. If the pointer names none, the user deleted the
+    newest version: `retracted` is the time of its last statement (epoch milliseconds), and the newest version that is
+    left ended then.
     """
     chain = _runs(said)
     newer = [*chain[1:], None]
@@ -143,7 +151,9 @@ def versions(said: Sequence[Record], *, current: str | None, retracted: int | No
 def as_of(
     said: Sequence[Record], *, moment: int, known_at: int | None = None, retracted: int | None = None
 ) -> Record | None:
-    """The version of a topic that held at `moment`, as far as was known at `known_at` (default: all that is known)."""
+    """Return the record that held at `moment`, judged by the statements that the service knew at `known_at` (default:
+    all); None if none held. Times are epoch milliseconds.
+    """
     if retracted is not None and retracted <= moment:
         return None
     known = [record for record in said if known_at is None or record.created_at <= known_at]
@@ -152,7 +162,9 @@ def as_of(
 
 
 def _runs(said: Sequence[Record]) -> list[Record]:
-    """Each record once for every time that it began to hold: as it was first written, valid from when first said."""
+    """Return one record for each series of equal statements: the copy that was written first, valid from the first
+    statement of the series.
+    """
     in_order = sorted(said, key=lambda record: record.order)
     runs = [list(run) for _, run in groupby(in_order, key=lambda record: record.id)]
     return [replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from) for run in runs]
