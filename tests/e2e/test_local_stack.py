@@ -5,6 +5,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -152,6 +153,16 @@ def test_a_taken_port_is_one_sentence_and_a_failure(local: Local, greeting: str,
     assert done.stderr.splitlines() == [
         f"Port {port} is in use by another program; choose another: make start PORT={int(port) + 1}"
     ]
+
+
+def test_a_start_on_a_taken_port_leaves_the_running_stack_as_it_is(local: Local, greeting: str) -> None:
+    before, process = local.endpoint, (local.folder / "process.json").read_text()
+    with socket.create_server(("127.0.0.1", 0)) as other:
+        done = local.run("infra.local", "start", "--port", str(other.getsockname()[1]))
+    assert done.returncode == 1
+    assert "in use by another program" in done.stderr
+    assert (local.endpoint, (local.folder / "process.json").read_text()) == (before, process)
+    assert local.call("GET", "/v1/sessions?user_id=sarah")[0] == HTTPStatus.OK
 
 
 def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local, greeting: str) -> None:
