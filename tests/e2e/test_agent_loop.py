@@ -108,7 +108,7 @@ def test_the_readmes_agent_knows_in_its_second_session_what_it_was_told_in_its_f
     sent: list[Any] = []
     run("monday", "I work in Marketing, in the team of Ms Brown.\n")
     for job in call("GET", "/v1/jobs", query={"user_id": "sarah"}).json["jobs"]:
-        assert call.job(job["id"])["state"] == "done"
+        assert call.job(job["job_id"])["state"] == "done"
     sent.clear()
     answer = run("friday", "Which team am I in?\n")
     first, second = sent

@@ -153,7 +153,7 @@ def may(stack: Stack, attempts: dict[str, Any]) -> Iterator[Callable[[str], set[
         ("Authorize", {"read keys"}),
         ("Dispatch", {"start work"}),
         ("Summarize", {"read sessions", "read the model's key"}),
-        ("Sweep", {"read sessions", "erase sessions"}),
+        ("Sweep", {"read sessions", "erase sessions", "start work"}),
         ("Site", set()),
     ],
 )

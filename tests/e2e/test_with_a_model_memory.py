@@ -113,10 +113,10 @@ def test_prose_is_asked_for_again_then_tried_again_then_parked_and_at_ones_word_
     assert contents(call) == set()
     assert len(call.history("first")) == 8
     (listed,) = call("GET", "/v1/jobs", query={"user_id": "sarah", "state": "failed"}).json["jobs"]
-    assert listed["id"] == failed["id"]
+    assert listed["job_id"] == failed["job_id"]
     eventually(lambda: stack.take(DEAD_LETTERS))  # whose alarm rang: nobody after us is to find it there
 
-    again = call("POST", f"/v1/jobs/{failed['id']}/retry")
+    again = call("POST", f"/v1/jobs/{failed['job_id']}/retry")
     assert again.status == 202
     done = call.job(again.json["job_id"])
     assert (done["state"], done["ledger"]["received"], done["ledger"]["parked"]) == ("done", 8, 0)

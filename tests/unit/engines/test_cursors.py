@@ -3,14 +3,22 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.places import ListCursor, job_cursor, listed_as, record_cursor, session_cursor, user_cursor
+from palimpsest.engines.places import (
+    ListCursor,
+    job_cursor,
+    listed_as,
+    record_cursor,
+    session_cursor,
+    session_listed_as,
+    user_cursor,
+)
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, Scope
 
 IDS = st.from_regex(ID_PATTERN, fullmatch=True).filter(lambda name: name.strip("."))
 SARAH = Scope("acme").user("sarah")
 EVERY: dict[str, tuple[ListCursor, str]] = {
-    "a tenant's sessions": (session_cursor(SARAH.owner, None), "sarah#2026-01-01T00:00:00.000Z#s1"),
+    "a tenant's sessions": (session_cursor(SARAH.owner, None), "2026-01-01T00:00:00.000Z#s1"),
     "a user's sessions": (session_cursor(SARAH.owner, "sarah"), "sarah#2026-01-01T00:00:00.000Z#s1"),
     "users": (user_cursor(SARAH.owner), "sarah"),
     "jobs": (job_cursor(SARAH), "001700000000#job_1"),
@@ -20,9 +28,12 @@ EVERY: dict[str, tuple[ListCursor, str]] = {
 
 @given(tenant=IDS, user=IDS, session=IDS)
 def test_a_cursor_leads_back_to_its_place(tenant: str, user: str, session: str) -> None:
-    place = listed_as(user=user, created_at="2026-01-01T00:00:00.000Z", session=session)
-    for of in (user, None):
-        cursor = session_cursor(Scope(tenant), of)
+    begun = "2026-01-01T00:00:00.000Z"
+    of_user, of_tenant = session_cursor(Scope(tenant), user), session_cursor(Scope(tenant), None)
+    for cursor, place in (
+        (of_user, listed_as(user=user, created_at=begun, session=session)),
+        (of_tenant, session_listed_as(created_at=begun, session=session)),
+    ):
         assert cursor.place(cursor.at(place)) == place
 
 

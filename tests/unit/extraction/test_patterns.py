@@ -280,6 +280,7 @@ MEGABYTE = 10**6
 
 @settings(max_examples=8)
 @example(["x, ", *["I, "] * 40])
+@example(["e\u0301", "<memory>", "1", "a"])
 @given(st.lists(st.sampled_from(WORDS) | st.text(min_size=1, max_size=3), min_size=1, max_size=60))
 def test_a_megabyte_of_hostile_repetition_takes_a_second_at_most(unit: list[str]) -> None:
     once = "".join(unit)

@@ -25,6 +25,7 @@ MOST_ITEMS = 100
 EXAMINED = 1_000
 """How many records one call of a list reads at most, whatever it finds."""
 _ID = rf"(?!\.+$){ID_PATTERN}"
+_MOMENT = r"\d{4}-[0-9T:.Z-]{1,32}"
 
 
 def items_of(commit: MemoryCommit) -> int:
@@ -104,9 +105,9 @@ class ListCursor:
 
 
 def session_cursor(scope: Scope, user: str | None) -> ListCursor:
-    """Of a tenant's sessions, or of one user's (`listed_as`)."""
+    """Of a tenant's sessions (`session_listed_as`), or of one user's (`listed_as`)."""
     owner = "" if user is None else f"{re.escape(user)}#"
-    return ListCursor(scope.tenant, user, re.compile(rf"{owner}[^#]{{1,64}}#{_ID}"))
+    return ListCursor(scope.tenant, user, re.compile(rf"{owner}{_MOMENT}#{_ID}"))
 
 
 def user_cursor(scope: Scope) -> ListCursor:

@@ -21,6 +21,7 @@ from palimpsest.memory.statements import Statement
 from palimpsest.text.dates import dated, relative_dates
 
 LEAST_IMPORTANCE = 0.5
+MOST_PLACES = 1_000
 LEAST_QUOTE = 2  # letters or digits; a whole message may be shorter
 MOST_KEYWORDS, MOST_QUERIES = 12, 5
 LONGEST_TERM, LONGEST_QUERY, LONGEST_NAME = 64, 200, 80
@@ -107,14 +108,18 @@ def _holds(quote: str, text: str) -> bool:
 
 
 def _stands_in(quote: str, text: str) -> bool:
-    """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may be cut anywhere."""
-    place = text.find(quote)
-    while place >= 0:
+    """Whether the text holds the quote, neither end of it inside a word. Scripts without spaces may be cut anywhere.
+    Looks at the first `MOST_PLACES` places only, so that its time stays linear in any text.
+    """
+    place = -1
+    for _ in range(MOST_PLACES):
+        place = text.find(quote, place + 1)
+        if place < 0:
+            break
         end = place + len(quote)
         around = (text[place - 1 : place] + quote[0], quote[-1] + text[end : end + 1])
         if not any(len(edge) > 1 and _is_one_word(edge) for edge in around):
             return True
-        place = text.find(quote, place + 1)
     return False
 
 
