@@ -146,14 +146,14 @@ def test_an_append_is_two_requests_and_writes_four_units(service: Service, meter
     assert (reading.requests, reading.write_units, reading.read_units) == (2, 4, 2)
 
 
-def test_a_fresh_process_reads_once_more_unless_it_is_told_whose_the_session_is(
+def test_a_fresh_process_reads_the_log_key_and_once_more_unless_it_is_told_whose_the_session_is(
     service: Service, meter: Meter, short: Filled, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(service, "call", service.anew())
     service.append(short.session, [("user", KILOBYTE)], user="sarah")
-    assert meter.read().operations == ("BatchGetItem", "TransactWriteItems")
+    assert meter.read().operations == ("GetItem", "BatchGetItem", "TransactWriteItems")  # first the tenant's log key
     monkeypatch.setattr(service, "call", service.anew())
-    for reads in (["GetItem", "GetItem"], ["BatchGetItem"]):
+    for reads in (["GetItem", "GetItem", "GetItem"], ["BatchGetItem"]):
         service.append(short.session, [("user", KILOBYTE)])
         assert meter.read().operations == (*reads, "TransactWriteItems")
 

@@ -22,7 +22,7 @@ from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, problem
 from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.observability import logger
-from palimpsest.tenants.ports import Tenants
+from palimpsest.scope import Scope as TenantScope
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
@@ -43,6 +43,7 @@ class HttpApp:
         self._operations = operations
         self._resolver = resolver(operations)
         self._turn = threading.Lock()
+        self._log_keys: dict[TenantScope, bytes] = {}
 
     def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
         begun = time.perf_counter()
@@ -65,7 +66,7 @@ class HttpApp:
         seen |= {"tenant": caller.tenant.tenant, "key_id": caller.key_id}
         path = path_of(event)
         operation = operation_of(self._operations, seen["method"], path)
-        seen |= {"route": operation.path if operation else None} | _hashed(self._wired().tenants, caller, path)
+        seen |= {"route": operation.path if operation else None} | self._hashed(caller, path)
         needed = scopes_of(operation, seen["method"])
         caller.require(*needed)
         request = guarded(event, method=seen["method"], path=path)
@@ -79,6 +80,21 @@ class HttpApp:
                 return self._resolver.resolve(request, context)
             finally:
                 CURRENT.reset(token)
+
+    def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
+        """The user and the session that a path names, as logs may hold them: nobody can tell them without the tenant's
+        key, which is in no log and is read once in each process.
+        """
+        _, _, resource, name, *_ = [*path.split("/"), "", "", ""]
+        kind = {"users": "user", "sessions": "session"}.get(resource)
+        if kind is None or not name:
+            return {}
+        try:
+            secret = self._log_keys.get(caller.tenant) or self._wired().tenants.log_key(caller.tenant)
+        except Unavailable:
+            return {}
+        self._log_keys[caller.tenant] = secret
+        return {kind: hmac.new(secret, name.encode(), "sha256").hexdigest()[:16]}
 
     def warm(self) -> None:
         """Prepare every operation now, so that its first request does not wait for it."""
@@ -117,21 +133,6 @@ def scopes_of(operation: Operation | None, method: str) -> tuple[Scope, ...]:
     if operation is not None:
         return operation.scopes
     return ("read",) if method in ("GET", "HEAD") else ("write",)
-
-
-def _hashed(tenants: Tenants, caller: Caller, path: str) -> dict[str, str]:
-    """The user and the session that a path names, as logs may hold them: nobody can tell them without the tenant's key,
-    which is in no log.
-    """
-    _, _, resource, name, *_ = [*path.split("/"), "", "", ""]
-    kind = {"users": "user", "sessions": "session"}.get(resource)
-    if kind is None or not name:
-        return {}
-    try:
-        secret = tenants.log_key(caller.tenant)
-    except Unavailable:
-        return {}
-    return {kind: hmac.new(secret, name.encode(), "sha256").hexdigest()[:16]}
 
 
 def serves(operation: Operation, method: str, path: str) -> bool:

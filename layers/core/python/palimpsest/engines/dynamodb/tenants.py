@@ -26,7 +26,6 @@ class DynamoDbTenants(OneTable):
 
     def __init__(self, table: str, **where: Any) -> None:
         super().__init__(table, **where)
-        self._log_keys: dict[Scope, bytes] = {}
 
     def api_key(self, key_id: str) -> ApiKey | None:
         item = self._table.get(f"key#{key_id}", KEY)
@@ -70,12 +69,6 @@ class DynamoDbTenants(OneTable):
         )
 
     def log_key(self, scope: Scope) -> bytes:
-        """It is read once in each process."""
-        if scope not in self._log_keys:
-            self._log_keys[scope] = self._read_log_key(scope)
-        return self._log_keys[scope]
-
-    def _read_log_key(self, scope: Scope) -> bytes:
         place = (f"tenant#{scope.tenant}", LOG_KEY)
         item = self._table.get(*place)
         if item is None:
