@@ -143,14 +143,15 @@ class Palimpsest(Stack):
     def _add_sweep(self) -> None:
         """Add the function that each minute looks for what has expired, and for jobs that were lost or got stuck."""
         lines = {name: queue for name, queue in self.queues.of.items() if name != "embed"}
-        environment = self._names(self.tables.sessions, self.tables.memories) | _urls(lines)
+        tables = self.tables
+        environment = self._names(tables.tenants, tables.sessions, tables.memories) | _urls(lines)
         sweep = self._worker("sweep", memory_mb=512, environment=environment)
         for queue in lines.values():
             self.queues.grant_send(queue, sweep.role)
-        self.tables.grant(
-            sweep.role, self.tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"]
-        )
-        self.tables.grant(sweep.role, self.tables.memories, READS, WRITES, DELETES, indexes=["by_created", "due"])
+        tables.grant_tenants(sweep.role)
+        tables.grant(sweep.role, tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
+        indexes = ["by_created", "by_tenant", "due"]
+        tables.grant(sweep.role, tables.memories, READS, WRITES, DELETES, indexes=indexes)
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
         events.Rule(self, "Round", schedule=every_minute, targets=[target])

@@ -83,7 +83,7 @@ class Service:
         self.time = clock if isinstance(clock, FakeClock) else FakeClock()
         self.clock = clock or self.time
         self.sessions, self.jobs, self.memories = self.stores_of(faults)
-        self.tenants, self.facts = InMemoryTenants(), InMemoryStaticFacts()
+        self.tenants, self.facts = InMemoryTenants(self.sessions.state), InMemoryStaticFacts()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
         self.expiries, self.owners = self.background_of(faults)
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
@@ -125,7 +125,9 @@ class Service:
         )
         within["memories"] = self.memories
         self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
-        self.removal, self.sweep_all = wire_sweep(**within, expiries=self.expiries, queues=self.sent_again)
+        self.removal, self.sweep_all = wire_sweep(
+            **within, expiries=self.expiries, tenants=self.tenants, queues=self.sent_again
+        )
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
         summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})
         self.workers = {

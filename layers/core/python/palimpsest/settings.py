@@ -132,6 +132,7 @@ class ReindexSettings(SearchSettings):
 
 
 class SweepSettings(JobQueueSettings):
+    tenants_table: Text
     sessions_table: Text
     memories_table: Text
 

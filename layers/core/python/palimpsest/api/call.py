@@ -37,6 +37,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.memory.removal.erase import Erase
     from palimpsest.memory.removal.forget import Forget
     from palimpsest.memory.removal.matching_sessions import ForgetSessions
+    from palimpsest.memory.removal.retention import ManageSettings
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
     from palimpsest.recall.tool import SearchTool
@@ -85,6 +86,8 @@ class UseCases(Common, Windows, Protocol):
     def extract(self) -> RequestExtraction | None: ...
     @property
     def forget_sessions(self) -> ForgetSessions: ...
+    @property
+    def settings(self) -> ManageSettings: ...
 
     @property
     def append(self) -> Append: ...

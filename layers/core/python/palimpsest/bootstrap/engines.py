@@ -27,10 +27,10 @@ SEARCH_FAMILY = "palimpsest"
 
 
 @cache
-def tenant_store(table: str) -> Tenants:
+def tenant_store(table: str, jobs_table: str = "") -> Tenants:
     from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 
-    tenants = DynamoDbTenants(table)
+    tenants = DynamoDbTenants(table, jobs_table)
     tenants.warm()
     return tenants
 

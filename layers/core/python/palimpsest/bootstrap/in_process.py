@@ -66,7 +66,8 @@ def in_process(
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(embedder)
-    sessions, tenants = InMemorySessions(), InMemoryTenants()
+    sessions = InMemorySessions()
+    tenants = InMemoryTenants(sessions.state)
     jobs, memories = InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
     tenants.replace_settings(scope, TenantSettings(memory=memory))
     index = _index(vectors, life=sessions)
@@ -88,7 +89,12 @@ def in_process(
         clock=clock,
     )
     removal, sweep = wire_sweep(
-        sessions=sessions, jobs=jobs, memories=memories, expiries=InMemoryExpiries(memories), clock=clock
+        sessions=sessions,
+        jobs=jobs,
+        memories=memories,
+        expiries=InMemoryExpiries(memories),
+        tenants=tenants,
+        clock=clock,
     )
     workers = (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal)
     app = wire_memories(stores, models=Models.fixed(embedder=vectors, chat=chat), tokens=tokens, clock=clock)

@@ -45,6 +45,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.matching_sessions import ForgetSessions
 from palimpsest.memory.removal.one_session import begin_again
+from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFacts, Tenants
@@ -83,6 +84,7 @@ class SessionsApp:
     list_jobs: ListJobs
     retry_job: RetryJob
     tenants: Tenants
+    settings: ManageSettings
     calls: KeyedCalls
     clock: Clock
     extract: RequestExtraction | None
@@ -127,6 +129,7 @@ def wire_sessions(
         list_jobs=ListJobs(sessions, jobs, as_it_is if report is None else report.shown),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
+        settings=ManageSettings(tenants, jobs, clock),
         calls=stores.calls,
         clock=clock,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
@@ -155,7 +158,7 @@ def sessions_app() -> SessionsApp:
     environment = settings.SessionsSettings.read()
     table = environment.sessions_table
     sessions, jobs = session_store(table, environment.memories_table)
-    stores = Stores(sessions, jobs, keyed_calls(table), tenant_store(environment.tenants_table))
+    stores = Stores(sessions, jobs, keyed_calls(table), tenant_store(environment.tenants_table, table))
     memories = memory_store(environment.memories_table, table)
 
     def search() -> SearchMemories:

@@ -42,6 +42,7 @@ from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.forget import ForgetPages
 from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
+from palimpsest.memory.removal.retention import RetainPages
 from palimpsest.memory.statements import Near
 from palimpsest.models.ports import TokenCounter
 from palimpsest.tenants.ports import Tenants
@@ -66,6 +67,7 @@ def wire_sweep(
     jobs: Jobs,
     memories: Memories,
     expiries: Expiries,
+    tenants: Tenants,
     clock: Clock,
     queues: Queues | None = None,
 ) -> tuple[Router, Sweep]:
@@ -81,6 +83,7 @@ def wire_sweep(
             "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(ErasePages(sessions, memories, pages, clock), give_up),
+            "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
         }
     )
     steps = Steps(sessions, jobs, memories, clock)
@@ -236,6 +239,7 @@ def _sweep() -> tuple[Router, Sweep]:
         jobs=jobs,
         memories=memories,
         expiries=expiry_store(environment.memories_table),
+        tenants=tenant_store(environment.tenants_table),
         clock=system_clock(),
         queues=SqsQueues(queue_urls(environment)),
     )

@@ -116,6 +116,13 @@ def touched(head: Head, *, now: datetime) -> Head:
     return replace(head, version=head.version + 1, updated_at=milliseconds(now), expires_at=expires_at)
 
 
+def kept_for(head: Head, days: int | None) -> Head:
+    """The head of a session that is kept for so many days (None: for ever) after its last activity."""
+    retention = None if days is None else days * DAY
+    expires_at = None if retention is None else head.updated_second + retention
+    return replace(head, retention=retention, expires_at=expires_at)
+
+
 def ended(head: Head) -> Head:
     return replace(head, status="ended")
 

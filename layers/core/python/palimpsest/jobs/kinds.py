@@ -12,7 +12,9 @@ from pydantic import StringConstraints, TypeAdapter, ValidationError
 from palimpsest.errors import DamagedJob
 from palimpsest.scope import ID_PATTERN
 
-TenantJobKind = Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase"]
+TenantJobKind = Literal[
+    "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain"
+]  # fmt: skip
 JobKind = Literal[TenantJobKind, "reindex"]
 """`reindex` is the operator's: no tenant ever sees such a job."""
 
@@ -97,6 +99,23 @@ class ErasePayload(Payload):
     memories: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RetainPayload(Payload):
+    """Which change of a tenant's retention is applied, how far that is, and how much has got another expiry.
+
+    `after` is where the list of sessions or users goes on. Of the users from there on those before `user` are done, and
+    `page` is how far the records of `user` are.
+    """
+
+    change: Digest
+    stage: Literal["sessions", "memories", "over"] = "sessions"
+    after: Place | None = None
+    user: Id | None = None
+    page: Place | None = None
+    sessions: int = 0
+    memories: int = 0
+
+
 ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 
 
@@ -150,6 +169,7 @@ KINDS: Mapping[JobKind, Kind] = {
     "forget": Kind("sweep", "pages", ForgetPayload),
     "forget_sessions": Kind("sweep", "pages", ForgetSessionsPayload),
     "erase": Kind("sweep", "pages", ErasePayload),
+    "retain": Kind("sweep", "pages", RetainPayload),
     "reindex": Kind("reindex", "pages", ReindexPayload),
 }
 assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an entry stops the import

@@ -58,7 +58,8 @@ class Record:
     confidence: float = 1.0
     source: Source = field(default_factory=Source)
     agent: str | None = None
-    expires_at: int | None = None
+    expires_at: int | None = None  # epoch seconds
+    confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
     metadata: Mapping[str, Any] = field(default_factory=dict)
     method: Method = "given"
     prompt_hash: str | None = None

@@ -149,6 +149,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         source=statement.source,
         agent=statement.agent,
         expires_at=None if lifetime is None or statement.type == "task" else now // 1000 + lifetime,
+        confirmed_at=now // 1000,
         metadata=statement.metadata,
         method=statement.method,
         prompt_hash=statement.prompt_hash,
@@ -281,9 +282,22 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     """
     if record.type == "task":
         return record
-    if lifetime is None:
-        return record if record.expires_at is None else replace(record, expires_at=None, index_state="pending")
-    expires_at = now // 1000 + lifetime
-    if record.expires_at is not None and 0 <= expires_at - record.expires_at < min(DAY, lifetime // 100 + 1):
+    at = now // 1000
+    expires_at = None if lifetime is None else at + lifetime
+    if expires_at is None or lifetime is None:
+        gained = at - (record.confirmed_at or 0) if record.expires_at is None else DAY
+    else:
+        gained = DAY if record.expires_at is None else expires_at - record.expires_at
+    if 0 <= gained < min(DAY, DAY if lifetime is None else lifetime // 100 + 1):
         return record
-    return replace(record, expires_at=expires_at, index_state="pending")
+    return replace(record, expires_at=expires_at, confirmed_at=at, index_state="pending")
+
+
+def kept_for(record: Record, lifetime: int | None) -> Record:
+    """The record with this lifetime (seconds; None: it never expires), counted from when it was last written or
+    confirmed. A task is unchanged.
+    """
+    if record.type == "task":
+        return record
+    since = record.created_at // 1000 if record.confirmed_at is None else record.confirmed_at
+    return replace(record, expires_at=None if lifetime is None else since + lifetime)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
+from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
 
 
@@ -27,14 +28,15 @@ class TenantSettings:
     """Defaults of new sessions: memory configuration (fields over the built-in defaults) and retention.
 
     `models` are those of the operator's list that the tenant's sessions may name; None = all of it. Sessions are kept
-    `retention_days` after their last activity; facts, events and instructions `memory_days` after
-    they were last written or confirmed; None = for ever.
+    `retention_days` after their last activity; facts, events and instructions `memory_days` after they were last
+    written or confirmed; None = for ever. `change` identifies the last change of these days.
     """
 
     memory: Mapping[str, Any] = field(default_factory=dict)
     retention_days: int | None = 30
     memory_days: int | None = 365
     models: tuple[str, ...] | None = None
+    change: str | None = None
 
 
 class Tenants(Protocol):
@@ -49,8 +51,13 @@ class Tenants(Protocol):
     def log_key(self, scope: Scope) -> bytes:
         """The tenant's secret with which logs name users. It is made when it is first asked for, and never changes."""
 
-    def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
-        """Store them; sessions made from now on take them."""
+    def replace_settings(
+        self, scope: Scope, settings: TenantSettings, *, before: TenantSettings | None = None, job: Job | None = None
+    ) -> None:
+        """Store them; sessions made from now on take them. The job is stored in the same transaction.
+
+        Raises `CommitLost` unless the last change of retention is still that of `before`, if that is given.
+        """
 
 
 @dataclass(frozen=True, slots=True)

@@ -94,12 +94,13 @@ ERASED: Json = {
     },
 }
 PENDING: Json = {"job_id": JOB["job_id"], "state": "pending"}
-TENANT_SETTINGS: Json = {
+NEW_TENANT_SETTINGS: Json = {
     "memory": {"strategy": "summarize", "max_tokens": 32000},
     "retention_days": 30,
     "memory_days": 365,
     "models": None,
 }
+TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {"retention_job": None}
 PAGES: dict[str, Json] = {
     "SessionPage": {"sessions": [SESSION], "next_cursor": None},
     "MessagePage": {"messages": [ROW], "next_cursor": None},
@@ -165,5 +166,5 @@ REQUESTS: dict[str, Json] = {
     "PruneRequest": {"strategy": "summarize", "wait": 20},
     "EndRequest": {"wait": 20},
     "ExtractRequest": {"if_needed": True, "wait": 20},
-    "NewTenantSettings": TENANT_SETTINGS,
+    "NewTenantSettings": NEW_TENANT_SETTINGS,
 }

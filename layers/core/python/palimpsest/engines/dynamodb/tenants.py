@@ -8,11 +8,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from palimpsest.engines.dynamodb.memories.commits import job_put
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import Attributes
 from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import ApiKey, StaticFact, TenantSettings
 
@@ -22,10 +24,11 @@ LOG_KEY = "log_key"
 
 
 class DynamoDbTenants(OneTable):
-    """`Tenants` over the table of tenants."""
+    """`Tenants` over the table of tenants. `jobs_table` is only needed by who stores a job with the settings."""
 
-    def __init__(self, table: str, **where: Any) -> None:
+    def __init__(self, table: str, jobs_table: str = "", **where: Any) -> None:
         super().__init__(table, **where)
+        self._jobs_table = jobs_table
 
     def api_key(self, key_id: str) -> ApiKey | None:
         item = self._table.get(f"key#{key_id}", KEY)
@@ -66,6 +69,7 @@ class DynamoDbTenants(OneTable):
             retention_days=_days(item.get("retention_days")),
             memory_days=_days(item["memory_days"]) if "memory_days" in item else TenantSettings().memory_days,
             models=tuple(json.loads(item["models"]["S"])) if "models" in item else None,
+            change=item["change"]["S"] if "change" in item else None,
         )
 
     def log_key(self, scope: Scope) -> bytes:
@@ -79,7 +83,9 @@ class DynamoDbTenants(OneTable):
             item = self._table.get(*place) or item
         return bytes(item["secret"]["B"])
 
-    def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
+    def replace_settings(
+        self, scope: Scope, settings: TenantSettings, *, before: TenantSettings | None = None, job: Job | None = None
+    ) -> None:
         days, memory_days = settings.retention_days, settings.memory_days
         update = Update()
         update.put("type", items.text("settings"))
@@ -87,7 +93,14 @@ class DynamoDbTenants(OneTable):
         update.put("retention_days", None if days is None else items.number(days))
         update.put("memory_days", {"NULL": True} if memory_days is None else items.number(memory_days))
         update.put("models", None if settings.models is None else items.json_text([*settings.models]))
-        self._table.call("UpdateItem", **update.arguments(self._table.name, f"tenant#{scope.tenant}", DEFAULTS))
+        update.put("change", None if settings.change is None else items.text(settings.change))
+        if before is not None:
+            update.require("change", *([] if before.change is None else [items.text(before.change)]))
+        arguments = update.arguments(self._table.name, f"tenant#{scope.tenant}", DEFAULTS)
+        if job is None:
+            self._table.call("UpdateItem", **arguments)
+        else:
+            self._table.transact([{"Update": arguments}, job_put(self._jobs_table, job)])
 
 
 def _days(attribute: Mapping[str, Any] | None) -> int | None:

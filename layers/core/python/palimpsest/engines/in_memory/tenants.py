@@ -6,15 +6,18 @@ import secrets
 import threading
 from collections import defaultdict
 
+from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import ApiKey, StaticFact, TenantSettings
 
 
 class InMemoryTenants:
-    """`Tenants` within the process."""
+    """`Tenants` within the process; `state` is where jobs are put."""
 
-    def __init__(self) -> None:
+    def __init__(self, state: State | None = None) -> None:
+        self._state = state or State()
         self._keys: dict[str, ApiKey] = {}
         self._settings: dict[str, TenantSettings] = {}
         self._log_keys: dict[str, bytes] = {}
@@ -33,8 +36,15 @@ class InMemoryTenants:
     def log_key(self, scope: Scope) -> bytes:
         return self._log_keys.setdefault(scope.tenant, secrets.token_bytes())
 
-    def replace_settings(self, scope: Scope, settings: TenantSettings) -> None:
-        self._settings[scope.tenant] = settings
+    def replace_settings(
+        self, scope: Scope, settings: TenantSettings, *, before: TenantSettings | None = None, job: Job | None = None
+    ) -> None:
+        with self._state.lock if before is None else self._state.write("settings"):
+            if before is not None and before.change != self.settings(scope).change:
+                raise CommitLost("Another writer was first.")
+            self._settings[scope.tenant] = settings
+            if job is not None:
+                self._state.put_job(job)
 
 
 class InMemoryStaticFacts:

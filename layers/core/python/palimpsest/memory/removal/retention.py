@@ -1,0 +1,165 @@
+"""Change how long a tenant's data is kept, and give everything that exists the expiry that follows, page by page."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+
+from palimpsest import parallel
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations import lifecycle
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit
+from palimpsest.jobs.job import Job, newest_attempt, on_tenant
+from palimpsest.jobs.kinds import RetainPayload
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.expiry import is_expired
+from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
+from palimpsest.memory.statements import DAY, kept_for
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.tenants.ports import Tenants, TenantSettings
+
+PAGE = 50  # sessions, users or records; a page of records fits one transaction
+SETTLING = 5.0
+"""Seconds until the job begins. Writes that read the settings before they changed are then over, and the lists have
+caught up with the tables.
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class ManageSettings:
+    tenants: Tenants
+    jobs: Jobs
+    clock: Clock
+
+    def read(self, scope: Scope) -> tuple[TenantSettings, Job | None]:
+        """The tenant's settings, and the job that applies the last change of retention to what exists: None if there
+        was no change, or so long ago that the job is forgotten. Raises `Unavailable`.
+        """
+        settings = self.tenants.settings(scope)
+        found = None if settings.change is None else self.jobs.get(scope, self._job(scope, settings.change).id)
+        if found is None:
+            return settings, None
+        newest = newest_attempt(found, lambda job_id: self.jobs.get(scope, job_id))
+        return settings, found if newest.parent is not None else newest
+
+    def replace(self, scope: Scope, settings: TenantSettings) -> tuple[TenantSettings, Job | None]:
+        """Replace the settings. If their days differ from what was stored, the same transaction begins the job that
+        applies them. Returns what `read` does. Raises `Unavailable`.
+        """
+        until_committed(lambda: self._replace(scope, settings), clock=self.clock)
+        return self.read(scope)
+
+    def _replace(self, scope: Scope, settings: TenantSettings) -> None:
+        before, job = self.tenants.settings(scope), None
+        settings = replace(settings, change=before.change)
+        if (settings.retention_days, settings.memory_days) != (before.retention_days, before.memory_days):
+            change = secrets.token_hex(16)
+            settings, job = replace(settings, change=change), self._job(scope, change)
+        self.tenants.replace_settings(scope, settings, before=before, job=job)
+
+    def _job(self, scope: Scope, change: str) -> Job:
+        payload, now = RetainPayload(change=change), seconds(self.clock.now())
+        return on_tenant(scope, kind="retain", user=None, key=change, payload=payload, now=now)
+
+
+@dataclass(frozen=True, slots=True)
+class RetainPages:
+    """Does the job that applies a tenant's retention to its sessions and memories.
+
+    What has expired already stays so. A later change ends the job: that one's own job begins from the first page on.
+    """
+
+    tenants: Tenants
+    sessions: Sessions
+    memories: Memories
+    expiries: Expiries
+    steps: UserSteps
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. Safe to repeat: the counts may then be lower. Raises `Unavailable`."""
+        job = self.steps.taken_up(notice)
+        if job is None:
+            return
+        scope, until, place = Scope(job.tenant), self.steps.deadline, job.payload_as(RetainPayload)
+        if job.parent is None:
+            self.clock.sleep(SETTLING)
+        for place in self._pages(scope, place):  # noqa: B020 - it goes on from there
+            if self._wanted(scope, place) is None:
+                break
+            if self.clock.now() >= until:
+                self.steps.go_on(job, place, result=_counts(place))
+                return
+        self.steps.end(job, _counts(place))
+
+    def _wanted(self, scope: Scope, place: RetainPayload) -> TenantSettings | None:
+        """The tenant's settings; None once their days have changed again."""
+        settings = self.tenants.settings(scope)
+        return settings if settings.change == place.change else None
+
+    def _pages(self, scope: Scope, begun: RetainPayload) -> Iterator[RetainPayload]:
+        """Do page after page; each result says where the next one begins."""
+        place = begun
+        while place.stage == "sessions":
+            place = self._some_sessions(scope, place)
+            yield place
+        while place.stage == "memories":
+            users, after = self.memories.users(scope.tenant, limit=PAGE, after=place.after)
+            for user in users:
+                if place.user is None or user >= place.user:
+                    for place in self._of_user(scope.user(user), place):  # noqa: B020 - it goes on from there
+                        yield place
+            place = replace(place, stage="over" if after is None else "memories", after=after, user=None, page=None)
+            yield place
+
+    def _some_sessions(self, scope: Scope, place: RetainPayload) -> RetainPayload:
+        page = self.sessions.listed(scope, user=None, limit=PAGE, after=place.after, newest_first=False)
+
+        def keep(name: str) -> bool:
+            return until_committed(lambda: self._keep_session(scope.session(name), place), clock=self.clock)
+
+        count = place.sessions + sum(parallel.each(keep, page.sessions))
+        return replace(place, stage="sessions" if page.after else "memories", sessions=count, after=page.after)
+
+    def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
+        """Whether the session, if it is alive, was to be kept for another time."""
+        opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
+        head, settings = opened.head, opened.settings
+        if wanted is None or head is None or settings is None or settings.base != head.base:
+            return False
+        after = lifecycle.kept_for(head, wanted.retention_days)
+        if after == head or head.is_gone(seconds(self.clock.now())):
+            return False
+        settings = replace(settings, due_at=after.expires_at)
+        after = replace(after, version=head.version + 1)
+        self.sessions.commit(scope, Commit(before=head, after=after, settings=settings))
+        return True
+
+    def _of_user(self, scope: UserScope, begun: RetainPayload) -> Iterator[RetainPayload]:
+        place = replace(begun, user=scope.user, page=begun.page if begun.user == scope.user else None)
+        while True:
+            place = until_committed(partial(self._keep_records, scope, place), clock=self.clock)
+            yield place
+            if place.page is None:
+                return
+
+    def _keep_records(self, scope: UserScope, place: RetainPayload) -> RetainPayload:
+        epoch, wanted = self.memories.user(scope).epoch, self._wanted(scope.owner, place)
+        if wanted is None:
+            return replace(place, page=None)
+        lifetime = None if wanted.memory_days is None else wanted.memory_days * DAY
+        page, now = self.expiries.records(scope, limit=PAGE, after=place.page), seconds(self.clock.now())
+        alive = [record for record in page.records if not is_expired(record, now=now)]
+        changed = [after for record in alive if (after := kept_for(record, lifetime)) != record]
+        if changed:
+            self.memories.commit(scope, MemoryCommit(epoch, changed=changed))
+        return replace(place, page=page.after, memories=place.memories + len(changed))
+
+
+def _counts(place: RetainPayload) -> dict[str, int]:
+    return {"sessions": place.sessions, "memories": place.memories}
