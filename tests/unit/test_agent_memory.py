@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import io
+import json
 import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -12,6 +13,7 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory
 from palimpsest.bootstrap.in_process import InProcess, in_process
+from palimpsest.conversations.messages import text_of
 from palimpsest.errors import BadRequest, Conflict, NotFound, PalimpsestError, TooLarge, Unprocessable
 from palimpsest.scope import Scope
 
@@ -102,6 +104,62 @@ def test_a_transcript_is_taken_in_once_and_goes_on_as_it_grows() -> None:
     with pytest.raises(Conflict) as diverged:
         memory.ingest(["Something else."], session="s")
     assert diverged.value.code == "transcript_diverged"
+
+
+def test_what_a_prune_takes_out_of_the_window_is_in_the_history_and_unfolds() -> None:
+    memory = AgentMemory(memory={"keep_recent_turns": 1})
+    said = [f"turn {number}" for number in range(6)]
+    for text in said:
+        memory.append("s", text, {"role": "assistant", "content": f"answer to {text}"})
+    assert memory.prune("s", strategy="summarize") is None
+    (folded,) = memory.compactions("s")
+    unfolded = [text_of(message.chat) for message in memory.unfold("s", folded.last)]
+    everything = [text_of(message.chat) for message in memory.history("s")]
+    assert everything[::2] == said
+    assert unfolded == everything[: len(unfolded)]
+    assert unfolded[0] == "turn 0"
+    assert memory.prune("s", strategy="summarize") == "only_recent_turns"
+    with pytest.raises(NotFound):
+        next(memory.unfold("s", 99))
+
+
+def test_memories_are_listed_reverted_and_forgotten() -> None:
+    memory = AgentMemory()
+    for team in ("Sales", "Design"):
+        memory.remember({"type": "fact", "content": f"Sarah works in {team}.", "topic_key": "team"})
+    memory.remember({"type": "instruction", "content": "Answer in German."})
+    (current,) = memory.memories(types=["fact"])
+    newest, oldest = memory.versions(current.id)
+    assert [version.record.content for version in (newest, oldest)] == [
+        "Sarah works in Design.",
+        "Sarah works in Sales.",
+    ]
+    assert memory.revert(oldest.record.id).content == "Sarah works in Sales."
+    assert memory.forget(types=["instruction"])
+    assert [record.content for record in memory.memories()] == ["Sarah works in Sales."]
+    with pytest.raises(Unprocessable):
+        memory.forget()
+    with pytest.raises(Unprocessable):
+        list(memory.memories(colour="red"))
+
+
+def test_a_models_call_of_the_tool_is_answered_and_static_facts_can_be_changed() -> None:
+    memory = AgentMemory(static_facts=["Remote work: 3 days a week."])
+    memory.remember("Sarah works in Design.")
+    (tool,) = memory.tools()
+    asked = {"query": "Where does Sarah work?"}
+    answer = memory.call_tool(tool["function"]["name"], json.dumps(asked), tool_call_id="call_1")
+    assert (answer["role"], answer["tool_call_id"]) == ("tool", "call_1")
+    assert "Sarah works in Design." in answer["content"]
+    with pytest.raises(NotFound):
+        memory.call_tool("no_such_tool", asked)
+    memory.put_static_fact("canteen", "The canteen opens at noon.")
+    memory.delete_static_fact("fact-1")
+    assert [fact.content for fact in memory.static_facts()] == ["The canteen opens at noon."]
+    memory.append("s", "Hello!")
+    assert "canteen" in memory.context("s").memory.text
+    with pytest.raises(Unprocessable):
+        memory.put_static_fact("empty", "")
 
 
 def test_the_end_of_a_session_extracts_what_it_said() -> None:

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
 from palimpsest.api.guards import json_object
 from palimpsest.api.problems import naming, refusal
-from palimpsest.api.resources.context import ContextRequest
+from palimpsest.api.resources.context import ContextRequest, PruneRequest
 from palimpsest.api.resources.ingest import IngestRequest
-from palimpsest.api.resources.memories.shapes import NewMemories, statement
+from palimpsest.api.resources.memories.shapes import Filter as FilterBody
+from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
 from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.api.resources.recall import RecallBody
+from palimpsest.api.resources.static_facts import StaticFactBody
+from palimpsest.api.resources.tools import ToolCallBody
 from palimpsest.bootstrap.in_process import in_process
 from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
@@ -27,18 +30,28 @@ from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.manage import Session
-from palimpsest.errors import BadRequest, Conflict, Unavailable
+from palimpsest.conversations.messages import Chat, Message
+from palimpsest.conversations.overflow.arm import WhyNot
+from palimpsest.conversations.session import Compaction
+from palimpsest.errors import BadRequest, Conflict, NotFound, Unavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
+from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.recall import Recalled
+from palimpsest.recall.tool import NAME as SEARCH_TOOL
+from palimpsest.recall.tool import Format, definition
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
+from palimpsest.tenants.ports import StaticFact
 
 TENANT = Scope("local")
 
+PAGE = 100
+
 Body = TypeVar("Body", bound=BaseModel)
+Row = TypeVar("Row")
 Said = str | Mapping[str, Any]
 
 
@@ -195,6 +208,92 @@ class AgentMemory:
         self._work()
         return ended
 
+    def prune(self, session: str | Conversation, *, strategy: str, max_tokens: int | None = None) -> WhyNot | None:
+        """Make room in the window: `fifo` drops the oldest turns, `summarize` replaces all but the recent turns by a
+        summary. Return why nothing was done, None if it was. What leaves the window stays in the history.
+        """
+        asked = _read(PruneRequest, strategy=strategy, max_tokens=max_tokens)
+        scope = self.conversation(session).scope
+        requested = self._memories.prune(scope, strategy=asked.strategy, max_tokens=asked.max_tokens)
+        self._work()
+        return requested.why_not
+
+    def history(self, session: str | Conversation) -> Iterator[Message]:
+        """Every message of the session, oldest first, whatever has left the window since."""
+        scope, history = self.conversation(session).scope, self._sessions.history
+        return _pages(lambda after: history.messages(scope, limit=PAGE, after=after))
+
+    def compactions(self, session: str | Conversation) -> Iterator[Compaction]:
+        """What has left the window, each part with its summary, oldest first; its number is `last`."""
+        scope, history = self.conversation(session).scope, self._sessions.history
+        return _pages(lambda after: history.compactions(scope, limit=PAGE, after=after))
+
+    def unfold(self, session: str | Conversation, n: int) -> Iterator[Message]:
+        """The messages that compaction `n` took out of the window. Raises `NotFound`."""
+        scope, history = self.conversation(session).scope, self._sessions.history
+        return _pages(lambda after: history.unfold(scope, n, limit=PAGE, after=after))
+
+    def memories(self, **limits: Any) -> Iterator[Record]:
+        """The user's current memories, newest first, within the limits of the API's filter (`types`, `subject` …)."""
+        where, manage = _read(FilterBody, **limits).read(), self._memories.manage_memories
+        return _pages(lambda after: manage.listed(self._user, where=where, limit=PAGE, after=after))
+
+    def versions(self, memory_id: str) -> tuple[Version, ...]:
+        """Every version of a memory's topic, newest first. Raises `NotFound`."""
+        return self._memories.manage_memories.history(self._user, memory_id)
+
+    def revert(self, memory_id: str) -> Record:
+        """Make this version's content current again, as a new version. Raises `NotFound`, `Conflict`."""
+        record = self._memories.manage_memories.revert(self._user, memory_id)
+        self._work()
+        return record
+
+    def forget(self, **limits: Any) -> tuple[str, ...]:
+        """Remove the current memories that match a filter of the API, which has at least one limit, with all versions
+        of their topics; return the ids of those that matched.
+        """
+        where = _read(ForgetRequest, filter=limits).filter.read()
+        ids = self._memories.manage_memories.matching(self._user, where)
+        self._memories.forget(self._user, where)
+        self._work()
+        return ids
+
+    def tools(self, form: Format = "openai") -> list[Mapping[str, Any]]:
+        """The definitions of the tools that a model may be given to look into this memory."""
+        return [definition(form)]
+
+    def call_tool(
+        self,
+        name: str,
+        arguments: str | Mapping[str, Any],
+        *,
+        tool_call_id: str | None = None,
+        session: str | None = None,
+    ) -> Chat:
+        """Answer a model's call of a tool with a tool message that can be appended as it is; with the asking `session`
+        it repeats nothing that its window holds. Raises `NotFound` for an unknown tool or session.
+        """
+        if name != SEARCH_TOOL:
+            raise NotFound("There is no such tool.", code="tool_not_found")
+        asked = _read(ToolCallBody, arguments=arguments, tool_call_id=tool_call_id, session_id=session)
+        return self._memories.search_tool(
+            self._user, asked.arguments, tool_call_id=asked.tool_call_id, session=asked.session_id
+        )
+
+    def static_facts(self) -> tuple[StaticFact, ...]:
+        """What is stated for all users, by id; no conversation changes it."""
+        return self._memories.facts.listed(self._user.owner)
+
+    def put_static_fact(self, fact_id: str, content: str, *, agent: str | None = None) -> None:
+        """State it from now on in the context of every session with a static block, or only in those of `agent`."""
+        asked = _read(StaticFactBody, content=content, agent_id=agent)
+        name = checked_id(fact_id, field="fact_id")
+        self._memories.facts.put(self._user.owner, name, content=asked.content, agent=asked.agent_id)
+
+    def delete_static_fact(self, fact_id: str) -> None:
+        """State it no more. Raises `NotFound`."""
+        self._memories.facts.delete(self._user.owner, fact_id)
+
     def get(self, session: str | Conversation, message: str | None = None) -> Context:
         """The same as `context`."""
         return self.context(session, message)
@@ -239,14 +338,12 @@ class AgentMemory:
         self._work()
 
     def _drop_vectors(self, session: Conversation) -> None:
-        scope, after = self.conversation(session).scope, None
-        while True:
-            page, after = self._sessions.history.messages(scope, limit=100, after=after)
-            keys = [message_key(scope.session, message.seq) for message in page]
-            if self._memories.stores.index.write(self._user, [gone(key, version=MESSAGE_VERSION) for key in keys]):
+        scope = self.conversation(session).scope
+        keys = [message_key(scope.session, message.seq) for message in self.history(session)]
+        for start in range(0, len(keys), PAGE):
+            dropped = [gone(key, version=MESSAGE_VERSION) for key in keys[start : start + PAGE]]
+            if self._memories.stores.index.write(self._user, dropped):
                 raise Unavailable("The index did not take every removal.", code="vector")
-            if after is None:
-                return
 
     def _scope(self, session: str | Conversation) -> SessionScope:
         if isinstance(session, str):
@@ -254,6 +351,15 @@ class AgentMemory:
         if session.owner != self._user:
             raise Conflict("The session belongs to another user.", code="owner_mismatch")
         return session.scope
+
+
+def _pages(page: Callable[[Any], tuple[Sequence[Row], Any]]) -> Iterator[Row]:
+    after = None
+    while True:
+        rows, after = page(after)
+        yield from rows
+        if after is None:
+            return
 
 
 def _message(said: Said) -> Said:
