@@ -16,7 +16,7 @@ from palimpsest.engines.in_memory.background import InMemoryExpiries, InMemoryOw
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import Faults
+from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
@@ -83,7 +83,7 @@ class Service:
         self.time = clock if isinstance(clock, FakeClock) else FakeClock()
         self.clock = clock or self.time
         self.sessions, self.jobs, self.memories = self.stores_of(faults)
-        self.tenants, self.facts = InMemoryTenants(self.sessions.state), InMemoryStaticFacts()
+        self.tenants, self.facts = InMemoryTenants(self.shared), InMemoryStaticFacts()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
         self.expiries, self.owners = self.background_of(faults)
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
@@ -98,6 +98,11 @@ class Service:
         self.delivered, self.sent_again = 0, SentAgain()
         self._wire_front(long_term=long_term, selector=selector)
         self.wire_workers()
+
+    @property
+    def shared(self) -> State:
+        """What the stores in memory share."""
+        return self.sessions.state
 
     def _wire_front(self, *, long_term: bool, selector: ChatModel | None) -> None:
         models = Models(
@@ -146,7 +151,7 @@ class Service:
     def front_stores(self) -> dict[str, Any]:
         """The stores that the functions behind the front door see."""
         return {
-            "sessions": self.sessions, "jobs": self.jobs, "calls": InMemoryKeyedCalls(self.sessions.state),
+            "sessions": self.sessions, "jobs": self.jobs, "calls": InMemoryKeyedCalls(self.shared),
             "tenants": self.tenants, "memories": self.memories, "facts": self.facts,
         }  # fmt: skip
 

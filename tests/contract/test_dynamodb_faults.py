@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb import table as tables
-from palimpsest.engines.dynamodb.lists import BUCKETS, buckets_of
+from palimpsest.engines.dynamodb.lists import BUCKETS, SESSIONS, buckets_of
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
@@ -187,7 +187,7 @@ def test_no_list_of_a_tenant_takes_a_fault_for_nothing(api: DynamoDbApi, talk: C
 
 
 def test_a_list_of_a_tenant_is_unavailable_where_one_of_its_partitions_is(api: DynamoDbApi, talk: Conversation) -> None:
-    for bucket in buckets_of(talk.scope.owner):
+    for bucket in buckets_of(talk.scope.owner, among=SESSIONS):
         api.fail(_queries_of(bucket))
         with pytest.raises(Unavailable):
             talk.sessions.listed(talk.scope.owner, user=None, limit=5)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +16,7 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import Faults
+from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
 
@@ -106,6 +106,11 @@ class Streamed(Whole):
             DynamoDbMemories(memories, sessions, endpoint=endpoint),
         )
         return tuple(Mortal(store, faults) for store in stores)
+
+    @cached_property
+    def shared(self) -> State:
+        """Of tenants and keyed calls alone, which do not change here."""
+        return State()
 
     def background_of(self, faults: Faults | None) -> Any:
         assert faults is not None
