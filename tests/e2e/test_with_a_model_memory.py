@@ -121,7 +121,7 @@ def test_prose_is_asked_for_again_then_tried_again_then_parked_and_at_ones_word_
     done = call.job(again.json["job_id"])
     assert (done["state"], done["ledger"]["received"], done["ledger"]["parked"]) == ("done", 8, 0)
     assert contents(call) == {content for _, content, _ in KNOWN}
-    refused = call("POST", f"/v1/jobs/{done['id']}/retry")
+    refused = call("POST", f"/v1/jobs/{done['job_id']}/retry")
     assert (refused.status, refused.json["code"]) == (409, "job_not_failed")
 
 

@@ -317,7 +317,7 @@ def test_reindex_writes_jobs_and_notes_what_is_indexed_and_deletes_nothing(prod:
 
 
 def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: Template) -> None:
-    seen = dict.fromkeys(("sessions", "memories", "extract"), "tenant#*") | {"authorize": "key#*"}
+    seen = dict.fromkeys(("sessions", "memories", "extract", "sweep"), "tenant#*") | {"authorize": "key#*"}
     for function, leading in seen.items():
         (statement,) = (each for each in prod.statements(function) if "Tenants" in str(each["Resource"]))
         assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}}
