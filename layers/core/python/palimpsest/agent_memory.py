@@ -235,8 +235,7 @@ class AgentMemory:
 
     def memories(self, **limits: Any) -> Iterator[Record]:
         """The user's current memories, newest first, within the limits of the API's filter (`types`, `subject` …)."""
-        where, manage = _read(FilterBody, **limits).read(), self._memories.manage_memories
-        return _pages(lambda after: manage.listed(self._user, where=where, limit=PAGE, after=after))
+        return self._memories.manage_memories.every(self._user, _read(FilterBody, **limits).read())
 
     def versions(self, memory_id: str) -> tuple[Version, ...]:
         """Every version of a memory's topic, newest first. Raises `NotFound`."""

@@ -124,11 +124,12 @@ class ManageMemories:
     def counts(self, scope: UserScope) -> Mapping[RecordType, int]:
         """How many current records there are of each type."""
         counts: Counter[RecordType] = Counter({"fact": 0, "event": 0, "instruction": 0, "task": 0})
-        for record in self._all(scope, Filter()):
+        for record in self.every(scope, Filter()):
             counts[record.type] += 1
         return counts
 
-    def _all(self, scope: UserScope, where: Filter) -> Iterator[Record]:
+    def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
+        """All current records that the filter takes, newest first."""
         after = None
         while True:
             page, after = self.listed(scope, where=where, limit=PAGE, after=after)
@@ -233,7 +234,7 @@ class ManageMemories:
 
     def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
         """The ids of all current records that match, as a job that forgets them would remove them."""
-        return tuple(record.id for record in self._all(scope, where))
+        return tuple(record.id for record in self.every(scope, where))
 
 
 def _no_memory() -> NotFound:
