@@ -33,15 +33,14 @@ from palimpsest.conversations.manage import Session
 from palimpsest.conversations.messages import Chat, Message
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction
-from palimpsest.errors import BadRequest, Conflict, NotFound, Unavailable
+from palimpsest.errors import BadRequest, Conflict, Unavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.recall import Recalled
-from palimpsest.recall.tool import NAME as SEARCH_TOOL
-from palimpsest.recall.tool import Format, definition
+from palimpsest.recall.tool import Format, check_name, definition
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
 from palimpsest.tenants.ports import StaticFact
@@ -272,8 +271,7 @@ class AgentMemory:
         """Answer a model's call of a tool with a tool message that can be appended as it is; with the asking `session`
         it repeats nothing that its window holds. Raises `NotFound` for an unknown tool or session.
         """
-        if name != SEARCH_TOOL:
-            raise NotFound("There is no such tool.", code="tool_not_found")
+        check_name(name)
         asked = _read(ToolCallBody, arguments=arguments, tool_call_id=tool_call_id, session_id=session)
         return self._memories.search_tool(
             self._user, asked.arguments, tool_call_id=asked.tool_call_id, session=asked.session_id

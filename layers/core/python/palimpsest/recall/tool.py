@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from palimpsest.conversations.messages import SEARCH_TOOL, Chat
+from palimpsest.errors import NotFound
 from palimpsest.recall.answer import USER_MEMORY, user_memory
 from palimpsest.recall.question import RecallRequest, excerpt
 from palimpsest.recall.recall import Recall, passage_of
@@ -38,6 +39,12 @@ def definition(form: Format) -> Mapping[str, Any]:
     if form == "anthropic":
         return {"name": NAME, "description": DESCRIPTION, "input_schema": PARAMETERS}
     return {"type": "function", "function": {"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS}}
+
+
+def check_name(name: str) -> None:
+    """Raise `NotFound` (`tool_not_found`) unless there is a tool of this name."""
+    if name != NAME:
+        raise NotFound("There is no such tool.", code="tool_not_found")
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,8 +14,7 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import Closed, Json, UserId, answered
 from palimpsest.api.resources.recall import AskingSession
-from palimpsest.errors import NotFound
-from palimpsest.recall.tool import MOST_RECORDS, NAME, Format, definition
+from palimpsest.recall.tool import MOST_RECORDS, Format, check_name, definition
 
 operation = operations_on("recall", function="memories")
 
@@ -64,8 +63,7 @@ def call_tool(
     arguments. Arguments that can't be used are answered with a message, so that the model can call again. With
     `session_id` nothing is repeated that the session's window still holds.
     """
-    if name != NAME:
-        raise NotFound("There is no such tool.", code="tool_not_found")
+    check_name(name)
     message = call().memory.search_tool(
         call().user(user_id),
         body.arguments,
