@@ -17,6 +17,15 @@ def local_state() -> Path:
     return Path(os.environ.get("PALIMPSEST_LOCAL_DIR") or PROJECT / ".local").resolve()
 
 
+def write_private(file: Path, text: str) -> Path:
+    """Write the file as a whole or not at all, readable only by its owner; returns it."""
+    unfinished = file.with_suffix(".unfinished")
+    unfinished.unlink(missing_ok=True)
+    unfinished.touch(mode=0o600)
+    unfinished.write_text(text)
+    return unfinished.replace(file)
+
+
 @contextmanager
 def building() -> Iterator[None]:
     """Hold the lock of builds: two stacks may be started at the same time, but only one of them builds."""

@@ -6,6 +6,8 @@ import secrets
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from infra import paths
+
 
 @dataclass(frozen=True, slots=True)
 class AccessKey:
@@ -16,11 +18,7 @@ class AccessKey:
 def make(folder: Path) -> Path:
     """Replace the key of the last start; returns the file."""
     key = AccessKey("AKIA" + base64.b32encode(secrets.token_bytes(10)).decode(), secrets.token_urlsafe(30))
-    unfinished = _file(folder).with_suffix(".unfinished")
-    unfinished.unlink(missing_ok=True)
-    unfinished.touch(mode=0o600)
-    unfinished.write_text(json.dumps(asdict(key)))
-    return unfinished.replace(_file(folder))
+    return paths.write_private(_file(folder), json.dumps(asdict(key)))
 
 
 def read(folder: Path) -> AccessKey:

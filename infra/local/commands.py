@@ -37,7 +37,7 @@ def start(wanted_port: str, search_engine: str) -> None:
     begun, port = time.monotonic(), _port(wanted_port)
     ministack.check_free(port)
     server = _search_server(search_engine)
-    process = _started(port, search_address=server.address if server else "")
+    process = _started(port, search_address=server.place.address if server else "")
     assembly = _synthesize(search_engine)
     ministack.wait(process)
     if server is not None:

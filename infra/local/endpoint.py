@@ -36,12 +36,8 @@ def read() -> Endpoint | None:
 
 
 def write(endpoint: Endpoint) -> None:
-    """Write the file as a whole or not at all, readable only by its owner: it holds a key."""
     file().parent.mkdir(parents=True, exist_ok=True)
-    unfinished = file().with_suffix(".unfinished")
-    unfinished.touch(mode=0o600)
-    unfinished.write_text(json.dumps(asdict(endpoint), indent=2) + "\n")
-    unfinished.replace(file())
+    paths.write_private(file(), json.dumps(asdict(endpoint), indent=2) + "\n")  # it holds a key
 
 
 def wait(url: str, *, key: str = "") -> None:

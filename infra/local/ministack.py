@@ -90,7 +90,7 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
                 start_new_session=True, pass_fds=[lock],
             )  # fmt: skip
         started = Running(process.pid, port, search)
-        _process_file().write_text(json.dumps(asdict(started)))
+        paths.write_private(_process_file(), json.dumps(asdict(started)))  # the address of search has a credential
     return started
 
 

@@ -6,39 +6,35 @@ from pathlib import Path
 from infra import paths
 from infra.local.opensearch import jars
 from infra.local.opensearch import server as opensearch
-from infra.local.opensearch.server import Server
-from infra.local.processes import CannotRun, free_port, has_ended, is_taken
+from infra.local.opensearch.server import Place, Server
+from infra.local.processes import CannotRun, has_ended, is_taken
 
 
 def start() -> Server:
     """The server that runs, or a new one with the data of the last; `opensearch.wait` returns when it answers.
 
-    It keeps the port that it had first, because the stack knows it by that.
+    It keeps the port and the credential that it had first, because the stack knows it by them.
     """
     server = running()
     if server is not None:
         return server
     jars.install()
-    port = _known_port() or free_port()
-    if is_taken(port):
+    last = _last()
+    place = last.place if last else opensearch.new_place()
+    if is_taken(place.port):
         raise CannotRun(
-            f"Port {port} of the search server is in use by another program; `make reset` gives it a new one."
+            f"Port {place.port} of the search server is in use by another program; `make reset` gives it a new one."
         )
     _home().mkdir(parents=True, exist_ok=True)
-    server = opensearch.start(_home(), port=port)
-    _file().write_text(json.dumps({"pid": server.pid, "port": port}))
-    return server
+    return _noted(opensearch.start(_home(), place))
 
 
 def running() -> Server | None:
     """The server whose data is in the local folder, if it runs."""
-    try:
-        process = json.loads(_file().read_text())
-    except (OSError, ValueError):
+    last = _last()
+    if last is None or last.pid == 0 or has_ended(last.pid) or not opensearch.answers(last.place):
         return None
-    if process["pid"] == 0 or has_ended(process["pid"]) or not opensearch.answers(process["port"]):
-        return None
-    return Server(process["pid"], process["port"], _home())
+    return last
 
 
 def stop() -> None:
@@ -46,15 +42,22 @@ def stop() -> None:
     server = running()
     if server is not None:
         opensearch.stop(server)
-        _file().write_text(json.dumps({"pid": 0, "port": server.port}))
+        _noted(Server(0, server.place, server.home))
 
 
-def _known_port() -> int | None:
+def _last() -> Server | None:
+    """The server that was started last; its process is 0 once it was stopped."""
     try:
-        port: int = json.loads(_file().read_text())["port"]
-    except (OSError, ValueError):
+        noted = json.loads(_file().read_text())
+        return Server(noted["pid"], Place(noted["port"], noted["credential"]), _home())
+    except (OSError, ValueError, KeyError):
         return None
-    return port
+
+
+def _noted(server: Server) -> Server:
+    noted = {"pid": server.pid, "port": server.place.port, "credential": server.place.credential}
+    paths.write_private(_file(), json.dumps(noted))
+    return server
 
 
 def _file() -> Path:

@@ -12,7 +12,6 @@ from pathlib import Path
 from infra.local.opensearch import server as opensearch
 from infra.local.opensearch.jars import install, missing
 from infra.local.processes import CannotRun
-from tests.engines.loopback import free_port
 from tests.engines.npm import required
 
 __all__ = ["install", "missing", "running"]
@@ -22,10 +21,10 @@ __all__ = ["install", "missing", "running"]
 def running() -> Iterator[str]:
     """An empty server of its own: yields its endpoint. It takes about 15 s to start."""
     with tempfile.TemporaryDirectory(prefix="opensearch-", ignore_cleanup_errors=True) as folder:
-        server = opensearch.start(Path(folder), port=free_port())
+        server = opensearch.start(Path(folder), opensearch.new_place())
         try:
             opensearch.wait(server)
-            yield f"http://{server.address}"
+            yield f"http://{server.place.address}"
         finally:
             opensearch.stop(server)
 

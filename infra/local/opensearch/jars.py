@@ -4,7 +4,8 @@
 
 It needs a JDK (17 or newer) and Maven. The jars must be those that jars.sha256 lists, whatever Maven resolves. The jars
 on Maven Central lack the descriptor and the policy that the modules of the distribution have, so both are written here;
-they also lack the native k-NN libraries, so a vector field on another engine than Lucene ends the server.
+they also lack the native k-NN libraries, so a vector field on another engine than Lucene ends the server. A plugin of
+ours, compiled here, is the guard before its routes.
 """
 
 import hashlib
@@ -24,6 +25,7 @@ SUMS = HERE / "jars.sha256"
 LIB = paths.BUILD / "engines" / "opensearch"
 INSTALLED = LIB / SUMS.name
 PLUGIN = f"opensearch-knn-{VERSION}.0.zip"
+GUARD = HERE / "Guard.java"
 
 # A module: its class, how its jars' names begin, what it extends.
 MODULES = {
@@ -71,7 +73,7 @@ POLICY = """grant {
 
 def missing() -> str | None:
     """Why OpenSearch cannot run on this machine; None if it can, once `install` has been called."""
-    tools = [tool for tool in ("java", "mvn") if shutil.which(tool) is None]
+    tools = [tool for tool in ("java", "javac", "mvn") if shutil.which(tool) is None]
     return f"OpenSearch needs a JDK and Maven; not found: {', '.join(tools)}" if tools else None
 
 
@@ -83,6 +85,8 @@ def install() -> None:
         if not (INSTALLED.is_file() and INSTALLED.read_bytes() == SUMS.read_bytes()):
             print(f"Fetching OpenSearch {VERSION}", file=sys.stderr, flush=True)
             _fetch()
+        if not _guard().is_file():
+            _compile()
 
 
 def _fetch() -> None:
@@ -99,6 +103,22 @@ def _fetch() -> None:
     shutil.copy(SUMS, INSTALLED)
 
 
+def _guard() -> Path:
+    """The jar of the guard, named by its source."""
+    return LIB / "guard" / f"{hashlib.sha256(GUARD.read_bytes()).hexdigest()[:16]}.jar"
+
+
+def _compile() -> None:
+    folder = _guard().with_suffix("")
+    java = ["javac", "-Werror", "-cp", f"{LIB}/*", "-d", str(folder), str(GUARD)]
+    done = subprocess.run(java, check=False, capture_output=True)
+    if done.returncode != 0:
+        raise CannotRun(f"The guard of OpenSearch could not be compiled: {done.stderr.decode()[-500:]}")
+    with zipfile.ZipFile(_guard(), "w") as jar:
+        for file in folder.rglob("*.class"):
+            jar.write(file, file.relative_to(folder))
+
+
 def lay_out(home: Path) -> None:
     """Make the folders lib, modules and plugins anew."""
     for name in ("lib", "modules", "plugins"):
@@ -109,12 +129,17 @@ def lay_out(home: Path) -> None:
         own = [jar for jar in jars if jar.name.startswith(prefixes)]
         in_modules.update(own)
         folder = _filled(home / "modules" / name, own)
-        descriptor = DESCRIPTOR.format(name=name, plugin=plugin, extends=extends, version=VERSION)
-        (folder / "plugin-descriptor.properties").write_text(descriptor)
+        _describe(folder, plugin, extends=extends)
         (folder / "plugin-security.policy").write_text(POLICY)
+    _describe(_filled(home / "plugins" / "guard", [_guard()]), "palimpsest.Guard")
     _filled(home / "lib", [jar for jar in jars if jar not in in_modules])
     with zipfile.ZipFile(LIB / PLUGIN) as archive:
         archive.extractall(home / "plugins" / "opensearch-knn")
+
+
+def _describe(folder: Path, plugin: str, *, extends: str = "") -> None:
+    descriptor = DESCRIPTOR.format(name=folder.name, plugin=plugin, extends=extends, version=VERSION)
+    (folder / "plugin-descriptor.properties").write_text(descriptor)
 
 
 def _filled(folder: Path, jars: list[Path]) -> Path:

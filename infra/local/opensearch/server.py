@@ -1,8 +1,10 @@
-"""Starts and stops an OpenSearch server on loopback, its data in a folder of its own."""
+"""Starts and stops an OpenSearch server on loopback, its data in a folder of its own, a guard before its routes."""
 
+import base64
 import http.client
 import json
 import os
+import secrets
 import shutil
 import subprocess
 import time
@@ -10,6 +12,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 
+from infra import paths
 from infra.local.opensearch import jars
 from infra.local.processes import HOST, CannotRun, end, free_port, has_ended
 
@@ -32,7 +35,27 @@ http.port: {port}
 transport.port: {transport_port}
 discovery.type: single-node
 cluster.routing.allocation.disk.threshold_enabled: false
+guard.host: {host}:{port}
+guard.authorization: {authorization}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where a server listens, and the credential that it asks of every request."""
+
+    port: int
+    credential: str
+
+    @property
+    def address(self) -> str:
+        """What stands in a URL between `http://` and the path."""
+        return f"{self.credential}@{HOST}:{self.port}"
+
+    @property
+    def authorization(self) -> str:
+        """The header that a client sends for the address: the credential is the name, and the password is empty."""
+        return f"Basic {base64.b64encode(f'{self.credential}:'.encode()).decode()}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,17 +63,17 @@ class Server:
     """A server that runs in `home`, which also holds its data."""
 
     pid: int
-    port: int
+    place: Place
     home: Path
 
-    @property
-    def address(self) -> str:
-        return f"{HOST}:{self.port}"
+
+def new_place() -> Place:
+    return Place(free_port(), secrets.token_hex(32))
 
 
-def start(home: Path, *, port: int) -> Server:
+def start(home: Path, place: Place) -> Server:
     """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is kept."""
-    _lay_out(home, port=port)
+    _lay_out(home, place)
     is_root = os.geteuid() == 0
     if is_root:
         _hand_over(home)
@@ -59,24 +82,25 @@ def start(home: Path, *, port: int) -> Server:
             _command(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             user=NOBODY if is_root else None, group=NOBODY if is_root else None, extra_groups=() if is_root else None,
         )  # fmt: skip
-    return Server(process.pid, port, home)
+    return Server(process.pid, place, home)
 
 
 def wait(server: Server) -> None:
     """Return once it answers, after some 15 s; raises `CannotRun` if it ends or takes too long."""
     deadline = time.monotonic() + START_SECONDS
     while time.monotonic() < deadline and not has_ended(server.pid):
-        if answers(server.port):
+        if answers(server.place):
             return
         time.sleep(0.2)
     words = (server.home / "logs" / "console").read_text()[-1000:]
     raise CannotRun(f"OpenSearch did not start; the end of its log: {words}")
 
 
-def answers(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=6)
+def answers(place: Place) -> bool:
+    connection = http.client.HTTPConnection(HOST, place.port, timeout=6)
     try:
-        connection.request("GET", "/_cluster/health?wait_for_status=yellow&timeout=5s")
+        health = "/_cluster/health?wait_for_status=yellow&timeout=5s"
+        connection.request("GET", health, headers={"Authorization": place.authorization})
         answer = connection.getresponse()
         return answer.status == HTTPStatus.OK and json.loads(answer.read())["cluster_name"] == "palimpsest"
     except (OSError, http.client.HTTPException, ValueError, KeyError):
@@ -102,7 +126,7 @@ def _command(home: Path) -> tuple[str, ...]:
     )  # fmt: skip
 
 
-def _lay_out(home: Path, *, port: int) -> None:
+def _lay_out(home: Path, place: Place) -> None:
     """A distribution in that folder, made anew but for the data."""
     jars.lay_out(home)
     for name in ("config", "tmp", "logs"):
@@ -110,8 +134,10 @@ def _lay_out(home: Path, *, port: int) -> None:
     for name in ("config", "data", "logs", "tmp"):
         (home / name).mkdir(exist_ok=True)
     (home / "config" / "log4j2.properties").write_text(LOGGING)
-    settings = SETTINGS.format(host=HOST, port=port, transport_port=free_port())
-    (home / "config" / "opensearch.yml").write_text(settings)
+    settings = SETTINGS.format(
+        host=HOST, port=place.port, transport_port=free_port(), authorization=place.authorization
+    )
+    paths.write_private(home / "config" / "opensearch.yml", settings)
 
 
 def _hand_over(home: Path) -> None:

@@ -28,7 +28,8 @@ class NoIndex(Unavailable):
 
 def connected(endpoint: str, *, region: str | None = None, seconds: float = SECONDS) -> Any:
     """An `opensearchpy.OpenSearch`; nothing is sent yet. With a `region` every request is signed (SigV4) with the
-    process's AWS credentials. Raises `ValueError` for plain HTTP to anywhere but this machine.
+    process's AWS credentials; else a name in the address is sent as the credential. Raises `ValueError` for plain HTTP
+    to anywhere but this machine.
     """
     from opensearchpy import OpenSearch, Urllib3HttpConnection
 
@@ -38,7 +39,7 @@ def connected(endpoint: str, *, region: str | None = None, seconds: float = SECO
         raise ValueError("Plain HTTP is for loopback only.")
     return OpenSearch(
         hosts=[{"host": url.hostname, "port": url.port or (80 if is_plain else 443)}],
-        http_auth=_signer(region) if region else None,
+        http_auth=_signer(region) if region else (url.username, url.password or "") if url.username else None,
         use_ssl=not is_plain,
         connection_class=Urllib3HttpConnection,
         pool_maxsize=CONNECTIONS,
