@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 
 import pytest
 from palimpsest.engines.dynamodb.memories import store as on_dynamodb
@@ -11,7 +12,7 @@ from palimpsest.memory.records import RecordType
 from palimpsest.scope import Scope, UserScope
 
 from tests.contract.conftest import MemoryStore
-from tests.contract.memory_builders import Memory, record
+from tests.contract.memory_builders import Memory, record, version
 
 TYPES: tuple[RecordType, ...] = ("fact", "event", "task")
 
@@ -126,3 +127,19 @@ def test_a_user_who_was_erased_is_listed_again_after_the_next_commit(memory: Mem
     assert memory.memories.users(memory.scope.tenant, limit=9) == (("sara",), None)
     memory.commit(record(1))
     assert memory.memories.users(memory.scope.tenant, limit=9) == (("sara", "sarah"), None)
+
+
+def test_topics_are_listed_by_prefix_while_a_record_is_current(memories: MemoryStore, sarah: UserScope) -> None:
+    memory, other = Memory(memories.memories, sarah), Memory(memories.memories, sarah.owner.user("sara"))
+    kept = [version(number, topic=f"preference:{key}") for number, key in enumerate(("b", "B", "a"), 1)]
+    for one in (*kept, version(4, topic="preferences")):
+        memory.supersede(one)
+    other.supersede(version(5, topic="preference:c"))
+    retracted = memories.memories.pointers(sarah, ["preference:b"])["preference:b"]
+    memory.commit(removed=kept[:1], pointers=(replace(retracted, record=None),))
+    found = memories.memories.topics(sarah, prefix="preference:")
+    assert [(one.topic_key, one.record) for one in found] == [
+        ("preference:B", kept[1].id), ("preference:a", kept[2].id)
+    ]  # fmt: skip
+    memory.erase()
+    assert memories.memories.topics(sarah, prefix="") == ()

@@ -266,3 +266,21 @@ def test_the_page_about_the_library_shows_what_runs() -> None:
     assert "up to 3 days a week" in monday
     assert "I joined the company 2 years ago" in friday
     assert friday.splitlines()[-1] == "I work in Marketing."
+
+
+def test_preferences_are_set_read_and_deleted_and_every_context_shows_them() -> None:
+    memory = AgentMemory()
+    memory.preferences.set("language", "German")
+    memory.preferences.set("answers", {"length": "short"})
+    memory.preferences.set("nothing", None)
+    memory.append("s", "Hello!")
+    assert memory.preferences.get("language") == "German"
+    assert memory.preferences.all() == {"answers": {"length": "short"}, "language": "German", "nothing": None}
+    assert "- Preference language: German" in memory.context("s").memory.text
+    memory.preferences.delete("nothing")
+    with pytest.raises(NotFound):
+        memory.preferences.get("nothing")
+    with pytest.raises(Unprocessable):
+        memory.preferences.set("language", "x" * 20_000)
+    with pytest.raises(BadRequest):
+        memory.preferences.set("../etc", 1)

@@ -36,6 +36,7 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "valid_from": "2025-12-24T18:00:00+01:00",
         "agent_id": "hr-assistant",
         "metadata": {"team": "hr", "level": 3, "is_vip": True, "share": 0.5},
+        "data": {"form": [1, None]},
         "source": {"session_id": "s", "message_ids": ["m1"], "seqs": [4], "quote": "auf Deutsch bitte"},
     }
     answer = call.save(told)
@@ -270,7 +271,7 @@ def test_users_are_listed_by_id_and_counted_by_type(call: Client) -> None:
     rest = call("GET", "/v1/users", query={"limit": 2, "cursor": page["next_cursor"]}).json
     assert rest == {"users": [{"user_id": "zoe"}], "next_cursor": None}
     call.save(employer("works at A"), employer("works at B"), user="ann")
-    counts = {"fact": 2, "event": 0, "instruction": 0, "task": 1, "total": 3}
+    counts = {"fact": 2, "event": 0, "instruction": 0, "task": 1, "preference": 0, "total": 3}
     none = {"active": 0, "ended": 0, "total": 0}
     ann = {"user_id": "ann", "memories": counts, "sessions": none, "last_activity": None}
     assert call("GET", "/v1/users/ann").json == ann

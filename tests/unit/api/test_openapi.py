@@ -130,7 +130,14 @@ def test_a_link_gives_its_target_everything_that_its_path_names() -> None:
 def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
     call.append("s", "hello")
     call.save("likes tea")
-    filled = {"session_id": "s", "user_id": "sarah", "memory_id": "mem_0", "fact_id": "f", "name": "search_memory_tool"}
+    filled = {
+        "session_id": "s",
+        "user_id": "sarah",
+        "memory_id": "mem_0",
+        "fact_id": "f",
+        "key": "k",
+        "name": "search_memory_tool",
+    }
     bodies = 0
     for path, method, operation in operations():
         if body := operation.get("requestBody"):

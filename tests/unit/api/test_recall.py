@@ -172,7 +172,7 @@ def test_nothing_stands_in_for_a_retriever_that_fails(told: Client, service: Ser
         ({"query": ["x"]}, "query"),
         ({"query": "x", "k": 0}, "k"),
         ({"query": "x", "k": 101}, "k"),
-        ({"query": "x", "filter": {"types": ["preference"]}}, "filter.types.0"),
+        ({"query": "x", "filter": {"types": ["opinion"]}}, "filter.types.0"),
         ({"query": "x", "filter": {"user_id": "bob"}}, "filter.user_id"),
         ({"query": "x", "filter": {"metadata": {"a": {"$gt": 0}}}}, "filter.metadata.a"),
         ({"query": "x", "user_id": "bob"}, "user_id"),

@@ -50,6 +50,7 @@ MEMORY_STATUS = {
     "history": 200,
     "ingest": 202,
     "list": 200,
+    "preference": 201,
     "read": 200,
     "recall": 200,
     "refused-body": 422,

@@ -75,7 +75,7 @@ def test_a_foreign_users_record_is_not_found(service: MemoryService, worked_at: 
 def test_only_current_records_are_listed_and_counted(service: MemoryService, worked_at: dict[str, str]) -> None:
     service.remember(SARAH, [Statement("event", "moved"), Statement("task", "call Bob"), fact("likes tea", topic=None)])
     assert sorted(service.current()) == ["call Bob", "likes tea", "moved", "works at C"]
-    assert service.manage.counts(SARAH) == {"fact": 2, "event": 1, "instruction": 0, "task": 1}
+    assert service.manage.counts(SARAH) == {"fact": 2, "event": 1, "instruction": 0, "task": 1, "preference": 0}
 
 
 def test_everything_is_counted_over_many_pages(service: MemoryService) -> None:

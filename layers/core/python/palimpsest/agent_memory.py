@@ -15,6 +15,7 @@ from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.shapes import Filter as FilterBody
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
 from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.preferences import NewPreferences
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.api.resources.tools import ToolCallBody
@@ -36,6 +37,7 @@ from palimpsest.conversations.session import Compaction
 from palimpsest.errors import BadRequest, Conflict, Unavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
+from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
@@ -52,6 +54,35 @@ PAGE = 100
 Body = TypeVar("Body", bound=BaseModel)
 Row = TypeVar("Row")
 Said = str | Mapping[str, Any]
+
+
+class PreferencesOfUser:
+    """The preferences of one user: JSON values of at most 16 KB under keys, at most 500, kept until they are deleted.
+
+    Contexts show them and recall finds them.
+    """
+
+    def __init__(self, preferences: ManagePreferences, user: UserScope, work: Callable[[], None]) -> None:
+        self._preferences, self._user, self._work = preferences, user, work
+
+    def set(self, key: str, value: Any) -> None:
+        """Set the value under this key. Raises `BadRequest`, `Unprocessable`, `Conflict` (`too_many_preferences`)."""
+        body = _read(NewPreferences, preferences={checked_id(key, field="key"): value})
+        self._preferences.set(self._user, body.preferences)
+        self._work()
+
+    def get(self, key: str) -> Any:
+        """The value under this key. Raises `NotFound`."""
+        return self._preferences.read(self._user, key).data
+
+    def all(self) -> dict[str, Any]:
+        """Every value by its key."""
+        return {key_of(record.topic_key or ""): record.data for record in self._preferences.every(self._user)}
+
+    def delete(self, key: str) -> None:
+        """Remove a preference with all its versions. Raises `NotFound`."""
+        self._preferences.delete(self._user, key)
+        self._work()
 
 
 def _no_work() -> None:
@@ -112,6 +143,7 @@ class AgentMemory:
         self._user = user
         self._agent = None if agent is None else checked_id(agent, field="agent_id")
         self._work = work
+        self.preferences = PreferencesOfUser(memories.preferences, user, work)
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
         self.extractive = ExtractiveMemory(

@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
     from palimpsest.memory.ports import Memories
+    from palimpsest.memory.preferences import ManagePreferences
     from palimpsest.memory.remember import Remember
     from palimpsest.memory.removal.erase import Erase
     from palimpsest.memory.removal.forget import Forget
@@ -104,6 +105,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def remember(self) -> Remember: ...
     @property
     def manage_memories(self) -> ManageMemories: ...
+    @property
+    def preferences(self) -> ManagePreferences: ...
     @property
     def forget(self) -> Forget: ...
     @property

@@ -29,6 +29,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.context",
         "resources.users",
         "resources.memories.routes",
+        "resources.preferences",
         "resources.ingest",
         "resources.recall",
         "resources.tools",

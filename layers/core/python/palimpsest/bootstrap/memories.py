@@ -40,6 +40,7 @@ from palimpsest.jobs.read import ReadJob
 from palimpsest.memory.history import ShowMemories
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
@@ -93,6 +94,7 @@ class MemoriesApp:
     clock: Clock
     remember: Remember
     manage_memories: ManageMemories
+    preferences: ManagePreferences
     forget: Forget
     erase: Erase
     show: ShowMemories
@@ -159,13 +161,15 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         extractive=ExtractiveMemory(memories, clock, chat=models.selector),
         vector=VectorMemory(similar_messages(lambda: searching(stores, models, clock))),
     )
+    remember = Remember(memories, tenants, clock)
     return MemoriesApp(
         stores=stores,
         models=models,
         tokens=tokens,
         clock=clock,
-        remember=Remember(memories, tenants, clock),
+        remember=remember,
         manage_memories=manage_memories,
+        preferences=ManagePreferences(memories, remember, clock),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),

@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.memory.records import MAX_CONTENT, Method, RecordType, Source, normalized
+from palimpsest.memory.records import MAX_CONTENT, Method, SaidType, Source, normalized
 from palimpsest.memory.statements import Statement
 from palimpsest.text.dates import dated, relative_dates
 
@@ -26,7 +26,7 @@ LEAST_QUOTE = 2  # letters or digits; a whole message may be shorter
 MOST_KEYWORDS, MOST_QUERIES = 12, 5
 LONGEST_TERM, LONGEST_QUERY, LONGEST_NAME = 64, 200, 80
 MOST_NOTES, LONGEST_NOTE = 16, 256  # of the messages' metadata
-TYPES = frozenset(get_args(RecordType))
+TYPES = frozenset(get_args(SaidType))
 
 _ALIKE = str.maketrans(
     "\u2018\u2019\u201a\u201c\u201d\u201e\u00ab\u00bb\u2010\u2011\u2012\u2013\u2014", '\'\'\'"""""-----'
@@ -136,7 +136,7 @@ def _plain(text: str) -> str:
 def _tidy(finding: Finding) -> Finding:
     return replace(
         finding,
-        type=cast(RecordType, finding.type.strip().casefold()),
+        type=cast(SaidType, finding.type.strip().casefold()),
         content=finding.content.strip(),
         topic=(finding.topic or "").strip() or None,
         subject=(finding.subject or "").strip()[:LONGEST_NAME] or None,
@@ -170,7 +170,7 @@ def statement_of(
     content = dated(finding.content, at=day)
     labels = [found.label for found in relative_dates(finding.content, at=day)]
     return Statement(
-        type=cast(RecordType, finding.type),
+        type=cast(SaidType, finding.type),
         content=content if len(content) <= MAX_CONTENT else finding.content,
         topic=finding.topic,
         subject=finding.subject,

@@ -17,7 +17,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.ports import Extraction, Extractor
-from palimpsest.memory.records import Method, RecordType
+from palimpsest.memory.records import Method, SaidType
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import Completion, JsonModel, Schema, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count
@@ -34,7 +34,7 @@ CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 class _Memory(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
-    type: RecordType
+    type: SaidType
     content: str
     messages: list[int]
     quote: str

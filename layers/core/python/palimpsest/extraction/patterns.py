@@ -13,7 +13,7 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import objects, parts
 from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, STATEMENT_KINDS, StatementKind, says_nothing
 from palimpsest.extraction.ports import Extraction
-from palimpsest.memory.records import Method, RecordType
+from palimpsest.memory.records import Method, SaidType
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
 from palimpsest.text.sentences import sentences_at_the_ends
@@ -33,7 +33,7 @@ class _Statement:
     """One statement of a user: its kind, its importance (0..1), its topic, and the words that it rests on."""
 
     text: str
-    type: RecordType
+    type: SaidType
     importance: float
     topic: str | None = None
     quote: str = ""

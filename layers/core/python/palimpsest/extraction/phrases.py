@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.memory.records import RecordType
+from palimpsest.memory.records import SaidType
 from palimpsest.text.analyser import FUNCTION_WORDS, words
 
 
@@ -19,7 +19,7 @@ class StatementKind:
     to the key: liking tea and liking cake are two topics.
     """
 
-    type: RecordType
+    type: SaidType
     importance: float
     topic: str | None
     phrases: tuple[re.Pattern[str], ...]
@@ -28,7 +28,7 @@ class StatementKind:
         return next((found for phrase in self.phrases if (found := phrase.search(sentence))), None)
 
 
-def _kind(kind: RecordType, importance: float, topic: str | None, phrases: Sequence[str]) -> StatementKind:
+def _kind(kind: SaidType, importance: float, topic: str | None, phrases: Sequence[str]) -> StatementKind:
     return StatementKind(kind, importance, topic, tuple(re.compile(phrase, re.IGNORECASE) for phrase in phrases))
 
 

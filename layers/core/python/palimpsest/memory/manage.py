@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
@@ -123,7 +123,7 @@ class ManageMemories:
 
     def counts(self, scope: UserScope) -> Mapping[RecordType, int]:
         """How many current records there are of each type."""
-        counts: Counter[RecordType] = Counter({"fact": 0, "event": 0, "instruction": 0, "task": 0})
+        counts: Counter[RecordType] = Counter(dict.fromkeys(get_args(RecordType), 0))
         for record in self.every(scope, Filter()):
             counts[record.type] += 1
         return counts
@@ -140,7 +140,7 @@ class ManageMemories:
     def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
         """Change a current record, and return the result. New content creates a new version, with another id.
 
-        Raises `NotFound`, `Conflict` (`not_current`).
+        Raises `NotFound`, `Conflict` (`not_current`; `is_preference`: only its value can be set).
         """
         return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
 
@@ -149,6 +149,8 @@ class ManageMemories:
         found = self._found(scope, record_id)
         if not found.version.is_current:
             raise Conflict("Only the current version can be changed.", code="not_current")
+        if found.record.type == "preference":
+            raise Conflict("A preference changes by setting its value.", code="is_preference")
         said = {name: value for name, value in asdict(change).items() if value is not None}
         content = said.pop("content", found.record.content)
         if content != found.record.content:

@@ -152,6 +152,9 @@ class Memories(Protocol):
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
         """The pointers of these topics (at most 100) that exist."""
 
+    def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
+        """The pointers that name a current record, of all topics whose keys begin with `prefix`, by key."""
+
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         """The statements of a topic, oldest first: each record once for every time it was said, with that time and
         source.

@@ -13,7 +13,9 @@ from typing import Any, Literal
 from palimpsest.conversations.messages import name_of
 from palimpsest.text.analyser import words
 
-RecordType = Literal["fact", "event", "instruction", "task"]
+SaidType = Literal["fact", "event", "instruction", "task"]
+"""What conversations bring, and callers save as memories."""
+RecordType = Literal[SaidType, "preference"]
 IndexState = Literal["pending", "done"]
 Method = Literal["model", "pattern", "given"]
 Order = tuple[int, str, int, int, str]
@@ -22,6 +24,7 @@ message, its place among the statements of that message, and the record's id. So
 """
 
 MAX_CONTENT = 4_000  # characters of one record
+MAX_DATA = 16_384  # bytes of the JSON beside a content
 MAX_METADATA_TERMS = 64
 MAX_ALSO = 8
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
@@ -61,6 +64,7 @@ class Record:
     expires_at: int | None = None  # epoch seconds
     confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    data: Any = None  # JSON of the caller; of a preference its value
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # place among the statements of the same message or call
@@ -75,7 +79,8 @@ class Record:
 
 def quoted_in(record: Record, *, user: str) -> str | None:
     """The name of the user if the record is in the user's own words; None if it speaks of the user."""
-    is_quoted = record.method == "pattern" or _FIRST_PERSON.search(record.content)
+    is_text = record.type != "preference"
+    is_quoted = record.method == "pattern" or (is_text and _FIRST_PERSON.search(record.content))
     return name_of("user", user=user) if is_quoted else None
 
 

@@ -10,7 +10,6 @@ from palimpsest.clock import Clock, milliseconds
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
-from palimpsest.memory.records import topic_key as normalized_key
 from palimpsest.memory.statements import (
     AT_ONCE,
     DAY,
@@ -121,9 +120,7 @@ class Remember:
         epoch = self.memories.user(scope).epoch
         lifetime = lifetime_of(self.tenants, scope)
         now = milliseconds(self.clock.now())
-        topics = sorted(
-            {key for statement in statements if statement.topic and (key := normalized_key(statement.topic))}
-        )
+        topics = sorted({key for statement in statements if (key := statement.topic_key)})
         pointers = self._pointers(scope, topics)
         drafts: Sequence[Record] = _drafts(scope, statements, pointers, now=now, lifetime=lifetime)
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
@@ -230,7 +227,7 @@ def _drafts(
     latest = {key: pointer.order[0] for key, pointer in pointers.items()}
     drafts = []
     for rank, statement in enumerate(statements):
-        key = normalized_key(statement.topic or "") or ""
+        key = statement.topic_key or ""
         moment = now if statement.valid_from is not None else max(now, latest.get(key, 0) + 1)
         draft = drafted(statement, tenant=scope.tenant, user=scope.user, now=moment, lifetime=lifetime, rank=rank)
         if draft.topic_key is not None:

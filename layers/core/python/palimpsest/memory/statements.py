@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
@@ -25,7 +26,9 @@ AT_ONCE = 60_000
 """Milliseconds. An event without a time of its own that comes again within a minute was sent more than once."""
 
 TOPICAL = frozenset({"fact", "instruction"})
-"""Types that have topics and so can be superseded; an event happened, and a task is done or not."""
+"""Types that callers give topics, so that they can be superseded; an event happened, and a task is done or not."""
+PERMANENT = frozenset({"task", "preference"})
+"""Types that do not expire with time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,10 +49,18 @@ class Statement:
     source: Source = field(default_factory=Source)
     agent: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    data: Any = None
     valid_from: int | None = None
     method: Method = "given"
     prompt_hash: str | None = None
     sets: frozenset[str] = frozenset()
+
+    @property
+    def topic_key(self) -> str | None:
+        """The key of its topic as it is stored: that of a preference is exact; None if it has none."""
+        if self.type == "preference":
+            return self.topic
+        return topic_key(self.topic) if self.topic and self.type in TOPICAL else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +132,8 @@ Near = Callable[[Record, Record], bool]
 
 
 def is_same(one: Record, other: Record) -> bool:
+    if one.type == "preference":
+        return json.dumps(one.data, sort_keys=True) == json.dumps(other.data, sort_keys=True)
     return normalized(one.content) == normalized(other.content)
 
 
@@ -129,7 +142,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
 
     `lifetime` is in seconds (None: it never expires); `rank` is its place among the statements of one message.
     """
-    topic = topic_key(statement.topic) if statement.topic and statement.type in TOPICAL else None
+    topic = statement.topic_key
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
     at = now - now % AT_ONCE if statement.valid_from is None and statement.type == "event" else valid_from
     return Record(
@@ -148,9 +161,10 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         confidence=statement.confidence,
         source=statement.source,
         agent=statement.agent,
-        expires_at=None if lifetime is None or statement.type == "task" else now // 1000 + lifetime,
+        expires_at=None if lifetime is None or statement.type in PERMANENT else now // 1000 + lifetime,
         confirmed_at=now // 1000,
         metadata=statement.metadata,
+        data=statement.data,
         method=statement.method,
         prompt_hash=statement.prompt_hash,
         rank=rank,
@@ -278,9 +292,9 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     """The record with its lifetime (seconds) counted from `now` (epoch milliseconds), as it was said again.
 
     It is returned unchanged if it would gain less than a day, or less than a hundredth of its lifetime: that is not
-    worth a write. A task is always unchanged: repeating it does not extend it.
+    worth a write. What is permanent is always unchanged: repeating it does not extend it.
     """
-    if record.type == "task":
+    if record.type in PERMANENT:
         return record
     at = now // 1000
     expires_at = None if lifetime is None else at + lifetime
@@ -295,9 +309,9 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 
 def kept_for(record: Record, lifetime: int | None) -> Record:
     """The record with this lifetime (seconds; None: it never expires), counted from when it was last written or
-    confirmed. A task is unchanged.
+    confirmed. What is permanent is unchanged.
     """
-    if record.type == "task":
+    if record.type in PERMANENT:
         return record
     since = record.created_at // 1000 if record.confirmed_at is None else record.confirmed_at
     return replace(record, expires_at=None if lifetime is None else since + lifetime)

@@ -28,7 +28,7 @@ OF_SESSION = (
 OF_MEMORY = ("read_memory", "change_memory", "read_memory_history", "revert_memory", "delete_memory")
 WITH_JOB = (
     "delete_session", "remove_messages", "prune_window", "extract_session", "ingest_transcript", "forget_memories",
-    "forget_sessions", "erase_user", "retry_job", "end_session",
+    "delete_preferences", "forget_sessions", "erase_user", "retry_job", "end_session",
 )  # fmt: skip
 
 LINKS = (
@@ -44,6 +44,16 @@ LINKS = (
     Led(("save_memories",), OF_MEMORY, {**SAME_USER, "memory_id": "$response.body#/memories/0/id"}),
     Led(("change_memory", "revert_memory"), OF_MEMORY, {**SAME_USER, "memory_id": "$response.body#/id"}),
     Led(("delete_memory",), ("read_memory", "delete_memory"), {**SAME_USER, "memory_id": "$response.body#/id"}),
+    Led(
+        ("put_preference", "read_preference"),
+        ("read_memory_history",),
+        {**SAME_USER, "memory_id": "$response.body#/memory_id"},
+    ),
+    Led(
+        ("put_preference", "delete_preference"),
+        ("read_preference", "delete_preference"),
+        {**SAME_USER, "key": "$request.path.key"},
+    ),
     Led(
         ("put_static_fact", "delete_static_fact"),
         ("read_static_fact", "delete_static_fact"),

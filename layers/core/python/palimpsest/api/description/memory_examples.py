@@ -31,6 +31,7 @@ MEMORY: Json = {
     },
     "agent_id": "hr-assistant",
     "metadata": {"channel": "chat"},
+    "data": {"floor": 3},
     "method": "model",
     "expires_at": "2027-01-05T09:00:06.000Z",
 }
@@ -45,7 +46,7 @@ SUPERSEDED: Json = {
     "supersedes": None,
     "superseded_by": MEMORY["id"],
 }
-COUNTS: Json = {"fact": 7, "event": 3, "instruction": 2, "task": 0, "total": 12}
+COUNTS: Json = {"fact": 7, "event": 3, "instruction": 2, "task": 0, "preference": 0, "total": 12}
 
 FOUND: Json = {
     **{name: MEMORY[name] for name in (
@@ -57,6 +58,12 @@ FOUND: Json = {
     "role": None,
     "outdated_by": None,
 }  # fmt: skip
+PREFERENCE: Json = {
+    "key": "language",
+    "value": "German",
+    "memory_id": "mem_7b1e0c5d2f9a4c3e8d6b5a4f3e2d1c0b",
+    "updated_at": "2026-01-05T09:00:00.000Z",
+}
 FACT: Json = {
     "id": "remote-work",
     "content": "Employees may work from home two days a week.",
@@ -92,6 +99,9 @@ ANSWERS: dict[str, Json] = {
         ]
     },
     "ToolResult": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
+    "Preference": PREFERENCE,
+    "Preferences": {"preferences": [PREFERENCE]},
+    "PreferencePage": {"preferences": [PREFERENCE], "next_cursor": None},
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
@@ -125,6 +135,8 @@ REQUESTS: dict[str, Json] = {
     "RecallBody": {"query": "Which department is Sarah in?", "filter": {"types": ["fact"]}, "answer": True},
     "SearchBody": {"query": "marketing", "mode": "keyword", "k": 10},
     "ToolCallBody": {"arguments": '{"query": "department"}', "tool_call_id": "call_1"},
+    "PreferenceValue": {"value": "German"},
+    "NewPreferences": {"preferences": {"language": "German", "answers": {"length": "short", "emoji": False}}},
     "StaticFactBody": {"content": FACT["content"]},
     "MemoryChange": {"content": "Sarah works in Product Marketing."},
 }

@@ -40,6 +40,7 @@ TAGS = {
     "the window can be unfolded.",
     "memories": "Facts, events, instructions and tasks remembered of a user: extracted from conversations, or saved by "
     "hand.",
+    "preferences": "What a user prefers: any JSON value under a key, kept for ever and shown in contexts.",
     "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
     "users": "Users of whom anything is remembered. Erasing a user removes everything.",
     "jobs": "Work that outlasts a call, such as a summary or an extraction: read it, wait for it, try it again.",

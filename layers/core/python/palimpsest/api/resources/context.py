@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
@@ -35,6 +35,7 @@ from palimpsest.context.read import Context as ReadContext
 from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
+from palimpsest.memory.filters import MemoryType
 from palimpsest.observability import logger
 from palimpsest.scope import SessionScope
 
@@ -96,7 +97,7 @@ class ShownFact(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Annotated[str, Field(json_schema_extra={"enum": ["fact", "event", "instruction", "task", "message"]})]
+    type: Annotated[str, Field(json_schema_extra={"enum": [*get_args(MemoryType)]})]
     content: str
     score: float | None
     valid_from: Moment | None

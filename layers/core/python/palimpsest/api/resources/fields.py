@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -21,7 +21,7 @@ from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
 from palimpsest.conversations.session import Head
 from palimpsest.errors import TooLarge
-from palimpsest.memory.records import Source
+from palimpsest.memory.records import MAX_DATA, Source
 
 LONGEST_WAIT = 20  # seconds
 DEFAULT_LIMIT = 50
@@ -47,6 +47,16 @@ MaxTokens = Annotated[
     int, Field(ge=1, le=10_000_000, description="Budget of the context, in tokens; default: the session's")
 ]
 WaitSeconds = Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
+
+
+def _small(value: Any) -> Any:
+    if len(dumps(value).encode()) > MAX_DATA:
+        message = f"must have at most {MAX_DATA} bytes as JSON"
+        raise ValueError(message)
+    return value
+
+
+JsonValue = Annotated[Any, AfterValidator(_small), Field(description="Any JSON value, at most 16,384 bytes")]
 
 
 class Closed(BaseModel):
@@ -166,7 +176,7 @@ def unread(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _blank(name: str, field: Any) -> Any:
-    if name in ("messages", "memories"):
+    if name in ("messages", "memories", "preferences"):
         return [unread(row) for row in field]
     if name == "source":
         return NO_SOURCE

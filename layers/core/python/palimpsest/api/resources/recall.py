@@ -40,10 +40,10 @@ AskingSession = Annotated[Id | None, Field(description="The session that asks: w
 
 
 class AnyFilter(Filter):
-    """As for memories, with one type more: past messages. Without `types` all five are searched."""
+    """As for memories, with one type more: past messages. Without `types` all six are searched."""
 
     types: Annotated[  # type: ignore[assignment] # one type more than memories have
-        list[filters.MemoryType], Field(max_length=5, default_factory=list)
+        list[filters.MemoryType], Field(max_length=6, default_factory=list)
     ]
 
 

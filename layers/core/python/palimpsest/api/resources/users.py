@@ -35,6 +35,7 @@ class MemoryCounts(TypedDict):
     event: int
     instruction: int
     task: int
+    preference: int
     total: int
 
 
@@ -103,6 +104,7 @@ def _counted(now: Call, user_id: str) -> User:
         "event": counts["event"],
         "instruction": counts["instruction"],
         "task": counts["task"],
+        "preference": counts["preference"],
         "total": sum(counts.values()),
     }
     total = activity.active + activity.ended

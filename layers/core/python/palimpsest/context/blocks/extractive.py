@@ -19,6 +19,7 @@ from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.configuration import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory.ports import Memories, UserState
+from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel
 from palimpsest.scope import UserScope
@@ -30,6 +31,7 @@ NEWEST, OLDEST = 400, 100
 """How many records of a user are read: the newest, and the very first, which say who the user is. Recall searches all
 of them.
 """
+PREFERENCES = 100  # the newest, beside the other records
 POINTERS = 100  # in one read
 LAG = timedelta(seconds=2)
 """By how much a list of records may lag behind: what was read right after a change is read once more."""
@@ -141,7 +143,8 @@ class CurrentRecords:
         if newest.after is not None:
             oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
             found |= {record.id: record for record in oldest.records}
-        return self._current(scope, tuple(found.values()))
+        others = [record for record in found.values() if record.type != "preference"]
+        return (*newest_preferences(self._memories, scope, limit=PREFERENCES), *self._current(scope, others))
 
     def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
         """Leave out the records that another record of their topic has superseded."""

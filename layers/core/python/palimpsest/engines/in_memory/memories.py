@@ -132,6 +132,12 @@ class InMemoryMemories:
         with self.state.lock:
             return _those(self._of(scope).era.pointers, topic_keys)
 
+    def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
+        with self.state.lock:
+            pointers = self._of(scope).era.pointers
+            names = sorted((key for key in pointers if key.startswith(prefix)), key=str.encode)
+            return tuple(pointers[key] for key in names if pointers[key].record is not None)
+
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         with self.state.lock:
             era = self._of(scope).era
@@ -277,5 +283,6 @@ def _said(record: Record, place: Record) -> Record:
 
 
 def _copied(record: Record) -> Record:
-    """The record as a table would give it back: later changes of its metadata by the caller are no part of it."""
-    return replace(record, metadata=json.loads(json.dumps(record.metadata, default=dict)))
+    """The record as a table would give it back: later changes of its values by the caller are no part of it."""
+    values = json.loads(json.dumps([record.metadata, record.data], default=dict))
+    return replace(record, metadata=values[0], data=values[1])

@@ -16,6 +16,7 @@ from palimpsest.api.resources.chat import Id, Timestamp
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
     Closed,
+    JsonValue,
     Moment,
     NextCursor,
     Provenance,
@@ -29,7 +30,7 @@ from palimpsest.api.resources.fields import (
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory import filters
 from palimpsest.memory.manage import Change
-from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, Source, Version
+from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, SaidType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
 
@@ -94,7 +95,7 @@ class GivenSource(Closed):
 
 
 class NewMemory(Closed):
-    type: RecordType
+    type: SaidType
     content: Content
     topic_key: Annotated[
         TopicKey | None,
@@ -112,6 +113,7 @@ class NewMemory(Closed):
     agent_id: Id | None = None
     source: GivenSource | None = None
     metadata: Annotated[Terms, Field(default_factory=dict)]
+    data: JsonValue = None
 
     @field_validator("topic_key")
     @classmethod
@@ -149,7 +151,7 @@ class MemoryChange(Closed):
 class Filter(Closed):
     """Every limit that is given must hold. Values match exactly; limits of numbers and times are inclusive."""
 
-    types: Annotated[list[RecordType], Field(max_length=4, default_factory=list)]
+    types: Annotated[list[RecordType], Field(max_length=5, default_factory=list)]
     min_importance: Share | None = None
     created_after: Timestamp | None = None
     created_before: Timestamp | None = None
@@ -197,12 +199,13 @@ def statement(given: NewMemory) -> Statement:
         source=Source() if given.source is None else given.source.read(),
         agent=given.agent_id,
         metadata=given.metadata,
+        data=given.data,
         valid_from=milliseconds_of(given.valid_from),
         sets=_SETTABLE & given.model_fields_set,
     )
 
 
-_SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata"})
+_SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata", "data"})
 
 
 def change(given: MemoryChange) -> Change:
@@ -264,6 +267,7 @@ class Memory(TypedDict):
     source: Provenance
     agent_id: str | None
     metadata: Mapping[str, Any]
+    data: Annotated[Any, Field(description="JSON of the caller; of a preference its value")]
     method: Annotated[str, Field(description="given, model or pattern")]
     expires_at: Moment | None
 
@@ -308,6 +312,7 @@ def shown(version: Version) -> Memory:
         "source": provenance(record.source),
         "agent_id": record.agent,
         "metadata": record.metadata,
+        "data": record.data,
         "method": record.method,
         "expires_at": rfc3339_or_null(record.expires_at),
     }

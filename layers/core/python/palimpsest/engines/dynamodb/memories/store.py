@@ -88,6 +88,13 @@ class DynamoDbMemories:
         found = self._found(scope, map(items.pointer_sort, topic_keys))
         return {pointer.topic_key: pointer for pointer in map(items.pointer_of, found.values())}
 
+    def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
+        epoch = number(self.user(scope).epoch)
+        values = {":pk": text(scope.partition), ":prefix": text(items.pointer_sort(prefix))}
+        pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
+        found = (items.pointer_of(item) for page in pages for item in page if item["epoch"] == epoch)
+        return tuple(pointer for pointer in found if pointer.record is not None)
+
     def versions(self, scope: UserScope, topic_key: str) -> tuple[Record, ...]:
         places = [item for page in self._places(scope, topic_key) for item in page]
         found = self._found(scope, (items.record_sort(place["record"]["S"]) for place in places))

@@ -1,0 +1,145 @@
+"""Preferences of a user: JSON values under keys; each is also a memory, which contexts show and recall finds."""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api import cursors
+from palimpsest.api.call import call
+from palimpsest.api.operations import operations_on
+from palimpsest.api.resources.chat import LIKE_AN_ID, Id
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Closed,
+    Cursor,
+    Deleted,
+    JsonValue,
+    Limit,
+    Moment,
+    NextCursor,
+    UserId,
+    Wait,
+    answered,
+    fitting,
+    rfc3339,
+)
+from palimpsest.api.resources.jobs import awaited
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.preferences import key_of
+from palimpsest.memory.records import Record
+from palimpsest.memory.remember import MAX_STATEMENTS
+
+operation = operations_on("preferences", function="memories")
+
+Key = Annotated[str, Path(description="Key of the preference", json_schema_extra=LIKE_AN_ID)]
+ALL = Filter(types=frozenset({"preference"}))
+
+
+class PreferenceValue(Closed):
+    value: JsonValue
+
+
+class NewPreferences(Closed):
+    preferences: Annotated[
+        dict[Id, JsonValue], Field(min_length=1, max_length=MAX_STATEMENTS, description="Values by key; others stay")
+    ]
+
+
+class Preference(TypedDict):
+    key: str
+    value: Annotated[Any, Field(description="The JSON value as it was set")]
+    memory_id: Annotated[str, Field(description="The memory that holds it: its history, and reverting, by this id")]
+    updated_at: Moment
+
+
+class Preferences(TypedDict):
+    preferences: list[Preference]
+
+
+class PreferencePage(Preferences):
+    next_cursor: NextCursor
+
+
+@operation("GET /v1/users/{user_id}/preferences", answers={200: "PreferencePage"}, refuses=(413,))
+def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[str]:
+    """List preferences.
+
+    The preferences of the user, ordered by key. There are at most 500.
+    """
+    scope = call().user(user_id)
+    listed = (scope.partition, "preferences")
+    after = cursors.after(cursor, *listed)
+
+    def page(most: int) -> PreferencePage:
+        found, following = call().memory.preferences.listed(scope, limit=most, after=after)
+        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
+        return {"preferences": list(map(_shown, found)), "next_cursor": next_cursor}
+
+    return fitting(page, limit=limit)
+
+
+@operation("PUT /v1/users/{user_id}/preferences", answers={200: "Preferences"}, refuses=(409,))
+def put_preferences(user_id: UserId, body: NewPreferences) -> Response[str]:
+    """Set preferences.
+
+    Set 1 to 30 values by key; preferences that are not named stay as they are.
+    """
+    made = call().memory.preferences.set(call().user(user_id), body.preferences)
+    done: Preferences = {"preferences": [_shown(one.record) for one in made]}
+    return answered(done)
+
+
+@operation("DELETE /v1/users/{user_id}/preferences", answers={200: "JobDone", 202: "JobPending"})
+def delete_preferences(user_id: UserId, wait: Wait = 0) -> Response[str]:
+    """Delete all preferences.
+
+    A job removes every preference that the user has now, with all versions.
+    """
+    return awaited(call().memory.forget(call().user(user_id), ALL), wait=wait)
+
+
+@operation("GET /v1/users/{user_id}/preferences/{key}", answers={200: "Preference"})
+def read_preference(user_id: UserId, key: Key) -> Response[str]:
+    """Read a preference.
+
+    The value that was set last under this key.
+    """
+    return answered(_shown(call().memory.preferences.read(call().user(user_id), key)))
+
+
+@operation("PUT /v1/users/{user_id}/preferences/{key}", answers={201: "Preference", 200: "Preference"}, refuses=(409,))
+def put_preference(user_id: UserId, key: Key, body: PreferenceValue) -> Response[str]:
+    """Set a preference.
+
+    Any JSON value up to 16 KB. It is kept until it is deleted; earlier values stay in the history of `memory_id`. The
+    answer is 201 for a new value and 200 for the one that was set already.
+    """
+    (made,) = call().memory.preferences.set(call().user(user_id), {key: body.value})
+    is_new = made.outcome == "created"
+    return answered(_shown(made.record), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+
+
+@operation("DELETE /v1/users/{user_id}/preferences/{key}", answers={200: "Deleted"})
+def delete_preference(user_id: UserId, key: Key) -> Response[str]:
+    """Delete a preference.
+
+    Remove it for good, with all its versions.
+    """
+    call().memory.preferences.delete(call().user(user_id), key)
+    done: Deleted = {"id": key, "deleted": True}
+    return answered(done)
+
+
+def _shown(record: Record) -> Preference:
+    return {
+        "key": key_of(record.topic_key or ""),
+        "value": record.data,
+        "memory_id": record.id,
+        "updated_at": rfc3339(record.valid_from),
+    }

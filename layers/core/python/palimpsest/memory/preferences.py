@@ -1,0 +1,124 @@
+"""Preferences of a user: values under keys, each stored as a record whose topic is the key, and kept for ever."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from palimpsest.clock import Clock
+from palimpsest.errors import Conflict, NotFound
+from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.records import MAX_CONTENT, Record
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.statements import Remembered, Statement
+from palimpsest.retry import until_committed
+from palimpsest.scope import UserScope, checked_id
+
+MOST_PREFERENCES = 500
+TOPICS = "preference:"
+"""What the topic keys of preferences begin with. No other topic key has a colon."""
+IMPORTANCE = 0.9  # as extraction rates core preferences
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class ManagePreferences:
+    memories: Memories
+    remember: Remember
+    clock: Clock
+
+    def set(self, scope: UserScope, values: Mapping[str, Any]) -> tuple[Remembered, ...]:
+        """Store 1 to 30 values (JSON) by key; return the outcome of each, in order. Other preferences stay.
+
+        Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict` (`too_many_preferences`), `Unavailable`.
+        """
+        statements = [_statement(key, value) for key, value in values.items()]
+        there = {pointer.topic_key for pointer in self.memories.topics(scope, prefix=TOPICS)}
+        if len(there.union(one.topic or "" for one in statements)) > max(MOST_PREFERENCES, len(there)):
+            raise Conflict(f"A user has at most {MOST_PREFERENCES} preferences.", code="too_many_preferences")
+        return self.remember(scope, statements)
+
+    def read(self, scope: UserScope, key: str) -> Record:
+        """The preference as a record, its value in `data`. Raises `BadRequest` (`invalid_id`), `NotFound`
+        (`preference_not_found`), `Unavailable`.
+        """
+        topic = _topic(key)
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        found = self._records(scope, [pointer] if pointer else ())
+        if not found:
+            raise _no_preference()
+        return found[0]
+
+    def listed(
+        self, scope: UserScope, *, limit: int = PAGE, after: str | None = None
+    ) -> tuple[tuple[Record, ...], str | None]:
+        """At most `limit` (up to 100) preferences by key, and the key after which the next page begins (None: this is
+        the last one).
+        """
+        pointers = self.memories.topics(scope, prefix=TOPICS)
+        rest = [pointer for pointer in pointers if after is None or key_of(pointer.topic_key) > after]
+        page = rest[:limit]
+        return self._records(scope, page), key_of(page[-1].topic_key) if len(rest) > limit else None
+
+    def every(self, scope: UserScope) -> Iterator[Record]:
+        """All preferences by key."""
+        after = None
+        while True:
+            page, after = self.listed(scope, after=after)
+            yield from page
+            if after is None:
+                return
+
+    def delete(self, scope: UserScope, key: str) -> None:
+        """Remove a preference with all its versions. Raises `BadRequest` (`invalid_id`), `NotFound`
+        (`preference_not_found`), `Unavailable`.
+        """
+        until_committed(lambda: self._delete(scope, _topic(key)), clock=self.clock)
+
+    def _delete(self, scope: UserScope, topic: str) -> None:
+        epoch = self.memories.user(scope).epoch
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        if pointer is None or pointer.record is None:
+            raise _no_preference()
+        removal = Removal(self.memories.versions(scope, topic), pointer)
+        for commit in transactions([removal], epoch=epoch, room=self.memories.room):
+            self.memories.commit(scope, commit)
+
+    def _records(self, scope: UserScope, pointers: Sequence[Pointer]) -> tuple[Record, ...]:
+        ids = [pointer.record for pointer in pointers if pointer.record is not None]
+        return self.memories.records(scope, ids)
+
+
+def newest(memories: Memories, scope: UserScope, *, limit: int) -> tuple[Record, ...]:
+    """The preferences that were set last, at most `limit` (up to 100). Raises `Unavailable`."""
+    pointers = sorted(memories.topics(scope, prefix=TOPICS), key=lambda pointer: pointer.order, reverse=True)
+    return memories.records(scope, [pointer.record for pointer in pointers[:limit] if pointer.record is not None])
+
+
+def key_of(topic_key: str) -> str:
+    return topic_key.removeprefix(TOPICS)
+
+
+def _topic(key: str) -> str:
+    return TOPICS + checked_id(key, field="key")
+
+
+def _statement(key: str, value: Any) -> Statement:
+    """A line of its own in contexts: `Preference language: German`. A text stands as it is, any other value as JSON."""
+    said = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
+    return Statement(
+        type="preference",
+        content=f"Preference {key}: {said}"[:MAX_CONTENT],
+        topic=_topic(key),
+        keywords=(" ".join(re.findall(r"[A-Za-z0-9]+", key)),),
+        importance=IMPORTANCE,
+        data=value,
+    )
+
+
+def _no_preference() -> NotFound:
+    return NotFound("There is no such preference.", code="preference_not_found")
