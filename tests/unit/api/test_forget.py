@@ -133,7 +133,7 @@ def test_equal_words_of_two_users_are_not_told_to_be_equal(call: Client, service
         ({}, "filter"),
         ({"filter": {}}, "filter"),
         ({"filter": {"types": [], "metadata": {}}}, "filter"),
-        ({"filter": {"types": ["preference"]}}, "filter.types.0"),
+        ({"filter": {"types": ["opinion"]}}, "filter.types.0"),
         ({"filter": {"user_id": "bob"}}, "filter.user_id"),
         ({"filter": {"tenant": "other"}}, "filter.tenant"),
         ({"filter": {"min_importance": 2}}, "filter.min_importance"),

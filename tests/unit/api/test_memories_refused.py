@@ -136,7 +136,7 @@ def test_a_change_that_breaks_the_schema_is_422_and_named(call: Client, body: di
 @pytest.mark.parametrize(
     "query",
     [
-        {"types": "preference"},
+        {"types": "opinion"},
         {"types": "fact,preference"},
         {"min_importance": 2},
         {"created_after": "yesterday"},
