@@ -146,13 +146,15 @@ def test_memories_are_listed_reverted_and_forgotten() -> None:
 def test_a_models_call_of_the_tool_is_answered_and_static_facts_can_be_changed() -> None:
     memory = AgentMemory(static_facts=["Remote work: 3 days a week."])
     memory.remember("Sarah works in Design.")
-    (tool,) = memory.tools()
+    tool, *_ = memory.tools()
     asked = {"query": "Where does Sarah work?"}
     answer = memory.call_tool(tool["function"]["name"], json.dumps(asked), tool_call_id="call_1")
     assert (answer["role"], answer["tool_call_id"]) == ("tool", "call_1")
     assert "Sarah works in Design." in answer["content"]
     with pytest.raises(NotFound):
         memory.call_tool("no_such_tool", asked)
+    memory.call_tool("remember", {"content": "Sarah likes tea."})
+    assert "Sarah likes tea." in memory.call_tool(tool["function"]["name"], {"query": "What of tea?"})["content"]
     memory.put_static_fact("canteen", "The canteen opens at noon.")
     memory.delete_static_fact("fact-1")
     assert [fact.content for fact in memory.static_facts()] == ["The canteen opens at noon."]

@@ -162,3 +162,25 @@ def test_a_wrong_way_to_prune_is_422(call: Client, body: dict[str, Any], field: 
     fill(call, 1)
     answer = call("POST", PRUNE, body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
+
+
+def test_a_context_comes_in_the_form_that_was_asked_for_and_says_which_messages_it_shows(call: Client) -> None:
+    body = {"user_id": "sarah", "memory": {"auto_recall": True}, "system": "Be brief."}
+    call("POST", "/v1/sessions", {**body, "session_id": "s"})
+    first = call.append("s", "Hello!").json["messages"][0]
+    ref = {"seq": first["seq"], "id": first["id"]}
+    path = "/v1/sessions/s/context"
+    plain = call("POST", path, {"message": "And you?"}).json
+    assert plain["refs"] == [None, ref, None]
+    assert "system" not in plain
+    anthropic = call("GET", path, query={"format": "anthropic"}).json
+    assert (anthropic["system"], anthropic["refs"]) == ("Be brief.", [ref])
+    assert anthropic["messages"] == [{"role": "user", "content": [{"type": "text", "text": "Hello!"}]}]
+    assert anthropic["tools"][0]["input_schema"]["required"] == ["query"]
+    responses = call("POST", path, {"message": "And you?", "format": "responses"}).json
+    assert responses["refs"] == [None, ref, None]
+    more = call.append("s", "More.", context={"format": "converse"}).json["context"]
+    assert [block["text"] for message in more["messages"] for block in message["content"]] == ["Hello!", "More."]
+    assert more["refs"] == [ref]
+    refused = call("GET", path, query={"format": "cohere"})
+    assert (refused.status, refused.json["errors"][0]["field"]) == (422, "format")

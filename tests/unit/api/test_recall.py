@@ -211,14 +211,22 @@ def test_a_query_in_a_query_language_is_words(told: Client, query: str) -> None:
         assert all("Bob" not in text for text in contents(answer))
 
 
-def test_the_tool_is_defined_for_both_apis(call: Client) -> None:
-    (openai,) = call("GET", "/v1/tools").json["tools"]
-    (anthropic,) = call("GET", "/v1/tools", query={"format": "anthropic"}).json["tools"]
+def test_the_tools_are_those_that_the_caller_may_call(call: Client, service: Service) -> None:
+    reader = service.client(scopes="read")
+    (openai,) = reader("GET", "/v1/tools").json["tools"]
+    (anthropic,) = reader("GET", "/v1/tools", query={"format": "anthropic"}).json["tools"]
     assert openai["function"]["name"] == anthropic["name"] == "search_memory_tool"
     assert openai["function"]["parameters"] == anthropic["input_schema"]
     assert openai["function"]["description"].startswith("Search and recall relevant memories about the user.")
     refused = call("GET", "/v1/tools", query={"format": "cohere"})
     assert (refused.status, refused.json["errors"][0]["field"]) == (422, "format")
+    tools = call("GET", "/v1/tools", query={"format": "mcp"}).json["tools"]
+    assert [tool["name"] for tool in tools] == ["search_memory_tool", "remember", "forget"]
+    asked = {"arguments": {"content": "Likes tea"}}
+    answer = reader("POST", "/v1/users/sarah/tools/remember", asked)
+    assert (answer.status, answer.json["code"]) == (403, "missing_scope")
+    assert call("POST", "/v1/users/sarah/tools/remember", asked).json["content"].endswith("Remembered.")
+    assert [memory["content"] for memory in call("GET", "/v1/users/sarah/memories").json["memories"]] == ["Likes tea"]
 
 
 @pytest.mark.parametrize("arguments", [{"query": "marathon"}, '{"query": "marathon"}'])

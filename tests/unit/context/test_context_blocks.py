@@ -8,11 +8,10 @@ from typing import Any
 
 import pytest
 from palimpsest.context.read import Context
-from palimpsest.conversations.messages import weigh
+from palimpsest.conversations.messages import SEARCH_TOOL, weigh
 from palimpsest.conversations.turns import problems
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
 from palimpsest.memory.records import Source
-from palimpsest.recall.tool import NAME
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks
@@ -226,7 +225,7 @@ def test_a_model_picks_facts_for_a_given_message_only() -> None:
 
 def test_the_tool_to_search_memory_is_there_if_so_configured() -> None:
     (tool,) = remembering(auto_recall=True).context().tools
-    assert (tool["type"], tool["function"]["name"]) == ("function", NAME)
+    assert (tool["type"], tool["function"]["name"]) == ("function", SEARCH_TOOL)
 
 
 def test_without_blocks_long_term_memory_costs_nothing() -> None:

@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.recall.recall import Recall
-from palimpsest.recall.tool import SearchTool
+from palimpsest.recall.tool import SEARCH
 from palimpsest.scope import UserScope
 
 from tests.doubles.tokens import LetterCounter
@@ -79,8 +78,7 @@ def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_dat
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_search_tool_tells_each_memory_on_a_line_of_its_own(text: str, tmp_path: Path) -> None:
     service = told(tmp_path, text)
-    stores = (service.memories, service.sessions, service.index, service.index, service.embedder)
-    message = SearchTool(Recall(*stores, LetterCounter(), service.clock))(SARAH, {"query": "tea"}, tool_call_id="c1")
+    message = service.memories_app.tools(SEARCH, SARAH, {"query": "tea"}, tool_call_id="c1")
     heading, *lines = str(message["content"]).split("\n")
     assert (message["role"], heading) == ("tool", "[User Memory]")
     assert lines

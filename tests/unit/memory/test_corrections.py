@@ -16,7 +16,7 @@ from palimpsest.memory.records import Record
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import Mode, SearchMemories
-from palimpsest.recall.tool import SearchTool
+from palimpsest.recall.tool import SEARCH
 
 from tests.doubles.tokens import LetterCounter
 from tests.service import SARAH
@@ -62,7 +62,7 @@ class Told:
         return [one.content for one in found if one.outdated_by is None]
 
     def tool_lines(self, question: str) -> list[str]:
-        content = str(SearchTool(self.recall)(SARAH, {"query": question})["content"])
+        content = str(self.service.memories_app.tools(SEARCH, SARAH, {"query": question})["content"])
         return [line for line in content.splitlines()[1:] if "outdated" not in line]
 
     def remembered(self, message: str | None) -> str:

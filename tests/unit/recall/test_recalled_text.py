@@ -9,11 +9,8 @@ import pytest
 from palimpsest.conversations.messages import Chat, Message, text_of
 from palimpsest.conversations.window.render import transcript
 from palimpsest.extraction.chunk import Chunk, Finding, chunk_of
-from palimpsest.recall.recall import Recall
-from palimpsest.recall.search import SearchMemories
-from palimpsest.recall.tool import SearchTool
+from palimpsest.recall.tool import SEARCH
 
-from tests.doubles.tokens import LetterCounter
 from tests.service import SARAH
 from tests.unit.context.service import ContextService
 
@@ -68,9 +65,7 @@ def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str
         service.learn(content, importance=0.9)
     service.say(ASKED)
     service.index_all("s")
-    stores = (service.memories, service.sessions, service.index, service.index, service.embedder)
-    recall = Recall(*stores, LetterCounter(), service.clock)
-    tool = str(SearchTool(recall)(SARAH, {"query": "Rome"})["content"])
+    tool = str(service.memories_app.tools(SEARCH, SARAH, {"query": "Rome"})["content"])
     memory = service.context().memory.text
     assert tool.count("Rome") == memory.count("Rome") == 2
     service.put(*WAYS[way](tool, memory), session="next")
@@ -78,5 +73,5 @@ def test_recalled_text_that_is_fed_back_is_neither_remembered_nor_found(way: str
     service.handle(service.ask("next"))
     assert service.contents() == sorted([*KNOWN, "I like it in Rome"])
     service.index_all("next")
-    found = SearchMemories(*stores, service.clock)(SARAH, "Rome", mode="keyword", k=20)
+    found = service.memories_app.search(SARAH, "Rome", mode="keyword", k=20)
     assert sorted(one.content for one in found) == sorted([*KNOWN, "I like it in Rome", "I like it in Rome"])

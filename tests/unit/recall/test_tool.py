@@ -1,16 +1,21 @@
-"""A model's call of the search tool always gets a tool message that can be appended as it is."""
+"""A model's call of a tool always gets a tool message that can be appended as it is."""
 
 import json
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.conversations.messages import Chat
 from palimpsest.errors import Unavailable
-from palimpsest.recall.recall import Recall
-from palimpsest.recall.tool import UNUSABLE, SearchTool, definition
+from palimpsest.memory.filters import Filter
+from palimpsest.recall.tool import FORGET, REMEMBER, SEARCH, MemoryTools, definition, unusable
 
 from tests.service import DAVID, SARAH
-from tests.unit.recall.service import RecallService, Words
+from tests.unit.recall.service import RecallService
+
+SearchTool = Callable[..., Chat]
 
 
 @pytest.fixture
@@ -19,16 +24,17 @@ def service(tmp_path: Path) -> RecallService:
 
 
 @pytest.fixture
-def tool(service: RecallService) -> SearchTool:
-    return SearchTool(
-        Recall(
-            service.memories, service.sessions, service.index, service.index, service.embedder, Words(), service.time
-        )
-    )
+def tools(service: RecallService) -> MemoryTools:
+    return service.memories_app.tools
+
+
+@pytest.fixture
+def tool(tools: MemoryTools) -> SearchTool:
+    return partial(tools, SEARCH)
 
 
 def test_the_definition_speaks_both_dialects() -> None:
-    openai, anthropic = definition("openai"), definition("anthropic")
+    openai, anthropic = definition(SEARCH, "openai"), definition(SEARCH, "anthropic")
     assert openai["type"] == "function"
     assert openai["function"]["name"] == anthropic["name"] == "search_memory_tool"
     assert openai["function"]["description"] == anthropic["description"]
@@ -84,7 +90,11 @@ def test_nothing_found_is_an_answer_too(tool: SearchTool) -> None:
 def test_arguments_that_cannot_be_used_are_answered_so_that_the_model_can_go_on(
     tool: SearchTool, arguments: object
 ) -> None:
-    assert tool(SARAH, arguments, tool_call_id="c") == {"role": "tool", "tool_call_id": "c", "content": UNUSABLE}
+    assert tool(SARAH, arguments, tool_call_id="c") == {
+        "role": "tool",
+        "tool_call_id": "c",
+        "content": unusable(SEARCH),
+    }
 
 
 def test_at_most_five_memories_each_on_one_short_line(service: RecallService, tool: SearchTool) -> None:
@@ -122,3 +132,40 @@ def test_a_table_that_fails_is_an_error_and_not_nothing_found(
     monkeypatch.setattr(service.memories, "listed", failing)
     with pytest.raises(Unavailable):
         tool(SARAH, {"query": "green tea"})
+
+
+def test_what_a_model_remembers_is_found_and_a_topic_has_one_value(service: RecallService, tools: MemoryTools) -> None:
+    first = tools(REMEMBER, SARAH, '{"content": "Lives in Rome", "topic": "home"}', tool_call_id="c")
+    assert first == {"role": "tool", "tool_call_id": "c", "content": "[User Memory]\n- Remembered."}
+    service.time.advance(60)
+    tools(REMEMBER, SARAH, {"content": "Lives in Paris", "topic": "Home", "user_id": "david"})
+    tools(REMEMBER, SARAH, {"content": "Answer in German", "type": "instruction"})
+    assert "Known already." in str(tools(REMEMBER, SARAH, {"content": "answer in German.", "type": "instruction"}))
+    current = {(record.type, record.content) for record in service.manage.every(SARAH, Filter())}
+    assert current == {("fact", "Lives in Paris"), ("instruction", "answer in German.")}
+    assert not list(service.manage.every(DAVID, Filter()))
+
+
+def test_a_model_forgets_one_memory_by_its_words(service: RecallService, tools: MemoryTools) -> None:
+    service.keep("I like green tea")
+    service.keep("Green tea is for guests")
+    service.index_all()
+    (line,) = [
+        line for line in str(tools(SEARCH, SARAH, {"query": "green tea"})["content"]).splitlines() if "I l" in line
+    ]
+    vague = str(tools(FORGET, SARAH, {"memory": "green tea"})["content"])
+    assert "Nothing was forgotten" in vague
+    assert line in vague
+    assert service.contents() == ["Green tea is for guests", "I like green tea"]
+    assert "Forgotten" in str(tools(FORGET, SARAH, {"memory": line})["content"])
+    assert "Forgotten" in str(tools(FORGET, SARAH, {"memory": "green tea is for guests."})["content"])
+    assert service.contents() == []
+
+
+@pytest.mark.parametrize("arguments", ["{", {}, {"content": " "}, {"content": "x" * 4_001}, '{"content": "\\ud800"}'])
+def test_nothing_is_remembered_of_arguments_that_cannot_be_used(
+    service: RecallService, tools: MemoryTools, arguments: object
+) -> None:
+    assert tools(REMEMBER, SARAH, arguments)["content"] == unusable(REMEMBER)
+    assert "`memory`" in str(tools(FORGET, SARAH, arguments)["content"])
+    assert service.contents() == []

@@ -42,7 +42,7 @@ from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder
 from palimpsest.recall.recall import Recalled
-from palimpsest.recall.tool import Format, check_name, definition
+from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
 from palimpsest.tenants.ports import StaticFact
@@ -288,9 +288,9 @@ class AgentMemory:
         self._work()
         return ids
 
-    def tools(self, form: Format = "openai") -> list[Mapping[str, Any]]:
-        """The definitions of the tools that a model may be given to look into this memory."""
-        return [definition(form)]
+    def tools(self, form: ToolFormat = "openai") -> list[Mapping[str, Any]]:
+        """The definitions of the tools that a model may be given: to search this memory, to remember, to forget."""
+        return [definition(tool, form) for tool in TOOLS.values()]
 
     def call_tool(
         self,
@@ -301,13 +301,14 @@ class AgentMemory:
         session: str | None = None,
     ) -> Chat:
         """Answer a model's call of a tool with a tool message that can be appended as it is; with the asking `session`
-        it repeats nothing that its window holds. Raises `NotFound` for an unknown tool or session.
+        a search repeats nothing that its window holds. Raises `NotFound` for an unknown tool or session.
         """
-        check_name(name)
         asked = _read(ToolCallBody, arguments=arguments, tool_call_id=tool_call_id, session_id=session)
-        return self._memories.search_tool(
-            self._user, asked.arguments, tool_call_id=asked.tool_call_id, session=asked.session_id
+        message = self._memories.tools(
+            tool_named(name), self._user, asked.arguments, tool_call_id=asked.tool_call_id, session=asked.session_id
         )
+        self._work()
+        return message
 
     def static_facts(self) -> tuple[StaticFact, ...]:
         """What is stated for all users, by id; no conversation changes it."""

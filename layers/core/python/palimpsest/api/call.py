@@ -41,7 +41,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.memory.removal.retention import ManageSettings
     from palimpsest.recall.recall import Recall
     from palimpsest.recall.search import FindSessions, SearchMemories
-    from palimpsest.recall.tool import SearchTool
+    from palimpsest.recall.tool import MemoryTools
     from palimpsest.tenants.static_facts import ManageStaticFacts
 
 KEY = "Idempotency-Key"
@@ -122,7 +122,7 @@ class MemoryUseCases(Common, Windows, Protocol):
     @property
     def search(self) -> SearchMemories: ...
     @property
-    def search_tool(self) -> SearchTool: ...
+    def tools(self) -> MemoryTools: ...
     @property
     def find_sessions(self) -> FindSessions: ...
 

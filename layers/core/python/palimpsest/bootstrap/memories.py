@@ -47,7 +47,7 @@ from palimpsest.memory.removal.forget import Forget
 from palimpsest.models.ports import ChatModel, Embedder, JsonModel, TokenCounter
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories
-from palimpsest.recall.tool import SearchTool
+from palimpsest.recall.tool import MemoryTools
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.tenants.static_facts import ManageStaticFacts
@@ -137,8 +137,8 @@ class MemoriesApp:
         return searching(self.stores, self.models, self.clock)
 
     @property
-    def search_tool(self) -> SearchTool:
-        return SearchTool(self.recall)
+    def tools(self) -> MemoryTools:
+        return MemoryTools(self.recall, self.remember, self.manage_memories)
 
     @property
     def find_sessions(self) -> FindSessions:

@@ -14,6 +14,7 @@ from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
+from palimpsest.context.formats import ContextFormat, Written, written
 from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
@@ -52,11 +53,28 @@ class Context:
     failures: Mapping[str, str] = field(default_factory=dict)
     tools: tuple[Mapping[str, Any], ...] = ()
     tools_tokens: int = 0
+    ids: Mapping[int, str] = field(default_factory=dict)
 
     @property
     def messages(self) -> Sequence[Chat]:
         """Ready to send."""
         return self.fitted.messages
+
+    def written(self, form: ContextFormat) -> Written:
+        """The messages as an API takes them."""
+        return written(self.messages, form)
+
+    def tools_for(self, form: ContextFormat) -> Sequence[Mapping[str, Any]]:
+        """The tools as an API takes them."""
+        return _tools(form) if self.tools else ()
+
+    def refs(self, written: Written) -> Sequence[tuple[int, str] | None]:
+        """For each of the written messages the sequence number and the id of the stored message that it shows, the
+        first of several; None for what was made for the context: system message, memory, summary, the message about to
+        be sent, a result that is missing.
+        """
+        places = [None if number is None else self.fitted.places[number] for number in written.origins]
+        return [None if seq is None else (seq, self.ids[seq]) for seq in places]
 
     @property
     def omitted(self) -> tuple[int, int] | None:
@@ -199,6 +217,7 @@ class ReadContext:
             failures=made.failures,
             tools=tools,
             tools_tokens=material.taken,
+            ids={message.seq: message.id for message in stored},
         )
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:
@@ -226,10 +245,10 @@ class ReadContext:
         return self.tokens.count(text, encoding)
 
 
-def _tools() -> tuple[Mapping[str, Any], ...]:
-    from palimpsest.recall.tool import definition
+def _tools(form: ContextFormat = "openai") -> tuple[Mapping[str, Any], ...]:
+    from palimpsest.recall.tool import SEARCH, definition
 
-    return (definition("openai"),)
+    return (definition(SEARCH, form),)
 
 
 @dataclass(frozen=True, slots=True)

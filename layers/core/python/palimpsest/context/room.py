@@ -104,5 +104,7 @@ def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fi
     if memory_as == "none":
         return fitted
     heading = 0 if material.system is None else 1
-    messages = (*fitted.messages[:heading], *memory_messages(memory.text, memory_as), *fitted.messages[heading:])
-    return replace(fitted, messages=messages, tokens=fitted.tokens + memory.tokens)
+    made = memory_messages(memory.text, memory_as)
+    messages = (*fitted.messages[:heading], *made, *fitted.messages[heading:])
+    places = (*[None] * len(made), *fitted.places)
+    return replace(fitted, messages=messages, places=places, tokens=fitted.tokens + memory.tokens)

@@ -37,7 +37,10 @@ SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
 QUOTED = "[quoted] "
 """What stands before a user's own text that would look like a summary of ours."""
 SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL = "search_memory_tool", "memory_compress", "memory_recall"
-OWN_TOOLS = (SEARCH_TOOL, SUMMARY_TOOL, MEMORY_TOOL)
+REMEMBER_TOOL, FORGET_TOOL = "remember", "forget"
+_OWN_TOOL = re.compile(
+    rf"(?:.*(?:{SEARCH_TOOL}|{SUMMARY_TOOL}|{MEMORY_TOOL})|(?:.*__)?(?:{REMEMBER_TOOL}|{FORGET_TOOL}))", re.DOTALL
+)
 """Our own tools: what they are asked and what they answer is not remembered."""
 
 _EPOCH = re.compile(r"\d{10}(?:\d{3})?")
@@ -263,7 +266,7 @@ def called(call: Mapping[str, Any]) -> tuple[str, str]:
 
 def calls_own_tool(call: Mapping[str, Any]) -> bool:
     """Whether the call is of one of our own tools, also under a name with a prefix, as MCP clients write it."""
-    return called(call)[0].endswith(OWN_TOOLS)
+    return _OWN_TOOL.fullmatch(called(call)[0]) is not None
 
 
 def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:

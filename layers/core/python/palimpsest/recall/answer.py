@@ -106,18 +106,20 @@ def _object(text: str) -> Mapping[str, Any]:
 def quoted(passages: Sequence[Passage]) -> Grounded:
     """Answer without a model: the words of the best memories, one a line. Outdated memories are left out."""
     holding = [passage for passage in passages if not passage.is_outdated][:MAX_QUOTED]
-    return Grounded("\n".join(_line(passage) for passage in holding), tuple(passage.id for passage in holding))
+    return Grounded(
+        "\n".join(line_of_passage(passage) for passage in holding), tuple(passage.id for passage in holding)
+    )
 
 
 def user_memory(passages: Sequence[Passage]) -> str:
     """Render memories as plain text, one line each: no memory can end its line, and characters that people can't see
     are removed.
     """
-    lines = [f"- {_line(passage)}" for passage in passages] or [f"- {NOTHING}"]
+    lines = [f"- {line_of_passage(passage)}" for passage in passages] or [f"- {NOTHING}"]
     return "\n".join((USER_MEMORY, *lines))
 
 
-def _line(passage: Passage) -> str:
+def line_of_passage(passage: Passage) -> str:
     outdated = " (outdated in part)" if passage.is_outdated else ""
     return line_of(harmless(passage.content), who=passage.who, day=passage.day + outdated)
 

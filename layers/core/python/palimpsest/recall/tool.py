@@ -1,58 +1,151 @@
-"""The tool with which a model searches a user's memories: its definition, and the answer to a call of it."""
+"""The tools that a model may be given: search a user's memories, remember something, forget something."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Annotated, Any, Literal, TypeVar
 
-from palimpsest.conversations.messages import SEARCH_TOOL, Chat
+from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+
+from palimpsest.conversations.messages import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL, Chat
 from palimpsest.errors import NotFound
-from palimpsest.recall.answer import USER_MEMORY, user_memory
+from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.records import MAX_CONTENT, normalized, topic_key
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.statements import TOPICAL, Statement
+from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory
 from palimpsest.recall.question import RecallRequest, excerpt
 from palimpsest.recall.recall import Recall, passage_of
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms
 
-Format = Literal["openai", "anthropic"]
+ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 
-NAME = SEARCH_TOOL
-DESCRIPTION = (
-    "Search and recall relevant memories about the user. Use this tool when you need to personalize your response based"
-    " on user preferences, recall something the user mentioned before, or reference past interactions."
-)
-PARAMETERS: Mapping[str, Any] = {
-    "type": "object",
-    "properties": {"query": {"type": "string", "description": "What to look for, in a few words or as a question."}},
-    "required": ["query"],
-    "additionalProperties": False,
-}
 MOST_RECORDS = 5
 MAX_LINE = 600  # characters of one memory in a tool message
-UNUSABLE = (
-    f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with one string `query`, not empty, is needed."
-)
+IMPORTANCE = 0.7  # of what a model found worth a call
+Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTENT)]
+Arguments = TypeVar("Arguments", bound=BaseModel)
 
 
-def definition(form: Format) -> Mapping[str, Any]:
-    if form == "anthropic":
-        return {"name": NAME, "description": DESCRIPTION, "input_schema": PARAMETERS}
-    return {"type": "function", "function": {"name": NAME, "description": DESCRIPTION, "parameters": PARAMETERS}}
+class SearchArguments(BaseModel):
+    """Arguments that are not named here, such as a user's id, are ignored."""
+
+    model_config = ConfigDict(strict=True)
+
+    query: Annotated[
+        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)],
+        Field(description="What to look for, in a few words or as a question."),
+    ]
 
 
-def check_name(name: str) -> None:
-    """Raise `NotFound` (`tool_not_found`) unless there is a tool of this name."""
-    if name != NAME:
-        raise NotFound("There is no such tool.", code="tool_not_found")
+class RememberArguments(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    content: Annotated[Text, Field(description="One statement that can be understood by itself.")]
+    type: Annotated[
+        Literal["fact", "event", "instruction"],
+        Field(description="An instruction is how the user wants to be treated; an event happened once."),
+    ] = "fact"
+    topic: Annotated[
+        Annotated[str, StringConstraints(max_length=200)] | None,
+        Field(description="Only where there is one value at a time, such as home or employer: it replaces the last."),
+    ] = None
+
+
+class ForgetArguments(BaseModel):
+    model_config = ConfigDict(strict=True)
+
+    memory: Annotated[Text, Field(description=f"The memory, word for word as {SEARCH_TOOL} shows it.")]
 
 
 @dataclass(frozen=True, slots=True)
-class SearchTool:
+class Tool:
+    """A tool as a model sees it. With `writes`, calling it needs the scope `write` as well as `read`."""
+
+    name: str
+    description: str
+    arguments: type[BaseModel]
+    writes: bool = True
+
+    @property
+    def parameters(self) -> Mapping[str, Any]:
+        """The JSON schema of its arguments."""
+        made = self.arguments.model_json_schema()
+        fields = {name: _described(field) for name, field in made["properties"].items()}
+        return {"type": "object", "properties": fields, "required": made["required"], "additionalProperties": False}
+
+
+def _described(field: Mapping[str, Any]) -> dict[str, Any]:
+    """A field with what every API understands: a type, a description, and the values that it may have."""
+    kind = next((each for each in field.get("anyOf", ()) if each["type"] != "null"), field)
+    return {name: {**field, **kind}[name] for name in ("type", "enum", "description") if name in {**field, **kind}}
+
+
+SEARCH = Tool(
+    SEARCH_TOOL,
+    "Search and recall relevant memories about the user. Use this tool when you need to personalize your response based"
+    " on user preferences, recall something the user mentioned before, or reference past interactions.",
+    SearchArguments,
+    writes=False,
+)
+REMEMBER = Tool(
+    REMEMBER_TOOL,
+    "Remember something about the user for future conversations. Use this tool when the user asks you to remember"
+    " something, or states a lasting preference, fact or instruction.",
+    RememberArguments,
+)
+FORGET = Tool(
+    FORGET_TOOL,
+    "Forget one memory about the user. Use this tool only when the user asks you to forget something; search for it"
+    " first.",
+    ForgetArguments,
+)
+TOOLS: Mapping[str, Tool] = {tool.name: tool for tool in (SEARCH, REMEMBER, FORGET)}
+
+
+def definition(tool: Tool, form: ToolFormat) -> Mapping[str, Any]:
+    """The tool as an API takes it."""
+    named = {"name": tool.name, "description": tool.description}
+    match form:
+        case "anthropic":
+            return {**named, "input_schema": tool.parameters}
+        case "mcp":
+            return {**named, "inputSchema": tool.parameters}
+        case "converse":
+            return {"toolSpec": {**named, "inputSchema": {"json": tool.parameters}}}
+        case "responses":
+            return {"type": "function", **named, "parameters": tool.parameters, "strict": False}
+        case _:
+            return {"type": "function", "function": {**named, "parameters": tool.parameters}}
+
+
+def tool_named(name: str) -> Tool:
+    """Raise `NotFound` (`tool_not_found`) unless there is a tool of this name."""
+    if name not in TOOLS:
+        raise NotFound("There is no such tool.", code="tool_not_found")
+    return TOOLS[name]
+
+
+def unusable(tool: Tool) -> str:
+    """What answers arguments that can't be used, so that the model can call again."""
+    texts = " and ".join(f"one string `{name}`, not empty," for name in tool.parameters["required"])
+    return f"{USER_MEMORY}\n- The arguments can't be used: one JSON object with {texts} is needed."
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryTools:
+    """Answers a model's calls. The user comes from the caller, never from the arguments."""
+
     recall: Recall
+    remember: Remember
+    manage: ManageMemories
 
     def __call__(
         self,
+        tool: Tool,
         scope: UserScope,
         arguments: object,
         *,
@@ -61,13 +154,21 @@ class SearchTool:
         session: str | None = None,
     ) -> Chat:
         """Return a tool message that can be appended as it is. `arguments` is what the model wrote: JSON text or an
-        object. What the window of the asking `session` holds is not repeated.
+        object. A search shows at most `k` memories, and nothing that the window of the asking `session` holds.
 
         Arguments that can't be used get an answer that says so: the model can call again. Raises `Unavailable`, and
         `NotFound` if the user has no such session.
         """
-        query = _query(arguments)
-        content = UNUSABLE if query is None else self._found(scope, query, k=k, session=session)
+        asked = _read(tool.arguments, arguments)
+        match asked:
+            case SearchArguments():
+                content = self._found(scope, asked.query, k=k, session=session)
+            case RememberArguments():
+                content = self._remembered(scope, asked)
+            case ForgetArguments():
+                content = self._forgotten(scope, asked.memory)
+            case _:
+                content = unusable(tool)
         message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
         return {name: value for name, value in message.items() if value is not None}
 
@@ -77,14 +178,35 @@ class SearchTool:
         passages = [passage_of(one, user=scope.user) for one in recalled.memories]
         return user_memory([replace(one, content=excerpt(one.content, terms, limit=MAX_LINE)) for one in passages])
 
+    def _remembered(self, scope: UserScope, asked: RememberArguments) -> str:
+        topic = topic_key(asked.topic or "") if asked.type in TOPICAL else None
+        said = Statement(type=asked.type, content=asked.content, topic=topic, importance=IMPORTANCE)
+        (made,) = self.remember(scope, [said])
+        return f"{USER_MEMORY}\n- " + ("Remembered." if made.outcome == "created" else "Known already.")
 
-def _query(arguments: object) -> str | None:
-    """The query in a call's arguments; None if there is none. Other arguments, such as a user's id, are ignored."""
+    def _forgotten(self, scope: UserScope, memory: str) -> str:
+        """Forget the memory that reads like this; else show those that are near, so that the model can name one."""
+        recalled = self.recall(scope, RecallRequest(query=memory, k=MOST_RECORDS))
+        near = [one for one in recalled.memories if one.record is not None]
+        wanted = normalized(memory.removeprefix("- "))
+        for one in near:
+            shown = line_of_passage(passage_of(one, user=scope.user))
+            if wanted in (normalized(one.content), normalized(shown)):
+                self.manage.delete(scope, one.id)
+                return f"{USER_MEMORY}\n- Forgotten."
+        listed = user_memory([passage_of(one, user=scope.user) for one in near])
+        return listed + "\n- Nothing was forgotten: name one of these memories word for word."
+
+
+def _read(kind: type[Arguments], arguments: object) -> Arguments | None:
+    """The arguments of a call; None if they can't be used."""
     said = arguments
     if isinstance(arguments, str):
         try:
             said = json.loads(arguments)
         except (ValueError, RecursionError):
             return None
-    query = said.get("query") if isinstance(said, Mapping) else None
-    return query.strip() or None if isinstance(query, str) else None
+    try:
+        return kind.model_validate(said)
+    except ValidationError:
+        return None

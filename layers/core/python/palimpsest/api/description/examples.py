@@ -24,17 +24,6 @@ SESSION: Json = {
 }
 QUESTION: Json = {"role": "user", "content": "May I work from home on Fridays?"}
 REPLY: Json = {"role": "assistant", "content": "Yes, with your manager's approval."}
-CONTEXT: Json = {
-    "messages": [{"role": "system", "content": SESSION["system"]}, QUESTION, REPLY],
-    "tokens": {"context": 41, "budget": 100000, "window": 41, "summary": 0, "memory": 0, "tools": 0},
-    "omitted": None,
-    "compaction": "none",
-    "degraded": [],
-    "static_facts": [],
-    "extracted_facts": [],
-    "vector_matches": [],
-    "memory_prompt": "",
-}
 ROW: Json = {
     **QUESTION,
     "id": "5d6caf4c1aec7bdf1e11b71aa81a87f7",
@@ -43,6 +32,18 @@ ROW: Json = {
     "timestamp": None,
     "created_at": "2026-01-05T09:00:00.000Z",
     "metadata": {},
+}
+CONTEXT: Json = {
+    "messages": [{"role": "system", "content": SESSION["system"]}, QUESTION, REPLY],
+    "refs": [None, {"seq": 1, "id": ROW["id"]}, {"seq": 2, "id": "81a87f75d6caf4c1aec7bdf1e11b71aa"}],
+    "tokens": {"context": 41, "budget": 100000, "window": 41, "summary": 0, "memory": 0, "tools": 0},
+    "omitted": None,
+    "compaction": "none",
+    "degraded": [],
+    "static_facts": [],
+    "extracted_facts": [],
+    "vector_matches": [],
+    "memory_prompt": "",
 }
 COMPACTION: Json = {
     "n": 12,

@@ -31,6 +31,7 @@ from palimpsest.api.resources.fields import (
 from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
+from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import Context as ReadContext
 from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
@@ -44,6 +45,10 @@ operation = operations_on("context", function="sessions")
 Model = Annotated[
     str, Field(min_length=1, max_length=128, description="The model that will read it: its window is the budget")
 ]
+WHOSE = (
+    "The API that `messages` and `tools` are written for: OpenAI's chat (openai) or Responses (responses), Anthropic's"
+    " Messages (anthropic), Amazon Bedrock's Converse (converse; bytes are base64)"
+)
 
 
 class ContextOptions(Closed):
@@ -54,6 +59,7 @@ class ContextOptions(Closed):
     ] = None
     explain: Annotated[bool, Field(description="Add why each part is there, and what was left out")] = False
     at: Annotated[int | None, Field(ge=1, description="The window as it stood after this message, alone")] = None
+    format: Annotated[ContextFormat, Field(description=WHOSE)] = "openai"
 
 
 class ContextRequest(ContextOptions):
@@ -89,6 +95,13 @@ class ContextTokens(TypedDict):
     tools: int
 
 
+class MessageRef(TypedDict):
+    """The stored message that a message of a context shows."""
+
+    seq: int
+    id: str
+
+
 class ShownFact(TypedDict):
     id: str
     content: str
@@ -110,7 +123,17 @@ class ShownMessage(ShownMemory):
 
 
 class Context(TypedDict):
-    messages: Annotated[Sequence[Mapping[str, Any]], Field(description="Chat messages, ready to send")]
+    messages: Annotated[Sequence[Mapping[str, Any]], Field(description="Ready to send, as `format` has them")]
+    system: NotRequired[
+        Annotated[str | Sequence[Json], Field(description="What Anthropic and Converse take beside the messages")]
+    ]
+    refs: Annotated[
+        Sequence[MessageRef | None],
+        Field(
+            description="For each of `messages` the stored message that it shows (the first of those that it joins);"
+            " null for what was made for this context"
+        ),
+    ]
     tokens: ContextTokens
     omitted: Annotated[
         SequenceRange | None, Field(description="Stored messages that are not here and that no summary here stands for")
@@ -153,13 +176,14 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     compact: Annotated[Literal["sync"] | None, Query(description="sync: fold what overflows first, up to 20 s")] = None,
     explain: Annotated[bool, Query(description="Say why each part is there, and what was left out")] = False,  # noqa: FBT002
     at: Annotated[int | None, Query(ge=1, description="The window as it stood after this message")] = None,
+    form: Annotated[ContextFormat, Query(alias="format", description=WHOSE)] = "openai",
 ) -> Response[str]:
     """Get the context.
 
     Chat messages ready to send, always within the budget, with what the session's blocks remember. Only
     `compact=sync` waits for a model.
     """
-    options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at)
+    options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form)
     return answered(context_of(call().session(session_id), options))
 
 
@@ -225,13 +249,15 @@ def context_of(
     why_not = call().windows.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
     read = call().windows.context
     asked: dict[str, Any] = {"max_tokens": options.max_tokens, "model": options.model, "at": options.at}
-    shown = _shown(read(scope, given=given, newest=newest, **asked), explain=options.explain)
+    shown = _shown(read(scope, given=given, newest=newest, **asked), explain=options.explain, form=options.format)
     return {**shown, "why_not": why_not} if is_asked else shown
 
 
-def _shown(read: ReadContext, *, explain: bool) -> Context:
+def _shown(read: ReadContext, *, explain: bool, form: ContextFormat) -> Context:
+    written = read.written(form)
     answer: Context = {
-        "messages": read.fitted.messages,
+        "messages": written.messages,
+        "refs": [None if ref is None else {"seq": ref[0], "id": ref[1]} for ref in read.refs(written)],
         "tokens": {
             "context": read.fitted.tokens,
             "budget": read.budget,
@@ -250,8 +276,10 @@ def _shown(read: ReadContext, *, explain: bool) -> Context:
         "vector_matches": [{**_remembered(item), "role": item.speaker} for item in read.memory.of("vector")],
         "memory_prompt": read.memory.text,
     }
+    if written.system is not None:
+        answer["system"] = written.system
     if read.tools:
-        answer["tools"] = read.tools
+        answer["tools"] = read.tools_for(form)
     if explain:
         answer["trace"] = trace(read)
     return answer

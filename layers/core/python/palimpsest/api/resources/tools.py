@@ -14,7 +14,7 @@ from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import Closed, Json, UserId, answered
 from palimpsest.api.resources.recall import AskingSession
-from palimpsest.recall.tool import MOST_RECORDS, Format, check_name, definition
+from palimpsest.recall.tool import MOST_RECORDS, TOOLS, ToolFormat, definition, tool_named
 
 operation = operations_on("recall", function="memories")
 
@@ -42,13 +42,14 @@ class ToolResult(TypedDict):
 
 @operation("GET /v1/tools", answers={200: "Tools"})
 def list_tools(
-    form: Annotated[Format, Query(alias="format", description="Whose API they are written for")] = "openai",
+    form: Annotated[ToolFormat, Query(alias="format", description="Whose API they are written for")] = "openai",
 ) -> Response[str]:
     """List tools.
 
-    The definitions of the tools, in the form that a model's API takes.
+    The definitions of the tools that the caller may call, in the form that a model's API, or MCP, takes.
     """
-    return answered({"tools": [definition(form)]})
+    may_write = "write" in call().caller.scopes
+    return answered({"tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]})
 
 
 @operation("POST /v1/users/{user_id}/tools/{name}", scopes=("read",), answers={200: "ToolResult"})
@@ -61,10 +62,14 @@ def call_tool(
 
     The answer is a tool message that can be appended as it is. The user comes from the path, never from the
     arguments. Arguments that can't be used are answered with a message, so that the model can call again. With
-    `session_id` nothing is repeated that the session's window still holds.
+    `session_id` a search repeats nothing that the session's window still holds. `remember` and `forget` need the scope
+    `write` too.
     """
-    check_name(name)
-    message = call().memory.search_tool(
+    tool = tool_named(name)
+    if tool.writes:
+        call().caller.require("write")
+    message = call().memory.tools(
+        tool,
         call().user(user_id),
         body.arguments,
         tool_call_id=body.tool_call_id,

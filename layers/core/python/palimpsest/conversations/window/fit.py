@@ -28,8 +28,8 @@ class Fitted:
     """A context, ready to send, and what it weighs: `tokens` is all of it, the priming of the reply included, and
     `window_tokens` what stands behind system message and summary.
 
-    `seqs` are the stored messages in it. `cuts` is what it leaves out of the current chain. `reserved` is how much room
-    it leaves free.
+    `places` names for each message the sequence number of the stored message that it shows, None if it shows none.
+    `cuts` is what it leaves out of the current chain. `reserved` is how much room it leaves free.
     """
 
     messages: tuple[Chat, ...]
@@ -37,10 +37,15 @@ class Fitted:
     system_tokens: int
     summary_tokens: int
     window_tokens: int
-    seqs: tuple[int, ...]
+    places: tuple[int | None, ...]
     cuts: tuple[Cut, ...] = ()
     is_summary_cut: bool = False
     reserved: int = 0
+
+    @property
+    def seqs(self) -> tuple[int, ...]:
+        """The stored messages in it."""
+        return tuple(seq for seq in self.places if seq is not None)
 
 
 def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tuple[Message, ...]:
@@ -130,7 +135,7 @@ def fit(
         system_tokens=system_tokens,
         summary_tokens=shown_summary.tokens,
         window_tokens=window_tokens,
-        seqs=tuple(entry.seq for entry in window if entry.seq is not None),
+        places=(*[None] * (len(heading) + len(shown_summary.messages)), *(entry.seq for entry in window)),
         cuts=shares.cuts,
         is_summary_cut=shown_summary.is_cut,
         reserved=shares.reserved,

@@ -1,0 +1,192 @@
+"""Write a context for another API than OpenAI's chat: Anthropic's Messages, Amazon Bedrock's Converse, OpenAI's
+Responses.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, called, text_of
+from palimpsest.conversations.window.render import plain
+
+ContextFormat = Literal["openai", "anthropic", "converse", "responses"]
+Block = dict[str, Any]
+
+BEFORE = "[The conversation began earlier.]"
+"""The user message that stands first where an API wants one there and the window begins with the assistant."""
+EMPTY = "[empty]"
+"""The text of a message or result without any, which these APIs refuse."""
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
+IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
+"""Images that Anthropic's models take, by what Converse calls them."""
+PDF = "application/pdf"
+_FILE = ("file_id", "file_data", "filename")
+
+
+@dataclass(frozen=True, slots=True)
+class Written:
+    """Messages for an API, and what it takes as its parameter `system` (None: its messages hold everything).
+
+    `origins` has for each message the number of the first chat message in it; None for one that stands for none.
+    """
+
+    messages: Sequence[Mapping[str, Any]]
+    origins: Sequence[int | None]
+    system: str | Sequence[Block] | None = None
+
+
+def written(chats: Sequence[Chat], form: ContextFormat) -> Written:
+    """Write chat messages for an API. What it can't hold is named in brackets; no text is changed."""
+    if form == "openai":
+        return Written(chats, range(len(chats)))
+    if form == "responses":
+        items = [(item, number) for number, chat in enumerate(chats) for item in _items(chat)]
+        return Written([item for item, _ in items], [number for _, number in items])
+    blocks = _ANTHROPIC if form == "anthropic" else _CONVERSE
+    texts = [text for chat in chats if chat["role"] in SYSTEM_ROLES and (text := text_of(chat)).strip()]
+    turns = _alternating(chats, blocks)
+    return Written(
+        messages=[{"role": role, "content": content} for role, content, _ in turns],
+        origins=[origin for *_, origin in turns],
+        system="\n\n".join(texts) if form == "anthropic" else [{"text": text} for text in texts],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Blocks:
+    """How an API writes the blocks of a content. `part` returns None for a part that the API can't hold."""
+
+    text: Callable[[str], Block]
+    part: Callable[[Mapping[str, Any]], Block | None]
+    call: Callable[[str, str, Mapping[str, Any]], Block]
+    result: Callable[[str, Sequence[Block]], Block]
+
+    def content(self, content: Any) -> list[Block]:
+        """The blocks of a content, text or parts; blank texts, which both APIs refuse, are left out."""
+        parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
+        return [block for part in parts if (block := self._block(part))]
+
+    def _block(self, part: Mapping[str, Any]) -> Block | None:
+        if part["type"] not in ("text", "refusal"):
+            return self.part(part) or self.text(plain([part]))
+        text = str(part[part["type"]])
+        return self.text(text) if text.strip() else None
+
+    def message(self, chat: Chat) -> list[Block]:
+        said = self.content(chat.get("content"))
+        if chat["role"] == "tool":
+            return [self.result(_call_id(chat["tool_call_id"]), said or [self.text(EMPTY)])]
+        if chat.get("refusal"):
+            said.append(self.text(chat["refusal"]))
+        said += [self.call(_call_id(call["id"]), called(call)[0], _input(call)) for call in chat.get("tool_calls", ())]
+        return said or ([self.text(EMPTY)] if chat["role"] == "user" else [])
+
+
+def _alternating(chats: Sequence[Chat], blocks: _Blocks) -> list[tuple[str, list[Block], int | None]]:
+    """Role, blocks and origin of each message: user and assistant take turns, and the user, who gives results too,
+    begins.
+    """
+    turns: list[tuple[str, list[Block], int | None]] = []
+    for number, chat in enumerate(chats):
+        if chat["role"] in SYSTEM_ROLES or not (content := blocks.message(chat)):
+            continue
+        role = "assistant" if chat["role"] == "assistant" else "user"
+        if turns and turns[-1][0] == role:
+            turns[-1][1].extend(content)
+        else:
+            turns.append((role, content, number))
+    is_begun = bool(turns) and turns[0][0] == "user"
+    return turns if is_begun else [("user", [blocks.text(BEFORE)], None), *turns]
+
+
+def _call_id(call_id: str) -> str:
+    """The id of a call as these APIs take it."""
+    if _CALL_ID.fullmatch(call_id):
+        return call_id
+    return "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]
+
+
+def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The arguments of a call as an object; what is none, such as a custom tool's text, stands under `input`."""
+    _, text = called(call)
+    try:
+        said = json.loads(text or "{}")
+    except (ValueError, RecursionError):
+        said = text
+    return said if isinstance(said, dict) else {"input": said}
+
+
+def _media(part: Mapping[str, Any]) -> tuple[str, str]:
+    """Media type and base64 of an image or file that comes as a data URL; ("", "") for any other."""
+    held = part.get(part["type"]) or {}
+    found = _DATA_URL.fullmatch(str(held.get("url") or held.get("file_data") or ""))
+    return (found["media"], found["data"]) if found else ("", "")
+
+
+def _anthropic_part(part: Mapping[str, Any]) -> Block | None:
+    media, data = _media(part)
+    source = {"type": "base64", "media_type": media, "data": data}
+    if part["type"] == "image_url" and not media:
+        url = str(part["image_url"].get("url"))
+        return {"type": "image", "source": {"type": "url", "url": url}} if url.startswith("http") else None
+    if media in IMAGES:
+        return {"type": "image", "source": source}
+    return {"type": "document", "source": source} if media == PDF else None
+
+
+def _converse_part(part: Mapping[str, Any]) -> Block | None:
+    media, data = _media(part)
+    if media in IMAGES:
+        return {"image": {"format": IMAGES[media], "source": {"bytes": data}}}
+    if media == PDF:
+        name = "document-" + hashlib.sha256(data.encode()).hexdigest()[:8]
+        return {"document": {"format": "pdf", "name": name, "source": {"bytes": data}}}
+    return None
+
+
+_ANTHROPIC = _Blocks(
+    text=lambda text: {"type": "text", "text": text},
+    part=_anthropic_part,
+    call=lambda call_id, name, given: {"type": "tool_use", "id": call_id, "name": name, "input": given},
+    result=lambda call_id, said: {"type": "tool_result", "tool_use_id": call_id, "content": said},
+)
+_CONVERSE = _Blocks(
+    text=lambda text: {"text": text},
+    part=_converse_part,
+    call=lambda call_id, name, given: {"toolUse": {"toolUseId": call_id, "name": name, "input": given}},
+    result=lambda call_id, said: {"toolResult": {"toolUseId": call_id, "content": said}},
+)
+
+
+def _items(chat: Chat) -> list[Block]:
+    """The items of the Responses API that a chat message is."""
+    role, content = chat["role"], chat.get("content")
+    if role == "tool":
+        return [{"type": "function_call_output", "call_id": _call_id(chat["tool_call_id"]), "output": plain(content)}]
+    if role == "user" and not isinstance(content, str):
+        return [{"role": role, "content": [_input_part(part) for part in content or ()]}]
+    said = "\n".join(filter(None, (plain(content), chat.get("refusal"))))
+    calls = [_call_item(call) for call in chat.get("tool_calls", ())]
+    return calls if calls and not said else [{"role": role, "content": said}, *calls]
+
+
+def _call_item(call: Mapping[str, Any]) -> Block:
+    name, text = called(call)
+    is_custom = call.get("type") == "custom"
+    arguments = json.dumps(_input(call)) if is_custom else text
+    return {"type": "function_call", "call_id": _call_id(call["id"]), "name": name, "arguments": arguments}
+
+
+def _input_part(part: Mapping[str, Any]) -> Block:
+    held = part.get(part["type"])
+    if part["type"] == "image_url" and isinstance(held, Mapping):
+        return {"type": "input_image", "image_url": held.get("url"), "detail": held.get("detail") or "auto"}
+    if part["type"] == "file" and isinstance(held, Mapping):
+        return {"type": "input_file", **{name: held[name] for name in _FILE if name in held}}
+    return {"type": "input_text", "text": plain([part])}
