@@ -82,6 +82,8 @@ class Place:
         for session in self.dataset.sessions():
             self.put(self.keep(session))
         for supersession in self.dataset.supersessions:
+            if supersession.told_in == "messages":
+                continue
             self.put(self._supersede(supersession))
         settle()
 

@@ -37,10 +37,10 @@ FAMILY = "retrieval"
 SAME = 0.01  # what the two indexes may differ by
 REFRESH_SECONDS = 1.5  # until OpenSearch shows what was written
 PATIENCE = 60  # seconds for one of its answers, while it is filled
-MEASURES = ("mrr", "new_first", "stale_records", "stale_messages", "silent", "lost")
+MEASURES = ("mrr", "new_first", "new_first_told", "stale_records", "stale_messages", "silent", "lost")
 COLUMNS = (
-    "retriever, index", "recall@5", "recall@10", "recall@20", "MRR", "new before old", "stale records",
-    "stale messages", "abstention", "lost",
+    "retriever, index", "recall@5", "recall@10", "recall@20", "MRR", "new before old", "the same, from messages",
+    "stale records", "stale messages", "abstention", "lost",
 )  # fmt: skip
 
 

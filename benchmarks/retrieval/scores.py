@@ -20,14 +20,16 @@ Ask = Callable[[str, str], Sequence[Found]]
 class Scores:
     """Means over questions. `recall` is the share of a question's evidence among the first k results, by k; `mrr` looks
     at the first result that is evidence. Of supersessions: how often the new statement came before every old one
-    (`new_first`), and how often an old one was told as if it held, as a record (`stale_records`) or as a message that
-    does not say it is outdated (`stale_messages`, among the first five). `silent` is the share of unanswerable
-    questions that nothing was told to, `lost` that of answerable ones.
+    (`new_first` where records hold both, `new_first_told` where messages alone do), and how often an old one was told
+    as if it held, as a record (`stale_records`) or as a message that does not say it is outdated (`stale_messages`,
+    among the first five). `silent` is the share of unanswerable questions that nothing was told to, `lost` that of
+    answerable ones.
     """
 
     recall: Mapping[int, float]
     mrr: float
     new_first: float
+    new_first_told: float
     stale_records: float
     stale_messages: float
     silent: float
@@ -50,7 +52,8 @@ def scored(dataset: Dataset, ask: Ask, *, half: int | None = None) -> Scores:
     return Scores(
         recall={k: _mean([_recall(each, found[each.id][:k]) for each in answerable]) for k in KS},
         mrr=_mean([_reciprocal_rank(each, found[each.id]) for each in answerable]),
-        new_first=_mean([_new_first(each, results) for each, results in changed]),
+        new_first=_mean([_new_first(each, results) for each, results in changed if each.told_in == "records"]),
+        new_first_told=_mean([_new_first(each, results) for each, results in changed if each.told_in == "messages"]),
         stale_records=_mean([any(one.is_record and _is_stale(each, one) for one in rs) for each, rs in changed]),
         stale_messages=_mean([_leaks(each, results) for each, results in changed]),
         silent=_mean([not found[each.id] for each in unanswerable]),

@@ -126,7 +126,10 @@ class NewStatement(Strict):
 
 @dataclass(frozen=True, slots=True)
 class Supersession(Strict):
-    """A topic whose value changed: `old` in the order it was said, `new` the one that holds at the end."""
+    """A topic whose value changed: `old` in the order it was said, `new` the one that holds at the end.
+
+    `told_in` says where it is stored: as versions of a record too, or in the messages alone.
+    """
 
     id: str
     user: str
@@ -135,6 +138,7 @@ class Supersession(Strict):
     question: str
     old: tuple[OldStatement, ...]
     new: NewStatement
+    told_in: Literal["records", "messages"] = "records"
 
     @property
     def stale(self) -> tuple[OldStatement, ...]:

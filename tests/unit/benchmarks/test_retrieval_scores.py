@@ -75,6 +75,15 @@ def test_new_must_come_and_before_what_is_wrong_now() -> None:
     assert score(now=[message("m9")]).new_first == 0
 
 
+def test_what_changed_in_messages_alone_is_counted_by_itself() -> None:
+    (by_records,) = DATASET.supersessions
+    asked = replace(by_records, id="s2", question="told?", told_in="messages")
+    both = replace(DATASET, supersessions=(by_records, asked))
+    answers = {"two?": (), "none?": (), "now?": [message("m5")], "told?": [message("m3"), message("m5")]}
+    scores = scored(both, lambda _, question: answers[question])
+    assert (scores.new_first, scores.new_first_told) == (1, 0)
+
+
 def test_an_old_record_leaks_anywhere_an_old_message_among_the_first_and_unmarked() -> None:
     others = [message(f"m{number}") for number in range(10, 15)]
     assert score(now=[*others, record("m3")]).stale_records == 1
