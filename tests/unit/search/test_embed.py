@@ -69,6 +69,17 @@ def test_an_answer_is_found_by_the_question_although_tools_stand_between(service
     assert words(service, "HR-101") == ["talk/2"]
 
 
+def test_a_message_is_found_by_two_that_were_said_before_it_and_by_weekday_and_month(service: RecallService) -> None:
+    service.say(
+        "About parking.", "Which zone?", "I mean the garage.", "B.", role=("user", "assistant", "user", "assistant")
+    )
+    service.index_all()
+    assert "talk/3" in words(service, "parking")
+    assert "talk/4" in words(service, "zone")
+    assert "talk/4" not in words(service, "parking")
+    assert words(service, f"{service.time.now():%B}") == words(service, f"{service.time.now():%A}") != []
+
+
 def test_a_tools_long_output_is_found_by_its_beginning(service: RecallService) -> None:
     output = "order VM-90117 " + "filler " * 1_000 + "needle"
     service.say(chats=[{"role": "tool", "tool_call_id": "c", "content": output}])

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import IntEnum
+from itertools import islice
 
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message, called, said_at, spoken, text_of
@@ -18,8 +19,10 @@ from palimpsest.search.ports import Document, Gone
 MAX_WORDS = 12_000  # characters of a message that are searched by words
 MAX_MEANING = 4_000  # characters that make the vector
 MAX_TOOL = 2_000  # characters of a tool's output: its beginning says what it is about
-MAX_BEFORE = 200  # characters of the message that a message answers
+MAX_BEFORE = 200  # characters of each message that was said before
+TURNS_BEFORE = 2  # messages that give one its context
 
+SPOKEN = ("user", "assistant")
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
@@ -87,11 +90,11 @@ def of_record(record: Record) -> Indexable:
     return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
 
 
-def of_message(message: Message, *, session: str, head: Head, before: str = "") -> Indexable | None:
+def of_message(message: Message, *, session: str, head: Head, before: Sequence[str] = ()) -> Indexable | None:
     """The document of a message; None if it has nothing to search.
 
-    `before` is the message that it answers: it makes a short answer findable, and weighs half as much as the message's
-    own words. The vector is made of the message's own words.
+    `before` is what was said before it: that makes a short answer findable, and weighs half as much as the message's
+    own words. The vector is made of the message's own words (docs/adr/0030-context-in-the-index.md).
     """
     text = spoken_text(message)
     if not text:
@@ -102,7 +105,7 @@ def of_message(message: Message, *, session: str, head: Head, before: str = "") 
     document = Document(
         key=message_key(session, message.seq),
         kind="message",
-        text=_lines(f"{who} {_day(when)}", own, shortened_end(before), own),
+        text=_lines(f"{who} {_day(when)}", own, *map(shortened_end, before), own),
         version=versioned(MESSAGE_VERSION),
         created_at=when,
         session=session,
@@ -126,13 +129,11 @@ def spoken_text(message: Message) -> str:
     return _lines(text, *calls)
 
 
-def said_before(message: Message, earlier: Sequence[Message]) -> str:
-    """The text that a message answers: for a user the assistant's last one, for anybody else the user's last one."""
-    asked = ("assistant",) if message.role == "user" else ("user",)
-    for each in reversed(earlier):
-        if each.role in asked and each.seq < message.seq and (text := text_of(spoken(each).chat).strip()):
-            return text
-    return ""
+def said_before(message: Message, earlier: Sequence[Message], *, most: int = TURNS_BEFORE) -> tuple[str, ...]:
+    """The last texts that user and assistant said before a message, in their order, `most` at most."""
+    before = (each for each in reversed(earlier) if each.role in SPOKEN and each.seq < message.seq)
+    texts = islice(filter(None, (text_of(spoken(each).chat).strip() for each in before)), most)
+    return tuple(texts)[::-1]
 
 
 def shortened_end(text: str) -> str:
@@ -147,4 +148,5 @@ def _lines(*parts: str | None) -> str:
 
 
 def _day(moment: int) -> str:
-    return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
+    """A day as it may be asked for: "2026-05-31 Sunday May"."""
+    return f"{datetime.fromtimestamp(moment / 1000, UTC):%Y-%m-%d %A %B}"
