@@ -1,0 +1,17 @@
+"""The client of Palimpsest: memory for agents, over HTTPS.
+
+memory = Palimpsest()
+chat = memory.session("s1", user="sarah")
+turn = chat.say("Where do I live?")
+turn = chat.answer(llm(turn.messages, turn.tools))
+"""
+
+from palimpsest_client.awaited import AsyncJob, AsyncPalimpsest, AsyncSession, AsyncUser
+from palimpsest_client.blocking import Job, Palimpsest, Session, User
+from palimpsest_client.errors import ConnectionLost, JobFailed, JobNotEnded, NotConfigured, PalimpsestError, Problem
+from palimpsest_client.sessions import Turn
+
+__all__ = [
+    "AsyncJob", "AsyncPalimpsest", "AsyncSession", "AsyncUser", "ConnectionLost", "Job", "JobFailed", "JobNotEnded",
+    "NotConfigured", "Palimpsest", "PalimpsestError", "Problem", "Session", "Turn", "User",
+]  # fmt: skip

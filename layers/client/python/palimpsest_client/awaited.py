@@ -1,0 +1,263 @@
+"""The client for programs with an event loop: every call is awaited."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from functools import wraps
+from os import PathLike
+from types import TracebackType
+from typing import Any, Concatenate, ParamSpec, Self, TypeVar
+
+import anyio
+import httpx2
+
+from palimpsest_client import endpoint, jobs
+from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
+from palimpsest_client.connection import LOST, TIMEOUT, options, sent_of
+from palimpsest_client.jobs import JobState
+from palimpsest_client.progress import Counted
+from palimpsest_client.said import OnText, Said, is_stream, message_of, read_async_stream, read_stream
+from palimpsest_client.sessions import SessionCalls, Turn
+from palimpsest_client.tenants import TenantCalls
+from palimpsest_client.users import UserCalls, conversations
+
+P = ParamSpec("P")
+R = TypeVar("R")
+Calls = TypeVar("Calls")
+
+
+class AsyncConnection:
+    """Carries out steps, one after another. Safe to share between tasks."""
+
+    def __init__(self, where: endpoint.Endpoint, *, timeout: float) -> None:
+        self._http = httpx2.AsyncClient(**options(where, timeout=timeout))
+
+    async def run(self, steps: Steps[R]) -> R:
+        try:
+            step = next(steps)
+            while True:
+                step = steps.send(await self._done(step))
+        except StopIteration as end:
+            result: R = end.value
+            return result
+
+    async def _done(self, step: Send | Pause) -> Sent | None:
+        if isinstance(step, Pause):
+            await anyio.sleep(step.seconds)
+            return None
+        try:
+            return sent_of(
+                await self._http.request(
+                    step.method, step.path, json=step.body, params=step.query, headers=step.headers
+                )
+            )
+        except LOST as error:
+            return Sent(lost=error)
+
+    async def rows(self, listing: Listing[R]) -> AsyncIterator[R]:
+        cursor, seen = None, 0
+        while True:
+            rows, cursor = await self.run(listing.page(cursor, seen))
+            for row in rows:
+                yield row
+            seen += len(rows)
+            if cursor is None:
+                return
+
+    async def close(self) -> None:
+        await self._http.aclose()
+
+
+class AsyncOver:
+    """Calls of a kind over a connection."""
+
+    def __init__(self, connection: AsyncConnection, calls: Any) -> None:
+        self._connection, self._calls = connection, calls
+
+
+def value(
+    calls: Callable[Concatenate[Calls, P], Steps[R]],
+) -> Callable[Concatenate[AsyncOver, P], Coroutine[Any, Any, R]]:
+    """The method that makes a call and returns its answer."""
+
+    @wraps(calls)
+    async def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        return await self._connection.run(calls(self._calls, *args, **kwargs))
+
+    return method
+
+
+def begun(
+    calls: Callable[Concatenate[Calls, P], Steps[Any]],
+) -> Callable[Concatenate[AsyncOver, P], Coroutine[Any, Any, AsyncJob]]:
+    """The method that makes a call and returns the job which that began."""
+
+    @wraps(calls)
+    async def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> AsyncJob:
+        return AsyncJob(self._connection, await self._connection.run(calls(self._calls, *args, **kwargs)))
+
+    return method
+
+
+def rows(calls: Callable[Concatenate[Calls, P], Listing[R]]) -> Callable[Concatenate[AsyncOver, P], AsyncIterator[R]]:
+    """The method that returns an iterator over a list, which asks for each page when it comes to it."""
+
+    @wraps(calls)
+    def method(self: AsyncOver, /, *args: P.args, **kwargs: P.kwargs) -> AsyncIterator[R]:
+        return self._connection.rows(calls(self._calls, *args, **kwargs))
+
+    return method
+
+
+class AsyncJob(JobState):
+    """Work that outlasts a call."""
+
+    def __init__(self, connection: AsyncConnection, shown: Mapping[str, Any]) -> None:
+        super().__init__(shown)
+        self._connection = connection
+
+    async def look(self) -> Self:
+        """Ask what became of it."""
+        await self._connection.run(jobs.look(self))
+        return self
+
+    async def wait(self, *, timeout: float = 300) -> Self:  # noqa: ASYNC109 - the server waits too
+        """Return once it is done. Raises `JobFailed`, or `JobNotEnded` after `timeout` seconds."""
+        await self._connection.run(jobs.wait(self, timeout=timeout))
+        return self
+
+    async def retry(self) -> AsyncJob:
+        """Have it done again, if it failed. Raises `JobNotFailed`, `NothingToRetry`."""
+        return AsyncJob(self._connection, await self._connection.run(jobs.retry(self)))
+
+
+class AsyncUser(AsyncOver):
+    """The memory of one user."""
+
+    def __init__(self, connection: AsyncConnection, user_id: str) -> None:
+        super().__init__(connection, UserCalls(user_id))
+        self.id = user_id
+
+    read = value(UserCalls.read)
+    recall = value(UserCalls.recall)
+    search = value(UserCalls.search)
+    remember = value(UserCalls.remember)
+    remember_all = value(UserCalls.remember_all)
+    memories = rows(UserCalls.memories)
+    memory = value(UserCalls.memory)
+    change = value(UserCalls.change)
+    history = rows(UserCalls.history)
+    revert = value(UserCalls.revert)
+    delete = value(UserCalls.delete)
+    forget = begun(UserCalls.forget)
+    would_forget = value(UserCalls.would_forget)
+    sessions = rows(UserCalls.sessions)
+    jobs = rows(UserCalls.jobs)
+    call_tool = value(UserCalls.call_tool)
+    erase = begun(UserCalls.erase)
+    ingest_one = begun(UserCalls.ingest)
+
+    async def ingest(
+        self, source: str | PathLike[str] | Sequence[Said], *, session: str | None = None, progress: bool = False
+    ) -> list[AsyncJob]:
+        """Take in conversations: a list of messages, or a file (see `users.transcripts`). Return the jobs that extract
+        memories from them. `progress` shows on standard error how far it is.
+
+        What has been taken in already is not stored again: the same call again continues one that was cut off.
+        """
+        shown = Counted(conversations(source, session), wanted=progress)
+        return [await self.ingest_one(messages, session=name) for name, messages in shown]
+
+
+class AsyncSession(AsyncOver):
+    """One conversation."""
+
+    _calls: SessionCalls
+
+    def __init__(self, connection: AsyncConnection, calls: SessionCalls) -> None:
+        super().__init__(connection, calls)
+        self.id = calls.id
+
+    append = value(SessionCalls.append)
+    context = value(SessionCalls.context)
+    say = value(SessionCalls.say)
+    read = value(SessionCalls.read)
+    begin = value(SessionCalls.begin)
+    configure = value(SessionCalls.configure)
+    messages = rows(SessionCalls.messages)
+    message = value(SessionCalls.message)
+    compactions = rows(SessionCalls.compactions)
+    unfold = rows(SessionCalls.unfold)
+    prune = value(SessionCalls.prune)
+    extract = begun(SessionCalls.extract)
+    empty_window = value(SessionCalls.empty_window)
+    withdraw = begun(SessionCalls.withdraw)
+    end = begun(SessionCalls.end)
+    delete = begun(SessionCalls.delete)
+
+    async def answer(
+        self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any
+    ) -> Turn:
+        """Store the model's reply (what an SDK returned, a message, a text, or a stream of either) and return the next
+        turn. Calls of our tools that are in it are run and stored with it; results of the program's own tools are given
+        as messages of the role `tool`. `on_text` is told each piece of a stream.
+        """
+        told = [
+            await read_async_stream(each, on_text) if isinstance(each, AsyncIterable)
+            else read_stream(each, on_text) if is_stream(each)
+            else message_of(each, role="assistant")
+            for each in replies
+        ]  # fmt: skip
+        return await self._connection.run(self._calls.answered(told, key=key, **options))
+
+
+class AsyncPalimpsest(AsyncOver):
+    """The service, for programs with an event loop. It finds address and key by itself (`endpoint.find`)."""
+
+    def __init__(self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT) -> None:
+        self.url = endpoint.find(url, api_key).url
+        super().__init__(AsyncConnection(endpoint.find(url, api_key), timeout=timeout), TenantCalls())
+
+    health = value(TenantCalls.health)
+    users = rows(TenantCalls.users)
+    sessions = rows(TenantCalls.sessions)
+    jobs = rows(TenantCalls.jobs)
+    job = begun(TenantCalls.job)
+    forget_sessions = begun(TenantCalls.forget_sessions)
+    settings = value(TenantCalls.settings)
+    replace_settings = value(TenantCalls.replace_settings)
+    static_facts = rows(TenantCalls.static_facts)
+    put_static_fact = value(TenantCalls.put_static_fact)
+    delete_static_fact = value(TenantCalls.delete_static_fact)
+    tools = value(TenantCalls.tools)
+    request = value(TenantCalls.request)
+
+    def user(self, user_id: str) -> AsyncUser:
+        return AsyncUser(self._connection, user_id)
+
+    def session(
+        self,
+        session_id: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        memory: Mapping[str, Any] | None = None,
+        tools: bool = True,
+    ) -> AsyncSession:
+        """A session, which its first append begins for `user`; `memory` is then its configuration. With `tools` its
+        turns offer our tools to the model.
+        """
+        return AsyncSession(
+            self._connection, SessionCalls(session_id, user=user, agent=agent, memory=memory, tools=tools)
+        )
+
+    async def close(self) -> None:
+        await self._connection.close()
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await self.close()

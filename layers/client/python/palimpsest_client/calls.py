@@ -1,0 +1,134 @@
+"""One call of the service as steps that wait for nothing: what is to be sent, and what to make of the answer.
+
+A step is a `Send` or a `Pause`. Whoever carries the steps out, blocking or not, gives back a `Sent` for each `Send`; so
+retries, keys and answers are written once, for both clients.
+"""
+
+from __future__ import annotations
+
+import random
+import uuid
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from time import monotonic
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from palimpsest_client.errors import ConnectionLost, problem_of
+
+T = TypeVar("T")
+Row = TypeVar("Row")
+
+TRIES = 6
+PATIENCE = 60.0  # seconds from the first try to the last
+FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds
+BUSY = frozenset({429, 502, 503, 504})
+LARGEST_PAGE = 100
+KEYED = ("POST", "PUT")
+
+
+@dataclass(frozen=True, slots=True)
+class Send:
+    """A request to send, once."""
+
+    method: str
+    path: str
+    body: Any = None
+    query: Mapping[str, Any] = field(default_factory=dict)
+    headers: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sent:
+    """What came of it: an answer, or `lost`, why there was none."""
+
+    status: int = 0
+    body: Any = None
+    retry_after: str | None = None
+    lost: Exception | None = None
+
+
+Steps = Generator[Send | Pause, Any, T]
+"""The steps of a call whose result is a T."""
+
+
+@dataclass(frozen=True, slots=True)
+class Listing(Generic[Row]):
+    """A list that the service gives page by page, under `name`; `limit` is the most rows in all, None: all."""
+
+    path: tuple[str | int, ...]
+    name: str
+    query: Mapping[str, Any]
+    limit: int | None = None
+
+    def page(self, cursor: str | None, seen: int) -> Steps[tuple[list[Row], str | None]]:
+        """The rows of the next page, and where the one after it begins, None at the end; `seen` rows came before."""
+        wanted = LARGEST_PAGE if self.limit is None else min(LARGEST_PAGE, self.limit - seen)
+        found = yield from call("GET", *self.path, query={**self.query, "limit": wanted, "cursor": cursor})
+        rows = found[self.name]
+        is_last = self.limit is not None and seen + len(rows) >= self.limit
+        return rows, None if is_last else found["next_cursor"]
+
+
+def call(
+    method: str,
+    *path: str | int,
+    body: Mapping[str, Any] | None = None,
+    query: Mapping[str, Any] | None = None,
+    key: str | None = None,
+) -> Steps[Any]:
+    """Call `/v1/{path}`, and return what the answer holds. Fields and parameters that are None are left out.
+
+    A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
+    twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
+    asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem` or `ConnectionLost`.
+    """
+    headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
+    given = None if body is None else _without_none(body)
+    place = "/v1/" + "/".join(quote(str(each), safe="") for each in path)
+    request = Send(method, place, given, _as_query(query or {}), headers)
+    begun, lost_before = monotonic(), False
+    for number in range(1, TRIES + 1):
+        sent: Sent = yield request
+        pause = _pause(sent, number)
+        if pause is None or number == TRIES or monotonic() - begun + pause > PATIENCE:
+            break
+        lost_before = True
+        yield Pause(pause)
+    if sent.lost is not None:
+        raise ConnectionLost(f"{method} {place}: no answer ({type(sent.lost).__name__})") from sent.lost
+    if sent.status == HTTPStatus.NOT_FOUND and method == "DELETE" and lost_before:
+        return {"deleted": True, "job_id": None, "state": "done"}  # an earlier try did it, its answer was lost
+    if sent.status >= HTTPStatus.BAD_REQUEST:
+        raise problem_of(sent.status, sent.body if isinstance(sent.body, dict) else {"detail": str(sent.body)[:500]})
+    return sent.body
+
+
+def _pause(sent: Sent, number: int) -> float | None:
+    """How long to wait before the next try, in seconds; None if there is nothing to try again."""
+    if sent.lost is None and sent.status not in BUSY:
+        return None
+    if isinstance(sent.body, dict) and sent.body.get("retryable") is False:
+        return None
+    growing: float = min(LONGEST_PAUSE, FIRST_PAUSE * 2 ** (number - 1))
+    try:
+        asked = float(sent.retry_after or 0)
+    except ValueError:  # a date
+        asked = 0
+    return max(min(asked, LONGEST_PAUSE), random.uniform(growing / 2, growing))  # noqa: S311 - no secret
+
+
+def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def _as_query(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """Parameters as the service reads them; a list is its parameter several times."""
+    shown = {True: "true", False: "false"}
+    return {name: shown[value] if isinstance(value, bool) else value for name, value in _without_none(fields).items()}

@@ -1,0 +1,89 @@
+"""What a program has said or was answered, as chat messages: texts, mappings, what SDKs return, and streams of it."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from typing import Any
+
+Message = dict[str, Any]
+Said = str | Mapping[str, Any] | Any
+"""A text, a chat message, or an object of an SDK that dumps to one (`ChatCompletion`, its message, its chunks)."""
+OnText = Callable[[str], object]
+
+
+def message_of(said: Said, *, role: str = "user") -> Message:
+    """The chat message that was meant; a bare text is said by `role`. Raises `TypeError` for anything else."""
+    if isinstance(said, str):
+        return {"role": role, "content": said}
+    if isinstance(said, Mapping):
+        found: Mapping[str, Any] = said
+    elif callable(dump := getattr(said, "model_dump", None)):
+        found = dump(exclude_none=True)
+    else:
+        raise TypeError(f"{type(said).__name__} is no text and no chat message.")
+    if choices := found.get("choices"):
+        found = choices[0]["message"]
+    return {name: value for name, value in found.items() if value is not None}
+
+
+def is_stream(said: Said) -> bool:
+    """Whether it gives its parts one after another: a stream of chunks, or a generator of texts."""
+    whole = isinstance(said, str | Mapping) or hasattr(said, "model_dump")
+    return not whole and isinstance(said, Iterable | AsyncIterable)
+
+
+class Reply:
+    """A reply that comes in parts: chunks of the chat API, or bare texts. `on_text` is told each piece of text."""
+
+    def __init__(self, on_text: OnText | None = None) -> None:
+        self._on_text = on_text
+        self._fields: Message = {}
+        self._calls: dict[int, Message] = {}
+
+    def add(self, part: Said) -> None:
+        if isinstance(part, str):
+            self._add_text("content", part)
+            return
+        chunk = part if isinstance(part, Mapping) else part.model_dump(exclude_none=True)
+        for choice in chunk.get("choices") or ():
+            if choice.get("index", 0) == 0:
+                self._add_delta(choice.get("delta") or {})
+
+    def _add_delta(self, delta: Mapping[str, Any]) -> None:
+        for name in ("content", "refusal"):
+            if text := delta.get(name):
+                self._add_text(name, text)
+        for part in delta.get("tool_calls") or ():
+            begun = self._calls.setdefault(
+                part["index"], {"type": "function", "function": {"name": "", "arguments": ""}}
+            )
+            if part.get("id"):
+                begun["id"] = part["id"]
+            for name, text in (part.get("function") or {}).items():
+                begun["function"][name] = begun["function"].get(name, "") + (text or "")
+
+    def _add_text(self, name: str, text: str) -> None:
+        self._fields[name] = self._fields.get(name, "") + text
+        if self._on_text is not None:
+            self._on_text(text)
+
+    @property
+    def message(self) -> Message:
+        """What was said so far, as one message of the assistant."""
+        calls = [self._calls[number] for number in sorted(self._calls)]
+        return {"role": "assistant", **self._fields, **({"tool_calls": calls} if calls else {})}
+
+
+def read_stream(stream: Iterable[Any], on_text: OnText | None) -> Message:
+    """The message that a stream says, read to its end."""
+    reply = Reply(on_text)
+    for part in stream:
+        reply.add(part)
+    return reply.message
+
+
+async def read_async_stream(stream: AsyncIterable[Any], on_text: OnText | None) -> Message:
+    reply = Reply(on_text)
+    async for part in stream:
+        reply.add(part)
+    return reply.message

@@ -1,0 +1,212 @@
+"""What can be asked of one session, as steps; and a turn, which is what a model is sent next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, cast
+
+from palimpsest_client.calls import Listing, Steps, call
+from palimpsest_client.said import Message, Said, message_of
+from palimpsest_client.types import Appended, Compaction, Context, EndedSession, HistoryMessage, Session, WindowEmptied
+from palimpsest_client.users import UserCalls
+
+JSON = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """What a model is sent next, and where the conversation stands.
+
+    `messages` and `tools` go to the model as they are. `memory` is the text that stands in them of what is known.
+    `text` is what the assistant said last. `calls` are its calls of tools that are not ours: the program runs them, and
+    gives their results to `answer`. `is_done`: the reply is the answer, no model needs to be asked before the user
+    speaks again.
+    """
+
+    messages: list[Message]
+    tools: list[JSON]
+    memory: str
+    context: Context
+    text: str = ""
+    calls: Sequence[JSON] = ()
+    is_done: bool = False
+    stored: Sequence[int] = field(default=())
+
+
+class SessionCalls:
+    """Calls on the session `id`. The first append begins it for `user`, configured by `memory`; with `tools` its
+    contexts offer our tools to the model.
+    """
+
+    def __init__(
+        self,
+        session_id: str,
+        *,
+        user: str | None = None,
+        agent: str | None = None,
+        memory: Mapping[str, Any] | None = None,
+        tools: bool = True,
+    ) -> None:
+        self.id, self.user, self.agent = session_id, user, agent
+        self._configuration = {**({"auto_recall": True} if tools else {}), **(memory or {})}
+        self._ours: set[str] | None = None
+
+    def append(
+        self,
+        *messages: Said,
+        context: Mapping[str, Any] | None = None,
+        allow_repeat: bool | None = None,
+        key: str | None = None,
+    ) -> Steps[Appended]:
+        """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer holds what comes next.
+        The same call with the same `key` stores nothing twice.
+        """
+        told = [message_of(each) for each in messages]
+        body = {
+            "user_id": self.user, "agent_id": self.agent, "messages": told, "context": context,
+            "allow_repeat": allow_repeat,
+        }  # fmt: skip
+        done: Appended = yield from call("POST", "sessions", self.id, "messages", body=body, key=key)
+        if done["created"] and self._configuration:
+            yield from self.configure(memory=self._configuration)
+            if context is not None:
+                done = {**done, "context": (yield from self.context(**context))}
+        return done
+
+    def context(
+        self,
+        message: Said | None = None,
+        *,
+        max_tokens: int | None = None,
+        model: str | None = None,
+        compact: str | None = None,
+        explain: bool | None = None,
+        at: int | None = None,
+    ) -> Steps[Context]:
+        """What the model shall see next, within its budget. `message` is the user's, about to be sent: it is weighed
+        and not stored. Raises `SessionNotFound`, `BudgetTooSmall`.
+        """
+        asked = {"max_tokens": max_tokens, "model": model, "compact": compact, "explain": explain, "at": at}
+        query = {"user_id": self.user}
+        if message is None:
+            return call("GET", "sessions", self.id, "context", query=query | asked)
+        body = {**asked, "message": message_of(message)}
+        return call("POST", "sessions", self.id, "context", body=body, query=query)
+
+    def say(self, /, *messages: Said, key: str | None = None, **options: Any) -> Steps[Turn]:
+        """Store what the user says (texts, or messages) and return what the model is sent next. `options` are those of
+        `context`.
+        """
+        return self._turn([message_of(each) for each in messages], options, key=key)
+
+    def answered(self, /, replies: Sequence[Message], *, key: str | None = None, **options: Any) -> Steps[Turn]:
+        """Store the model's reply, and with it the results of the calls of our tools that are in it; return the next
+        turn. Results of other tools are messages of the role `tool`.
+        """
+        results, others = [], []
+        for wanted in (each for reply in replies for each in reply.get("tool_calls") or ()):
+            if wanted.get("type", "function") == "function" and wanted["function"]["name"] in (
+                yield from self._tools()
+            ):
+                results.append((yield from self._result(wanted)))
+            else:
+                others.append(wanted)
+        text = next((_text(each) for each in reversed(replies) if each["role"] == "assistant"), "")
+        has_results = bool(results) or any(each["role"] == "tool" for each in replies)
+        turn = yield from self._turn([*replies, *results], options, key=key)
+        return Turn(
+            turn.messages, turn.tools, turn.memory, turn.context, text, others,
+            is_done=not others and not has_results, stored=turn.stored,
+        )  # fmt: skip
+
+    def _turn(self, messages: Sequence[Message], options: Mapping[str, Any], *, key: str | None) -> Steps[Turn]:
+        done = yield from self.append(*messages, context=dict(options), key=key)
+        context = done.get("context")
+        if context is None:  # it could not be read within the append, which stands
+            context = yield from self.context(**options)
+        tools = list(context.get("tools") or ())
+        if tools:
+            self._ours = {tool["function"]["name"] for tool in tools}
+        seqs = [each["seq"] for each in done["messages"]]
+        return Turn(list(context["messages"]), tools, context["memory_prompt"], context, stored=seqs)
+
+    def _tools(self) -> Steps[set[str]]:
+        """The names of our tools."""
+        if self._ours is None:
+            found = yield from call("GET", "tools")
+            self._ours = {tool["function"]["name"] for tool in found["tools"]}
+        return self._ours
+
+    def _result(self, wanted: Mapping[str, Any]) -> Steps[Message]:
+        if self.user is None:
+            self.user = (yield from self.read())["user_id"]
+        function = wanted["function"]
+        found = yield from UserCalls(self.user).call_tool(
+            function["name"], function["arguments"], call_id=wanted["id"], session=self.id
+        )
+        return cast("Message", found)
+
+    def read(self) -> Steps[Session]:
+        """Raises `SessionNotFound`, also if it is another user's."""
+        return call("GET", "sessions", self.id, query={"user_id": self.user})
+
+    def begin(self, *, system: Said | None = None, metadata: Mapping[str, Any] | None = None) -> Steps[Session]:
+        """Begin the session before anything is said in it. Raises `SessionExists`."""
+        body = {
+            "session_id": self.id, "user_id": self.user, "agent_id": self.agent, "system": system,
+            "metadata": metadata, "memory": self._configuration or None,
+        }  # fmt: skip
+        return call("POST", "sessions", body=body)
+
+    def configure(self, /, **fields: Any) -> Steps[Session]:
+        """Change `memory`, `system` or `metadata`; what is not named stays."""
+        return call("PATCH", "sessions", self.id, body=fields)
+
+    def messages(self, *, limit: int | None = None, order: str = "asc") -> Listing[HistoryMessage]:
+        """Every message, word for word, oldest first, or newest first with `order="desc"`."""
+        return Listing(("sessions", self.id, "messages"), "messages", {"order": order, "user_id": self.user}, limit)
+
+    def message(self, seq: int) -> Steps[HistoryMessage]:
+        return call("GET", "sessions", self.id, "messages", seq, query={"user_id": self.user})
+
+    def compactions(self, *, limit: int | None = None) -> Listing[Compaction]:
+        """What has left the window, each part with its summary."""
+        return Listing(("sessions", self.id, "compactions"), "compactions", {"user_id": self.user}, limit)
+
+    def unfold(self, n: int, *, limit: int | None = None) -> Listing[HistoryMessage]:
+        """The messages that compaction `n` stands for."""
+        query = {"user_id": self.user}
+        return Listing(("sessions", self.id, "compactions", n, "messages"), "messages", query, limit)
+
+    def prune(self, strategy: str, *, max_tokens: int | None = None, wait: float | None = None) -> Steps[JSON]:
+        """Make room in the window: `fifo`, or `summarize`, which may be done by a job."""
+        body = {"strategy": strategy, "max_tokens": max_tokens, "wait": wait}
+        return call("POST", "sessions", self.id, "prune", body=body)
+
+    def extract(self, *, if_needed: bool | None = None, wait: float | None = None) -> Steps[JSON]:
+        """Have memories extracted from what came after the last extraction."""
+        return call("POST", "sessions", self.id, "extract", body={"if_needed": if_needed, "wait": wait})
+
+    def empty_window(self) -> Steps[WindowEmptied]:
+        """The next context begins empty; the history stays."""
+        return call("DELETE", "sessions", self.id, "messages")
+
+    def withdraw(self, seq: int, *, wait: float | None = None) -> Steps[JSON]:
+        """Remove every message from this sequence number on."""
+        return call("DELETE", "sessions", self.id, "messages", query={"from": seq, "wait": wait})
+
+    def end(self, *, wait: float | None = None) -> Steps[EndedSession]:
+        """Mark it ended, and have memories extracted from all of it; the next append opens it again."""
+        return call("POST", "sessions", self.id, "end", body={"wait": wait})
+
+    def delete(self, *, keep_memories: bool | None = None, wait: float | None = None) -> Steps[JSON]:
+        """Remove the session, and the memories that have no other source unless they are to be kept."""
+        return call("DELETE", "sessions", self.id, query={"keep_memories": keep_memories, "wait": wait})
+
+
+def _text(message: Mapping[str, Any]) -> str:
+    content = message.get("content") or ""
+    if isinstance(content, str):
+        return content
+    return "".join(part.get("text") or "" for part in content)

@@ -1,0 +1,73 @@
+"""What can be asked of the whole tenant, as steps: its lists, settings and static facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from palimpsest_client.calls import Listing, Steps, call
+from palimpsest_client.types import Deleted, Health, ListedJob, ListedUser, Session, StaticFact, TenantSettings
+
+JSON = dict[str, Any]
+
+
+class TenantCalls:
+    def health(self) -> Steps[Health]:
+        """Needs no key."""
+        return call("GET", "health")
+
+    def users(self, *, limit: int | None = None, counts: bool | None = None) -> Listing[ListedUser]:
+        """Users of whom anything is remembered, with `counts` of what."""
+        return Listing(("users",), "users", {"counts": counts}, limit)
+
+    def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
+        """Sessions, newest first, within the limits of the API (`user_id`, `agent_id`, `status`, `q` …)."""
+        return Listing(("sessions",), "sessions", limits, limit)
+
+    def jobs(self, /, *, limit: int | None = None, **limits: Any) -> Listing[ListedJob]:
+        """Jobs of a `user_id` or `session_id`, or with `state="failed"` all that failed; newest first."""
+        return Listing(("jobs",), "jobs", limits, limit)
+
+    def job(self, job_id: str) -> Steps[JSON]:
+        """Raises `JobNotFound`; a job can be read for 30 days."""
+        return call("GET", "jobs", job_id)
+
+    def forget_sessions(self, /, *, wait: float | None = None, **limits: Any) -> Steps[JSON]:
+        """Delete every session that matches (`user_id`, `agent_id`, `status`)."""
+        return call("POST", "sessions", "forget", body={**limits, "wait": wait})
+
+    def settings(self) -> Steps[TenantSettings]:
+        return call("GET", "settings")
+
+    def replace_settings(self, /, **settings: Any) -> Steps[TenantSettings]:
+        """What is not named has its default again. Needs the scope `admin`."""
+        return call("PUT", "settings", body=settings)
+
+    def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
+        """What is stated to every agent, whoever the user is."""
+        return Listing(("static-facts",), "static_facts", {}, limit)
+
+    def put_static_fact(self, fact_id: str, content: str, *, agent: str | None = None) -> Steps[StaticFact]:
+        """Needs the scope `admin`."""
+        return call("PUT", "static-facts", fact_id, body={"content": content, "agent_id": agent})
+
+    def delete_static_fact(self, fact_id: str) -> Steps[Deleted]:
+        """Needs the scope `admin`."""
+        return call("DELETE", "static-facts", fact_id)
+
+    def tools(self, *, format: str = "openai") -> Steps[list[JSON]]:  # noqa: A002 - as the API calls it
+        """The definitions of the tools that a model may be given, as an API of models takes them."""
+        found = yield from call("GET", "tools", query={"format": format})
+        tools: list[JSON] = found["tools"]
+        return tools
+
+    def request(
+        self,
+        method: str,
+        *path: str | int,
+        body: Mapping[str, Any] | None = None,
+        query: Mapping[str, Any] | None = None,
+        key: str | None = None,
+    ) -> Steps[Any]:
+        """Any call of the API: `request("GET", "users", "sarah")`. Keys, repetition and errors are as everywhere."""
+        return call(method, *path, body=body, query=query, key=key)

@@ -1,0 +1,419 @@
+"""What the service answers and takes, as its description says; written by `layers/client/write_types.py`."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired, TypedDict
+
+
+class AnyFilter(TypedDict):
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "message"]]]
+    min_importance: NotRequired[float | None]
+    created_after: NotRequired[str | None]
+    created_before: NotRequired[str | None]
+    subject: NotRequired[str | None]
+    session_id: NotRequired[str | None]
+    agent_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any]]
+
+
+class Appended(TypedDict):
+    session_id: str
+    created: bool
+    messages: list[AppendedMessage]
+    window: Window
+    overflow: Overflow | None
+    replayed: bool
+    context: NotRequired[Context | None]
+    degraded: NotRequired[list[str]]
+
+
+class AppendedMessage(TypedDict):
+    id: str
+    seq: int
+    tokens: int
+
+
+Compaction = TypedDict(
+    "Compaction",
+    {
+        "n": int,
+        "from": int,
+        "to": int,
+        "summary": str | None,
+        "method": str,
+        "model": str | None,
+        "prompt_hash": str | None,
+        "tokens_before": int,
+        "tokens_after": int,
+        "created_at": str,
+    },
+)
+
+
+class Context(TypedDict):
+    messages: list[dict[str, Any]]
+    tokens: ContextTokens
+    omitted: SequenceRange | None
+    compaction: Literal["none", "pending", "failed"]
+    why_not: NotRequired[Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"] | None]
+    degraded: list[str]
+    static_facts: list[ShownFact]
+    extracted_facts: list[ShownMemory]
+    vector_matches: list[ShownMessage]
+    memory_prompt: str
+    tools: NotRequired[list[dict[str, Any]]]
+    trace: NotRequired[dict[str, Any]]
+
+
+class ContextTokens(TypedDict):
+    context: int
+    budget: int
+    window: int
+    summary: int
+    memory: int
+    tools: int
+
+
+class Deleted(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
+class EndedSession(TypedDict):
+    session_id: str
+    user_id: str
+    agent_id: str | None
+    status: Literal["active", "ended"]
+    system: str | dict[str, Any] | None
+    memory: dict[str, Any]
+    metadata: dict[str, Any]
+    window: Window
+    totals: Totals
+    compaction: Literal["none", "pending", "failed"]
+    created_at: str
+    updated_at: str
+    expires_at: str | None
+    job_id: str | None
+    state: Literal["pending", "running", "done", "failed"]
+
+
+class Expires(TypedDict):
+    state: Literal["expires"]
+    until: str
+
+
+class Filter(TypedDict):
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task"]]]
+    min_importance: NotRequired[float | None]
+    created_after: NotRequired[str | None]
+    created_before: NotRequired[str | None]
+    subject: NotRequired[str | None]
+    session_id: NotRequired[str | None]
+    agent_id: NotRequired[str | None]
+    metadata: NotRequired[dict[str, Any]]
+
+
+class Follows(TypedDict):
+    state: Literal["follows"]
+
+
+class Found(TypedDict):
+    id: str
+    type: Literal["fact", "event", "instruction", "task", "message"]
+    content: str
+    score: float
+    found_by: list[str]
+    times: int
+    source: Provenance
+    valid_from: str
+    role: str | None
+    outdated_by: str | None
+    subject: str | None
+    topic_key: str | None
+    importance: float | None
+    agent_id: str | None
+    metadata: dict[str, Any]
+
+
+class Health(TypedDict):
+    status: Literal["ok"]
+    stage: str
+
+
+class HistoryMessage(TypedDict):
+    id: str
+    seq: int
+    role: Literal["system", "developer", "user", "assistant", "tool"]
+    content: NotRequired[str | list[dict[str, Any]] | None]
+    name: NotRequired[str | None]
+    refusal: NotRequired[str | None]
+    tool_calls: NotRequired[list[dict[str, Any]] | None]
+    tool_call_id: NotRequired[str | None]
+    tokens: int
+    timestamp: str | None
+    created_at: str
+    client_id: NotRequired[str | None]
+    metadata: dict[str, Any]
+
+
+class Job(TypedDict):
+    job_id: str
+    kind: Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain"]
+    state: Literal["pending", "running", "done", "failed"]
+    user_id: str | None
+    session_id: str | None
+    range: SequenceRange | None
+    attempt: int
+    error: str | None
+    created_at: str
+    result: dict[str, int]
+    ledger: Ledger
+    records: list[str]
+    usage: JobUsage
+    receipt: NotRequired[Receipt]
+
+
+class JobUsage(TypedDict):
+    model_calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+class Ledger(TypedDict):
+    received: int
+    extracted: int
+    skipped: int
+    parked: int
+    reasons: dict[str, int]
+    dropped: dict[str, int]
+
+
+class ListedJob(TypedDict):
+    job_id: str
+    kind: Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain"]
+    state: Literal["pending", "running", "done", "failed"]
+    user_id: str | None
+    session_id: str | None
+    range: SequenceRange | None
+    attempt: int
+    error: str | None
+    created_at: str
+
+
+class ListedUser(TypedDict):
+    user_id: str
+    memories: NotRequired[MemoryCounts]
+    sessions: NotRequired[SessionCounts]
+    last_activity: NotRequired[str | None]
+
+
+class Memory(TypedDict):
+    id: str
+    type: Literal["fact", "event", "instruction", "task"]
+    content: str
+    subject: str | None
+    topic_key: str | None
+    keywords: list[str]
+    queries: list[str]
+    importance: float
+    confidence: float
+    status: Literal["current", "superseded"]
+    version: int
+    valid_from: str
+    valid_to: str | None
+    created_at: str
+    supersedes: str | None
+    superseded_by: str | None
+    source: Provenance
+    agent_id: str | None
+    metadata: dict[str, Any]
+    method: str
+    expires_at: str | None
+
+
+class MemoryCounts(TypedDict):
+    fact: int
+    event: int
+    instruction: int
+    task: int
+    total: int
+
+
+class ModelUsage(TypedDict):
+    model_calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float | None
+
+
+class Overflow(TypedDict):
+    strategy: str
+    state: Literal["done", "pending"]
+    job_id: str | None
+
+
+class Provenance(TypedDict):
+    session_id: str | None
+    message_ids: list[str]
+    seqs: list[int]
+    quote: str | None
+
+
+class Reached(TypedDict):
+    state: Literal["pending", "done"]
+    count: int
+
+
+class Recalled(TypedDict):
+    memories: list[Found]
+    answer: str | None
+    citations: list[str]
+    method: str | None
+    degraded: list[str]
+    usage: ModelUsage
+    trace: NotRequired[dict[str, Any]]
+
+
+class Receipt(TypedDict):
+    sessions: Reached
+    memories: Reached
+    index: Follows
+    jobs: Expires
+    tombstones: Expires
+    keys: Expires
+    queues: Expires
+    logs: Expires
+    backups: Expires
+    epoch: Stays
+
+
+class RetentionJob(TypedDict):
+    job_id: str
+    state: Literal["pending", "running", "done", "failed"]
+
+
+class SavedMemory(TypedDict):
+    id: str
+    type: Literal["fact", "event", "instruction", "task"]
+    content: str
+    subject: str | None
+    topic_key: str | None
+    keywords: list[str]
+    queries: list[str]
+    importance: float
+    confidence: float
+    status: Literal["current", "superseded"]
+    version: int
+    valid_from: str
+    valid_to: str | None
+    created_at: str
+    supersedes: str | None
+    superseded_by: str | None
+    source: Provenance
+    agent_id: str | None
+    metadata: dict[str, Any]
+    method: str
+    expires_at: str | None
+    outcome: Literal["created", "updated", "unchanged"]
+
+
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
+
+
+class Session(TypedDict):
+    session_id: str
+    user_id: str
+    agent_id: str | None
+    status: Literal["active", "ended"]
+    system: str | dict[str, Any] | None
+    memory: dict[str, Any]
+    metadata: dict[str, Any]
+    window: Window
+    totals: Totals
+    compaction: Literal["none", "pending", "failed"]
+    created_at: str
+    updated_at: str
+    expires_at: str | None
+
+
+class SessionCounts(TypedDict):
+    active: int
+    ended: int
+    total: int
+
+
+class ShownFact(TypedDict):
+    id: str
+    content: str
+    agent_id: str | None
+
+
+class ShownMemory(TypedDict):
+    id: str
+    type: Literal["fact", "event", "instruction", "task", "message"]
+    content: str
+    score: float | None
+    valid_from: str | None
+    source: Provenance
+    agent_id: str | None
+
+
+class ShownMessage(TypedDict):
+    id: str
+    type: Literal["fact", "event", "instruction", "task", "message"]
+    content: str
+    score: float | None
+    valid_from: str | None
+    source: Provenance
+    agent_id: str | None
+    role: str | None
+
+
+class StaticFact(TypedDict):
+    id: str
+    content: str
+    agent_id: str | None
+    updated_at: str
+
+
+class Stays(TypedDict):
+    state: Literal["stays"]
+
+
+class TenantSettings(TypedDict):
+    memory: dict[str, Any]
+    retention_days: int | None
+    memory_days: int | None
+    models: list[str] | None
+    retention_job: RetentionJob | None
+
+
+class ToolResult(TypedDict):
+    role: Literal["tool"]
+    tool_call_id: NotRequired[str]
+    content: str
+
+
+class Totals(TypedDict):
+    messages: int
+    tokens: int
+
+
+class User(TypedDict):
+    user_id: str
+    memories: MemoryCounts
+    sessions: SessionCounts
+    last_activity: str | None
+
+
+class Window(TypedDict):
+    messages: int
+    tokens: int
+    max_tokens: int
+    is_full: bool
+
+
+class WindowEmptied(TypedDict):
+    session_id: str
+    window: Window

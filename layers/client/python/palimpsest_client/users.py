@@ -1,0 +1,245 @@
+"""What can be asked of one user's memory, as steps."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from os import PathLike
+from pathlib import Path
+from typing import Any, cast
+
+from palimpsest_client.calls import Listing, Steps, call
+from palimpsest_client.said import Said, message_of
+from palimpsest_client.types import (
+    AnyFilter,
+    Deleted,
+    Filter,
+    Found,
+    Memory,
+    Recalled,
+    SavedMemory,
+    Session,
+    ToolResult,
+    User,
+)
+
+MOST_INGESTED, MOST_APPENDED = 1000, 50
+JSON = dict[str, Any]
+
+
+class UserCalls:
+    """Calls on the memory of the user `id`."""
+
+    def __init__(self, user_id: str) -> None:
+        self.id = user_id
+
+    def read(self) -> Steps[User]:
+        """What is there of the user: memories by type, sessions, the last activity. Raises `NotFound`."""
+        return call("GET", "users", self.id)
+
+    def recall(
+        self,
+        query: str,
+        *,
+        k: int | None = None,
+        max_tokens: int | None = None,
+        filter: AnyFilter | None = None,  # noqa: A002 - as the API calls it
+        as_of: str | None = None,
+        known_at: str | None = None,
+        answer: bool | None = None,
+        session: str | None = None,
+        explain: bool | None = None,
+    ) -> Steps[Recalled]:
+        """What is remembered that answers the query, best first, with sources; nothing where nothing comes near it.
+        With `answer` also an answer from these memories alone. Times are texts in RFC 3339.
+        """
+        body = {
+            "query": query, "k": k, "max_tokens": max_tokens, "filter": filter, "as_of": as_of, "known_at": known_at,
+            "answer": answer, "session_id": session, "explain": explain,
+        }  # fmt: skip
+        return call("POST", "users", self.id, "recall", body=body)
+
+    def search(
+        self,
+        query: str,
+        *,
+        mode: str = "keyword",
+        k: int | None = None,
+        filter: AnyFilter | None = None,  # noqa: A002
+    ) -> Steps[list[Found]]:
+        """What one retriever finds, `keyword` or `vector`, without fusion."""
+        body = {"query": query, "mode": mode, "k": k, "filter": filter}
+        found = yield from call("POST", "users", self.id, "memories", "search", body=body)
+        return cast("list[Found]", found["memories"])
+
+    def remember(
+        self,
+        /,
+        content: str,
+        *,
+        type: str = "fact",  # noqa: A002 - as the API calls it
+        topic: str | None = None,
+        importance: float | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        key: str | None = None,
+        **fields: Any,
+    ) -> Steps[SavedMemory]:
+        """Save a memory; with a `topic` it takes the place of that topic's current one, whose history stays readable.
+        Other fields are those of the API (`subject`, `valid_from` …). Its `outcome` is created, updated or unchanged.
+        """
+        memory = {
+            "type": type, "content": content, "topic_key": topic, "importance": importance, "metadata": metadata,
+            **fields,
+        }  # fmt: skip
+        saved = yield from self.remember_all([memory], key=key)
+        return saved[0]
+
+    def remember_all(
+        self, memories: Sequence[Mapping[str, Any]], *, key: str | None = None
+    ) -> Steps[list[SavedMemory]]:
+        """Save 1 to 30 memories, all or none."""
+        given = [{name: value for name, value in each.items() if value is not None} for each in memories]
+        saved = yield from call("POST", "users", self.id, "memories", body={"memories": given}, key=key)
+        return cast("list[SavedMemory]", saved["memories"])
+
+    def memories(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Memory]:
+        """Current memories, newest first, within the limits of the API (`types`, `subject`, `topic_key` …)."""
+        return Listing(("users", self.id, "memories"), "memories", limits, limit)
+
+    def memory(self, memory_id: str) -> Steps[Memory]:
+        """Raises `MemoryNotFound`."""
+        return call("GET", "users", self.id, "memories", memory_id)
+
+    def change(self, /, memory_id: str, **fields: Any) -> Steps[Memory]:
+        """Change fields; another `content` is a new version. Raises `MemoryNotFound`, `NotCurrent`."""
+        return call("PATCH", "users", self.id, "memories", memory_id, body=fields)
+
+    def history(self, memory_id: str, *, limit: int | None = None) -> Listing[Memory]:
+        """Every version of the memory's topic, newest first."""
+        return Listing(("users", self.id, "memories", memory_id, "history"), "versions", {}, limit)
+
+    def revert(self, memory_id: str, *, key: str | None = None) -> Steps[Memory]:
+        """Make this version's content current again, as a new version. Raises `IsCurrent`."""
+        return call("POST", "users", self.id, "memories", memory_id, "revert", key=key)
+
+    def delete(self, memory_id: str) -> Steps[Deleted]:
+        """Remove a memory; deleting the current version retracts its topic."""
+        return call("DELETE", "users", self.id, "memories", memory_id)
+
+    def forget(self, filter: Filter, *, wait: float | None = None, key: str | None = None) -> Steps[JSON]:  # noqa: A002
+        """Remove what matches, with all versions of its topics."""
+        body = {"filter": filter, "wait": wait}
+        return call("POST", "users", self.id, "memories", "forget", body=body, key=key)
+
+    def would_forget(self, filter: Filter) -> Steps[list[str]]:  # noqa: A002
+        """The ids of what `forget` would remove."""
+        body = {"filter": filter, "dry_run": True}
+        found = yield from call("POST", "users", self.id, "memories", "forget", body=body)
+        return cast("list[str]", found["ids"])
+
+    def ingest(
+        self,
+        messages: Sequence[Said],
+        *,
+        session: str | None = None,
+        agent: str | None = None,
+        wait: float | None = None,
+    ) -> Steps[JSON]:
+        """Store a transcript of up to 1,000 messages, of a `session` up to any length, and have memories extracted.
+
+        A transcript that has grown may be given again: only what is new is stored. Raises `TranscriptDiverged`.
+        """
+        told = [message_of(each) for each in messages]
+        body = {"messages": told[:MOST_INGESTED], "session_id": session, "agent_id": agent, "wait": wait}
+        if len(told) <= MOST_INGESTED or session is None:
+            done: JSON = yield from call("POST", "users", self.id, "ingest", body={**body, "messages": told})
+            return done
+        yield from call("POST", "users", self.id, "ingest", body={**body, "wait": None})
+        stored = yield from call("GET", "sessions", session, query={"user_id": self.id})
+        for start in range(max(MOST_INGESTED, stored["totals"]["messages"]), len(told), MOST_APPENDED):
+            more = {"user_id": self.id, "agent_id": agent, "messages": told[start : start + MOST_APPENDED]}
+            yield from call("POST", "sessions", session, "messages", body=more)
+        done = yield from call("POST", "sessions", session, "extract", body={"wait": wait})
+        return done
+
+    def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
+        """The user's sessions, newest first."""
+        return Listing(("sessions",), "sessions", {"user_id": self.id, **limits}, limit)
+
+    def jobs(self, /, *, limit: int | None = None, **limits: Any) -> Listing[JSON]:
+        """The user's jobs of the last 30 days, newest first; `state="failed"` for those that failed."""
+        return Listing(("jobs",), "jobs", {"user_id": self.id, **limits}, limit)
+
+    def call_tool(
+        self, name: str, arguments: str | Mapping[str, Any], *, call_id: str | None = None, session: str | None = None
+    ) -> Steps[ToolResult]:
+        """Answer a model's call of one of our tools: a message that can be appended as it is."""
+        body = {"arguments": arguments, "tool_call_id": call_id, "session_id": session}
+        return call("POST", "users", self.id, "tools", name, body=body)
+
+    def erase(self, *, wait: float | None = None) -> Steps[JSON]:
+        """Remove everything of the user, for good: nothing is seen from the answer on; the job's receipt says what is
+        reached in each store.
+        """
+        return call("DELETE", "users", self.id, query={"wait": wait})
+
+
+def conversations(
+    source: str | PathLike[str] | Sequence[Said], session: str | None = None
+) -> list[tuple[str | None, list[Said]]]:
+    """The conversations of a file, or the one that is given; `session` is the id of those that name none."""
+    if isinstance(source, str | PathLike):
+        return [(named or session, list(messages)) for named, messages in transcripts(source)]
+    return [(session, list(source))]
+
+
+def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JSON]]]:
+    """The conversations of a file, each with its session's id, None where the file names none.
+
+    Of JSON Lines each line is a conversation (`{"session_id": …, "messages": […]}`, or the list alone) or one message;
+    messages in a row with the same `session_id` are one conversation. A file of JSON holds a conversation, or a list
+    of them. Raises `ValueError` with the line.
+    """
+    path = Path(file)
+    text = path.read_text(encoding="utf-8")
+    rows = _lines(path, text) if path.suffix in (".jsonl", ".ndjson") else _whole(path, text)
+    begun: list[JSON] = []
+    session: str | None = None
+    for row in rows:
+        if isinstance(row, Mapping) and "messages" not in row:
+            message = dict(row)
+            named = message.pop("session_id", None)
+            if begun and named != session:
+                yield session, begun
+                begun = []
+            session = named
+            begun.append(message)
+            continue
+        if begun:
+            yield session, begun
+            begun = []
+        yield (row.get("session_id"), list(row["messages"])) if isinstance(row, Mapping) else (None, list(row))
+    if begun:
+        yield session, begun
+
+
+def _lines(path: Path, text: str) -> Iterator[Any]:
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.strip():
+            yield _parsed(line, f"{path}, line {number}")
+
+
+def _whole(path: Path, text: str) -> Iterator[Any]:
+    found = _parsed(text, str(path))
+    is_many = isinstance(found, list) and found and not (isinstance(found[0], Mapping) and "role" in found[0])
+    yield from found if is_many else [found]
+
+
+def _parsed(text: str, place: str) -> Any:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise ValueError(f"{place} is not JSON: {error}") from error
+    if not isinstance(found, list | dict):
+        raise ValueError(f"{place} is no conversation and no message.")  # noqa: TRY004 - the file is wrong, no type
+    return found

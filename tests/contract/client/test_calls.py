@@ -1,0 +1,221 @@
+"""Every other call of the client: a user's memory, lists, jobs, settings, files of conversations, and where it is."""
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+import anyio
+import palimpsest_client as package
+import palimpsest_client.users
+import pytest
+from palimpsest_client import AsyncPalimpsest, JobFailed, NotConfigured, Palimpsest, errors
+from palimpsest_client.endpoint import Endpoint, find
+from palimpsest_client.users import transcripts
+
+from tests.served import KEY, Served
+
+PAIRS = (("Palimpsest", "AsyncPalimpsest"), ("User", "AsyncUser"), ("Session", "AsyncSession"), ("Job", "AsyncJob"))
+
+
+def test_a_memory_is_saved_found_changed_and_reverted(memory: Palimpsest) -> None:
+    sarah = memory.user("sarah")
+    first = sarah.remember("Sarah lives in Hamburg.", topic="residence", importance=0.9)
+    second = sarah.remember("Sarah lives in Bremen.", topic="residence")
+    assert (first["outcome"], second["supersedes"]) == ("created", first["id"])
+    assert sarah.recall("Where does Sarah live?")["memories"][0]["content"] == "Sarah lives in Bremen."
+    assert [version["content"] for version in sarah.history(first["id"])] == [
+        "Sarah lives in Bremen.", "Sarah lives in Hamburg.",
+    ]  # fmt: skip
+    assert sarah.revert(first["id"])["content"] == "Sarah lives in Hamburg."
+    assert [each["content"] for each in sarah.memories(topic_key="residence")] == ["Sarah lives in Hamburg."]
+    changed = sarah.change(next(sarah.memories())["id"], importance=0.5)
+    assert changed["importance"] == 0.5
+    assert [each["content"] for each in sarah.search("Hamburg")] == ["Sarah lives in Hamburg."]
+    assert sarah.would_forget({"types": ["fact"]}) == [changed["id"]]
+    assert sarah.forget({"types": ["fact"]}, wait=20).is_done
+    assert list(sarah.memories()) == []
+
+
+def test_lists_are_read_page_by_page_as_far_as_they_are_wanted(memory: Palimpsest, served: Served) -> None:
+    sarah = memory.user("sarah")
+    for start in range(0, 120, 30):
+        sarah.remember_all(
+            [{"type": "fact", "content": f"Fact {n}", "subject": f"s{n}"} for n in range(start, start + 30)]
+        )
+    served.seen.clear()
+    assert len({each["id"] for each in sarah.memories()}) == 120
+    assert len(served.seen) == 2
+    served.seen.clear()
+    assert len(list(sarah.memories(limit=7))) == 7
+    assert len(served.seen) == 1
+    assert [each["user_id"] for each in memory.users()] == ["sarah"]
+
+
+def test_a_job_is_waited_for_and_shows_what_became_of_every_message(memory: Palimpsest, served: Served) -> None:
+    (job,) = memory.user("sarah").ingest(["I live in Hamburg.", {"role": "assistant", "content": "Noted."}])
+    assert job.wait(timeout=20).ledger is not None
+    assert job.ledger
+    assert job.ledger["received"] == job.ledger["extracted"] + job.ledger["skipped"] + job.ledger["parked"] == 2
+    assert [memory.user("sarah").memory(each)["content"] for each in job.records] == ["I live in Hamburg."]
+    with pytest.raises(errors.JobNotFailed):
+        job.retry()
+    served.works = False
+    (late,) = memory.user("sarah").ingest(["I work in Marketing."])
+    with pytest.raises(package.JobNotEnded):
+        late.wait(timeout=0)
+
+
+def test_a_job_that_failed_is_an_error_and_is_done_again(memory: Palimpsest, served: Served) -> None:
+    (job,) = memory.user("sarah").ingest(["I live in Hamburg."])
+    assert job.wait().is_done
+    job.shown |= {"state": "failed", "error": "model_unavailable"}
+    with pytest.raises(JobFailed, match="model_unavailable"):
+        job.wait()
+
+
+def test_an_erasure_has_a_receipt_and_leaves_nothing(memory: Palimpsest) -> None:
+    memory.session("s1", user="sarah").say("I live in Hamburg.")
+    memory.user("sarah").remember("Sarah likes tea.")
+    receipt = memory.user("sarah").erase().wait().receipt
+    assert receipt
+    assert receipt["memories"]["state"] == "done"
+    assert list(memory.user("sarah").memories()) == []
+    with pytest.raises(errors.SessionNotFound):
+        memory.session("s1").read()
+
+
+def test_a_transcript_of_any_length_is_taken_in_once(memory: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(palimpsest_client.users, "MOST_INGESTED", 20)
+    told = [{"role": "user", "content": f"I own {number} books."} for number in range(120)]
+    sarah = memory.user("sarah")
+    assert sarah.ingest(told[:40], session="long")[0].wait().is_done
+    assert sarah.ingest(told, session="long")[0].wait().is_done
+    assert sarah.ingest(told, session="long")[0].wait().is_done
+    assert memory.session("long").read()["totals"]["messages"] == 120
+    assert [row["content"] for row in memory.session("long").messages(limit=3, order="desc")] == [
+        f"I own {number} books." for number in (119, 118, 117)
+    ]
+
+
+A, B, C = ({"role": "user", "content": letter} for letter in "abc")
+CONVERSATIONS = [{"session_id": "1", "messages": [A, B]}, {"session_id": "2", "messages": [C]}]
+MESSAGES = [{**A, "session_id": "1"}, {**B, "session_id": "1"}, {**C, "session_id": "2"}]
+FILES = {
+    "messages.jsonl": "\n\n".join(map(json.dumps, MESSAGES)),
+    "conversations.jsonl": "\n".join(map(json.dumps, CONVERSATIONS)),
+    "conversations.json": json.dumps(CONVERSATIONS),
+}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_a_file_of_conversations_is_taken_in(memory: Palimpsest, tmp_path: Path, name: str, capsys: Any) -> None:
+    (tmp_path / name).write_text(FILES[name])
+    jobs = memory.user("sarah").ingest(tmp_path / name, progress=True)
+    assert [job.wait().is_done for job in jobs] == [True, True]
+    assert "2 of 2 conversations" in capsys.readouterr().err
+    told = {name: [row["content"] for row in memory.session(name).messages()] for name in ("1", "2")}
+    assert told == {"1": ["a", "b"], "2": ["c"]}
+
+
+def test_one_conversation_is_a_file_too_and_a_damaged_one_is_named_with_its_line(tmp_path: Path) -> None:
+    one = tmp_path / "one.json"
+    one.write_text('[{"role": "user", "content": "a"}]')
+    assert list(transcripts(one)) == [(None, [{"role": "user", "content": "a"}])]
+    bad = tmp_path / "bad.jsonl"
+    bad.write_text('{"role": "user", "content": "a"}\n{"role": \n')
+    with pytest.raises(ValueError, match="line 2 is not JSON"):
+        list(transcripts(bad))
+
+
+def test_the_tenants_calls_are_all_there(memory: Palimpsest, served: Served) -> None:
+    memory.put_static_fact("remote", "Remote work: 3 days.")
+    assert [fact["content"] for fact in memory.static_facts()] == ["Remote work: 3 days."]
+    assert memory.delete_static_fact("remote")["deleted"] is True
+    assert memory.replace_settings(retention_days=7)["retention_days"] == 7
+    assert memory.settings()["retention_days"] == 7
+    assert [tool["name"] for tool in memory.tools(format="anthropic")] == ["search_memory_tool"]
+    memory.session("s1", user="sarah").say("Hello")
+    assert [each["session_id"] for each in memory.sessions(user_id="sarah")] == ["s1"]
+    assert [each["session_id"] for each in memory.user("sarah").sessions()] == ["s1"]
+    (job,) = memory.user("sarah").ingest(["I live in Hamburg."])
+    assert [each["job_id"] for each in memory.jobs(user_id="sarah")] == [job.id]
+    assert memory.job(str(job.id)).state == "done"
+    assert memory.forget_sessions(user_id="sarah", wait=20).is_done
+    assert memory.request("GET", "users", "sarah")["user_id"] == "sarah"
+
+
+def test_a_key_that_is_missing_or_wrong_or_may_too_little_is_told(served: Served) -> None:
+    with pytest.raises(errors.Forbidden):
+        Palimpsest(served.url, "pal_another").settings()
+    served.keys["pal_reads"] = "read"
+    with pytest.raises(errors.MissingScope):
+        Palimpsest(served.url, "pal_reads").user("sarah").remember("x")
+
+
+def test_no_representation_shows_the_key(memory: Palimpsest) -> None:
+    assert KEY not in repr(memory) + repr(Endpoint("http://x", KEY)) + repr(vars(memory))
+
+
+def test_the_service_is_found_by_what_is_given_then_the_environment_then_a_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    for name in ("PALIMPSEST_URL", "PALIMPSEST_API_KEY"):
+        monkeypatch.delenv(name, raising=False)
+    (tmp_path / "project" / "deep").mkdir(parents=True)
+    monkeypatch.chdir(tmp_path / "project" / "deep")
+    with pytest.raises(NotConfigured, match="PALIMPSEST_URL"):
+        find()
+    (tmp_path / "config" / "palimpsest").mkdir(parents=True)
+    (tmp_path / "config" / "palimpsest" / "endpoint.json").write_text('{"url": "http://kept", "api_key": "k"}')
+    assert find() == Endpoint("http://kept", "k")
+    (tmp_path / "project" / ".local").mkdir()
+    (tmp_path / "project" / ".local" / "endpoint.json").write_text('{"url": "http://here", "api_key": "l"}')
+    assert find() == Endpoint("http://here", "l")
+    monkeypatch.setenv("PALIMPSEST_URL", "https://there/")
+    with pytest.raises(NotConfigured, match="PALIMPSEST_API_KEY"):
+        find()  # the key of one place is not sent to another
+    monkeypatch.setenv("PALIMPSEST_API_KEY", "m")
+    assert find() == Endpoint("https://there", "m")
+    assert find("http://given", "n") == Endpoint("http://given", "n")
+    with pytest.raises(NotConfigured, match="https"):
+        find("there", "n")
+    (tmp_path / "project" / ".local" / "endpoint.json").write_text("[]")
+    monkeypatch.delenv("PALIMPSEST_URL")
+    monkeypatch.delenv("PALIMPSEST_API_KEY")
+    with pytest.raises(NotConfigured, match="holds no url"):
+        find()
+
+
+@pytest.mark.parametrize("pair", PAIRS)
+def test_both_clients_have_the_same_calls_with_the_same_parameters(pair: tuple[str, str]) -> None:
+    def calls(name: str) -> dict[str, list[str]]:
+        of = {n: each for n, each in inspect.getmembers(getattr(package, name), callable) if not n.startswith("_")}
+        return {n: list(inspect.signature(each).parameters) for n, each in of.items()}
+
+    assert calls(pair[0]) == calls(pair[1])
+
+
+def test_a_conversation_of_the_asynchronous_client(served: Served) -> None:
+    async def talk() -> None:
+        async with AsyncPalimpsest(served.url, KEY) as memory:
+            chat = memory.session("s1", user="sarah")
+            await chat.say("I live in Hamburg.")
+
+            async def stream() -> Any:
+                for part in ("No", "ted."):
+                    yield part
+
+            turn = await chat.answer(stream())
+            assert (turn.text, turn.is_done) == ("Noted.", True)
+            await (await chat.end()).wait()
+            assert "Hamburg" in (await memory.session("s2", user="sarah").say("Where do I live?")).memory
+            assert [each["content"] async for each in memory.user("sarah").memories()] == ["I live in Hamburg."]
+            (job,) = await memory.user("sarah").ingest(["I work in Marketing."])
+            assert (await job.wait()).is_done
+            assert (await (await memory.user("sarah").erase()).wait()).receipt
+            with pytest.raises(errors.SessionNotFound):
+                await chat.read()
+
+    anyio.run(talk)
