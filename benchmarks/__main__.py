@@ -30,7 +30,7 @@ from infra import paths
 from infra.local import ministack
 from infra.local.opensearch import jars
 
-OURS = ("pynamodb", "botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
+OURS = ("botocore", "pydantic", "aws-lambda-powertools", "tiktoken")
 
 
 class Run:

@@ -41,6 +41,10 @@ def place() -> Iterator[Place]:
             "SESSIONS_TABLE": sessions_table(endpoint),
             "MEMORIES_TABLE": memories_table(endpoint),
             "TENANTS_TABLE": tenants_table(endpoint),
+            "OPENAI_KEY_PARAMETER": "/none",
+            "EMBEDDING_MODEL": "none",
+            "EMBEDDING_DIMENSION": "4",
+            "CHAT_MODEL": "none",
         }
         yield Place(endpoint, _child_with(endpoint.rpartition(":")[2]), environment)
 
@@ -64,7 +68,7 @@ class Function:
         """The client of botocore's that all adapters share."""
         from palimpsest.engines.dynamodb.table import connected
 
-        return connected(None, None).client
+        return connected(None, None)
 
 
 def event(

@@ -148,7 +148,7 @@ def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
 
     service = Service(told)
     path = f"/v1/sessions/{SESSION}"
-    with metered(connected(None, None).client) as meter:
+    with metered(connected(None, None)) as meter:
         memory = {"strategy": "summarize", "max_tokens": told["window"], "extract": "auto", "blocks": BLOCKS}
         begun = {"session_id": SESSION, "user_id": USER, "memory": memory}
         service.call("begin", "POST", "/v1/sessions", begun, meter=meter)

@@ -46,7 +46,7 @@ class Service:
 
     def __init__(self, endpoint: str) -> None:
         self.table, memories = sessions_table(endpoint), memories_table(endpoint)
-        self.client: Any = connected(None, endpoint).client
+        self.client: Any = connected(None, endpoint)
         sessions = DynamoDbSessions(self.table, memories=memories, endpoint=endpoint)
         jobs = DynamoDbJobs(self.table, endpoint=endpoint)
         tenants = DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)

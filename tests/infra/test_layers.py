@@ -39,15 +39,7 @@ def packages(name: str, wheels: Wheels = ON_AWS) -> Path:
 
 def test_what_every_function_carries_has_no_model_client_and_no_tracer() -> None:
     there = {path.name for path in packages("runtime").iterdir()}
-    assert {
-        "aws_lambda_powertools",
-        "botocore",
-        "pydantic",
-        "pynamodb",
-        "tiktoken",
-        "tiktoken_ranks",
-        "cachetools",
-    } <= there
+    assert {"aws_lambda_powertools", "botocore", "pydantic", "tiktoken", "tiktoken_ranks", "cachetools"} <= there
     assert any(name.startswith("Stemmer.") for name in there)
     assert not {"openai", "opensearchpy", "numpy", "aws_xray_sdk"} & there
 

@@ -1,1 +1,1 @@
-"""The tables on DynamoDB: the only place that imports pynamodb or botocore."""
+"""The tables on DynamoDB: the only place that imports botocore."""

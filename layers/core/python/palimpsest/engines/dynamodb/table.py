@@ -1,4 +1,4 @@
-"""One table behind pynamodb's connection: calls with bounded retries, pages, batches, and the library's errors."""
+"""One table behind botocore's client: calls with bounded retries, pages, batches, and the library's errors."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ from contextlib import suppress
 from functools import cache
 from typing import Any
 
-from botocore.exceptions import BotoCoreError, ClientError
-from pynamodb.connection import Connection
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import BotoCoreError, ClientError, NoCredentialsError
+from botocore.session import get_session
 
 from palimpsest.errors import CommitLost, PalimpsestError, Unavailable
 from palimpsest.retry import back_off
@@ -162,7 +164,8 @@ class Table:
         """Up to three attempts: botocore's standard retries send the identical request again."""
         arguments["ReturnConsumedCapacity"] = "TOTAL" if self._meter else "NONE"
         try:
-            answer = connected(self._region, self._endpoint).dispatch(operation, arguments)
+            ask = getattr(connected(self._region, self._endpoint), xform_name(operation))
+            answer: dict[str, Any] = ask(**arguments)
         except ENGINE_ERRORS as error:
             raise translated(error) from error
         if self._meter:
@@ -182,20 +185,26 @@ class OneTable:
         self._table.warm()
 
 
-def connected(region: str | None, endpoint: str | None) -> Connection:
-    """One connection a place, for all tables and threads: a client costs far more to make than to share."""
+def connected(region: str | None, endpoint: str | None) -> Any:
+    """One client of botocore's a place, for all tables and threads: a client costs far more to make than to share."""
     with _LOCK:  # botocore's clients are not made safely by two threads at once
-        return _connection(region, endpoint)
+        return _client(region, endpoint)
 
 
 @cache
-def _connection(region: str | None, endpoint: str | None) -> Connection:
-    connection = Connection(
-        region=region, host=endpoint, connect_timeout_seconds=CONNECT_SECONDS, read_timeout_seconds=READ_SECONDS,
-        max_retry_attempts=RETRIES, max_pool_connections=CONNECTIONS,
-    )  # fmt: skip
-    _ = connection.client  # made now, under the lock
-    return connection
+def _client(region: str | None, endpoint: str | None) -> Any:
+    session = get_session()
+    if session.get_credentials() is None:  # a client without credentials would never look for them again
+        raise NoCredentialsError
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        retries={"total_max_attempts": 1 + RETRIES, "mode": "standard"},
+        max_pool_connections=CONNECTIONS,
+        parameter_validation=False,
+        user_agent=f"{session.user_agent()} palimpsest",  # else botocore puts it together twice in every request
+    )
+    return session.create_client("dynamodb", region_name=region, endpoint_url=endpoint, config=config)
 
 
 def key(partition: str, sort: str) -> dict[str, Any]:
@@ -229,7 +238,7 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
     connection, internal, no permission yet.
     """
     code = error.response.get("Error", {}).get("Code", "") if isinstance(error, ClientError) else ""
-    reasons = _cancellation_reasons(error)
+    reasons = {reason["Code"] for reason in _cancellation_reasons(error)} - {"None"}
     found = _found_by_the_first(error)
     if found is not None:
         return FirstFailed(found)
@@ -244,10 +253,10 @@ def translated(error: ClientError | BotoCoreError) -> PalimpsestError:
 
 def _found_by_the_first(error: Exception) -> Mapping[str, Any] | None:
     """The item that the first action's condition was checked on, if it failed and asked for the item."""
-    first = next(iter(getattr(error, "cancellation_reasons", ())), None)
-    return None if first is None else first.raw_item
+    found: Mapping[str, Any] | None = next(iter(_cancellation_reasons(error)), {}).get("Item")
+    return found
 
 
-def _cancellation_reasons(error: Exception) -> set[str]:
-    """Why a transaction was cancelled: one code for each of its actions that was a reason (pynamodb keeps them)."""
-    return {reason.code for reason in getattr(error, "cancellation_reasons", ()) if reason is not None}
+def _cancellation_reasons(error: Exception) -> Sequence[Mapping[str, Any]]:
+    """Why a transaction was cancelled: an entry for each of its actions, whose code is "None" if it was no reason."""
+    return error.response.get("CancellationReasons", ()) if isinstance(error, ClientError) else ()
