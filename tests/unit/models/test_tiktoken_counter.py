@@ -5,12 +5,27 @@ from pathlib import Path
 
 import pytest
 import tiktoken
+import tiktoken_ranks  # type: ignore[import-untyped] # data alone
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.models.ports import TokenCounter
-from palimpsest.models.tiktoken_counter import PIECE, RanksMissing, TiktokenCounter, pieces
+from palimpsest.models.tiktoken_counter import PIECE, TABLES, RanksMissing, TiktokenCounter, pieces
 
 COUNTER = TiktokenCounter()
+
+
+@pytest.fixture(autouse=True)
+def _tables_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What tiktoken itself loads is the same files, and no download."""
+    monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(Path(tiktoken_ranks.__path__[0])))
+
+
+@pytest.mark.parametrize("name", sorted(TABLES))
+def test_an_encoding_is_the_one_that_tiktoken_loads(name: str) -> None:
+    COUNTER.count("hello", name)
+    ours, theirs = COUNTER._loaded[name], tiktoken.get_encoding(name)
+    assert ours._mergeable_ranks == theirs._mergeable_ranks
+    assert ours._pat_str == theirs._pat_str
 
 
 def test_it_counts_as_tiktoken_does() -> None:

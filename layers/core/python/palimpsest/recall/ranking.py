@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import log2
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from palimpsest.memory.filters import MemoryType
 from palimpsest.memory.records import Record, Source
-from palimpsest.text.dates import Period
-from palimpsest.text.salience import Says
+
+if TYPE_CHECKING:
+    from palimpsest.text.dates import Period
+    from palimpsest.text.salience import Says
 
 Retriever = Literal["keyword", "vector", "topic_key", "newest"]
 Scores = Mapping[Retriever, float]

@@ -8,12 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations.configuration import VectorBlock
 from palimpsest.conversations.messages import name_of
-from palimpsest.recall.echoes import Seen, without_repeated
 from palimpsest.scope import UserScope
-
-if TYPE_CHECKING:
-    from palimpsest.recall.ranking import FoundMemory
-    from palimpsest.recall.search import SearchMemories
 
 if TYPE_CHECKING:
     from palimpsest.recall.ranking import FoundMemory
@@ -65,6 +60,8 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     """
 
     def find(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+        from palimpsest.recall.echoes import Seen, without_repeated
+
         found = search()(owner, text, mode="vector", k=k * RECORDS_BESIDE)
         seen = Seen((text,))
         messages = [
