@@ -141,9 +141,8 @@ class Palimpsest(Stack):
         self._add_sweep()
 
     def _add_sweep(self) -> None:
-        """Add the function that each minute looks for what has expired, and for jobs that were lost or got stuck."""
-        lines = {name: queue for name, queue in self.queues.of.items() if name != "embed"}
-        tables = self.tables
+        """Add the function that each minute looks for what has expired, got stuck, or was lost on its way."""
+        tables, lines = self.tables, self.queues.of
         environment = self._names(tables.tenants, tables.sessions, tables.memories) | _urls(lines)
         sweep = self._worker("sweep", memory_mb=512, environment=environment)
         for queue in lines.values():

@@ -46,11 +46,15 @@ NOWHERE = Path("/nowhere")
 class SentAgain(list[JobNotice]):
     """The queues as the sweep knows them: what it sent again and nobody has received yet."""
 
+    def __init__(self) -> None:
+        super().__init__()
+        self.changes: list[Changed] = []
+
     def send(self, notices: Sequence[JobNotice]) -> None:
         self.extend(notices)
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
-        raise NotImplementedError
+        self.changes.extend(changes)
 
     def park(self, record: str) -> None:
         raise NotImplementedError

@@ -10,6 +10,9 @@ WITH_ADDRESSES = ("apigateway", "cloudformation", "lambda", "sqs")
 UNFINISHED = ".unfinished"
 STOPPED = "stopped"
 """A file in the snapshot of a process that ended in order. Whoever starts from it removes it."""
+AT_STAKE = "at_stake"
+"""A file with the most seconds between a snapshot and the next one, if that takes as long to write as this one did."""
+PROMISED_SECONDS = 10
 
 
 def newest(folder: Path) -> Path | None:
@@ -27,8 +30,14 @@ def taken_up(snapshot: Path) -> str:
         return f"Found what the last stop saved, {moment:%Y-%m-%d %H:%M:%S}"
     return (
         f"The local AWS did not end in order. Found its snapshot of {moment:%Y-%m-%d %H:%M:%S}: "
-        "what was acknowledged after that (10 s at most) is lost"
+        f"what was acknowledged after that ({_at_stake(snapshot)} s at most) is lost"
     )
+
+
+def _at_stake(snapshot: Path) -> int:
+    """10 seconds, unless there is so much stored that a snapshot takes longer."""
+    noted = snapshot / AT_STAKE
+    return max(PROMISED_SECONDS, int(noted.read_text())) if noted.is_file() else PROMISED_SECONDS
 
 
 def move_to(port: int, snapshot: Path) -> None:

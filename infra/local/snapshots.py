@@ -23,7 +23,7 @@ from ministack.core import lambda_runtime, persistence
 from ministack.services import dynamodb, lambda_svc, sqs
 
 from infra.local.guard import API_PATH, App, Message, Receive, Scope, Send
-from infra.local.saved_state import STOPPED, UNFINISHED
+from infra.local.saved_state import AT_STAKE, STOPPED, UNFINISHED
 
 STATES, BLOBS = Path("state"), Path("blobs")  # in the working directory, which is the local folder
 INTERVAL_SECONDS = 3
@@ -37,7 +37,8 @@ BUSY = json.dumps({
 
 
 class Saving:
-    """Passes requests on to `app`, and saves what they change. What is saved is at most 10 s old.
+    """Passes requests on to `app`, and saves what they change. What is saved is at most 10 s old, as long as the state
+    is so small (some 200 MB) that a snapshot takes no longer than 3 s; a start says what was at stake.
 
     Asked to end, it refuses new requests of the API, waits up to 10 s for those under way, saves, and ends the process.
     """
@@ -117,7 +118,6 @@ async def _answer(send: Send, status: int, body: bytes) -> None:
 def _save_and_exit(snapshot: Path, *, is_last: bool) -> NoReturn:
     """Runs in the copy of the process, which ends with it; whatever it changes in memory, nobody else sees."""
     try:
-        os.nice(5)
         copy.deepcopy = lambda value, *_: value  # all of it is a copy already
         _drop_delivered()
         _write(snapshot, is_last=is_last)
@@ -145,6 +145,8 @@ def _write(snapshot: Path, *, is_last: bool) -> None:
         (unfinished / f"{service}.json").write_text(content)
     if is_last:
         (unfinished / STOPPED).touch()
+    taken = (time.time_ns() - int(snapshot.name)) / 1e9
+    (unfinished / AT_STAKE).write_text(f"{INTERVAL_SECONDS + 2 * taken:.0f}")
     unfinished.rename(snapshot)
     _remove_others(snapshot, used)
 

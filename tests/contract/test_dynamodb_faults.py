@@ -15,7 +15,7 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import CommitLost, PalimpsestError, TooLarge, Unavailable
 from palimpsest.scope import Scope, SessionScope
 
-from tests.contract.builders import NOW, Conversation, job, key, message
+from tests.contract.builders import NOW, Conversation, job, key, message, settings
 from tests.contract.tables import sessions_table, tenants_table
 from tests.doubles.dynamodb_api import BROKEN, FORWARDED, THROTTLED, Call, DynamoDbApi, Step, cancelled
 
@@ -164,7 +164,7 @@ def test_no_read_ever_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversa
         lambda: sessions.compactions(scope, first=1, last=9),
         lambda: sessions.listed(scope.owner, user="sarah", limit=5),
         lambda: sessions.remove(scope, first=1, last=9, whole=True),
-        lambda: sessions.reschedule(scope, base=0, due_at=None),
+        lambda: sessions.reschedule(scope, settings(), due_at=None),
         lambda: jobs.get(scope.owner, "job_1"),
         lambda: list(jobs.due(now=NOW, limit=5)),
         lambda: jobs.start(job(scope)),
@@ -214,7 +214,7 @@ def test_a_single_write_that_meets_a_transaction_is_done_after_it(
     api.script(CONFLICT, CONFLICT)
     jobs.finish(replace(made, state="done", due_at=None))
     api.script(CONFLICT)
-    talk.sessions.reschedule(talk.scope, base=0, due_at=NOW)
+    talk.sessions.reschedule(talk.scope, settings(), due_at=NOW)
     assert jobs.get(talk.scope.owner, made.id) == replace(made, state="done", due_at=None)
     assert [due.session_id for due in jobs.due(now=NOW, limit=5)] == [talk.scope.session]
 

@@ -2,14 +2,20 @@ from __future__ import annotations
 
 import base64
 import json
+from dataclasses import replace
 from functools import partial
 
 import pytest
+from palimpsest.engines.dynamodb.sessions.commits import Update
+from palimpsest.engines.dynamodb.sessions.items import OWNER, SETTINGS
+from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.table import Table
 from palimpsest.errors import BadRequest
 from palimpsest.scope import Scope, SessionScope
 
-from tests.contract.builders import Conversation, settings
+from tests.contract.builders import NOW, Conversation, settings
 from tests.contract.conftest import Store
+from tests.contract.tables import sessions_table
 
 DAYS = {"a1": "2026-01-01", "a2": "2026-01-02", "a3": "2026-01-03"}
 
@@ -118,3 +124,21 @@ def _retold(after: str, tenant: str) -> str:
     except ValueError:
         return after
     return base64.urlsafe_b64encode(text.replace("TENANT", tenant).encode()).decode()
+
+
+def test_a_session_of_a_version_that_knew_fewer_lists_is_listed_once_the_sweep_has_looked_at_it(
+    dynoxide_endpoint: str, scope: SessionScope
+) -> None:
+    name = sessions_table(dynoxide_endpoint)
+    store, table = DynamoDbSessions(name, endpoint=dynoxide_endpoint), Table(name, endpoint=dynoxide_endpoint)
+    Conversation(store, scope).begin()
+    older = Update()
+    older.put(OWNER, None)
+    older.put("created", None)
+    table.call("UpdateItem", **older.arguments(name, scope.partition, SETTINGS))
+    assert store.listed(scope.owner, user=None, limit=9).sessions == ()
+    stored = store.open(scope, settings=True).settings
+    assert stored is not None
+    store.reschedule(scope, stored, due_at=NOW + 50)
+    assert store.listed(scope.owner, user=None, limit=9).sessions == (scope.session,)
+    assert store.open(scope, settings=True).settings == replace(stored, due_at=NOW + 50)

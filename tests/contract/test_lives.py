@@ -111,17 +111,17 @@ def test_a_writer_of_the_old_life_is_lost_in_the_new(store: Store, buried: Conve
 
 def test_rescheduling_moves_settings_in_the_list_of_what_is_due(store: Store, talk: Conversation) -> None:
     talk.begin(due_at=NOW)
-    store.sessions.reschedule(talk.scope, base=0, due_at=NOW + 50)
+    store.sessions.reschedule(talk.scope, settings(), due_at=NOW + 50)
     assert list(store.jobs.due(now=NOW + 49, limit=5)) == []
     assert [due.session_id for due in store.jobs.due(now=NOW + 50, limit=5)] == ["talk"]
-    store.sessions.reschedule(talk.scope, base=0, due_at=None)
+    store.sessions.reschedule(talk.scope, settings(), due_at=None)
     assert list(store.jobs.due(now=NOW + 99, limit=5)) == []
     assert store.sessions.open(talk.scope, settings=True).settings == settings()
 
 
 def test_rescheduling_another_life_or_nothing_does_nothing(store: Store, talk: Conversation) -> None:
-    store.sessions.reschedule(talk.scope, base=0, due_at=NOW)
+    store.sessions.reschedule(talk.scope, settings(), due_at=NOW)
     assert store.sessions.open(talk.scope, settings=True).settings is None
     talk.begin(base=4, due_at=NOW)
-    store.sessions.reschedule(talk.scope, base=0, due_at=NOW + 50)
+    store.sessions.reschedule(talk.scope, settings(), due_at=NOW + 50)
     assert store.sessions.open(talk.scope, settings=True).settings == settings(base=4, due_at=NOW)

@@ -12,7 +12,7 @@ from palimpsest.clock import FakeClock
 from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import MemoryCommit
+from palimpsest.memory.ports import MemoryCommit, Reminder
 from palimpsest.memory.records import Record
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.topic import MOST_PLACES
@@ -35,7 +35,40 @@ def expiring(number: int, at: int, **more: Any) -> Record:
 
 
 def due(memories: MemoryStore, at: int, *, limit: int = 25) -> list[str]:
-    return [scope.user for scope in memories.expiries.due(now=NOW + at, limit=limit)]
+    return [scope.user for scope, record_id in memories.expiries.due(now=NOW + at, limit=limit) if record_id is None]
+
+
+def unconfirmed(memories: MemoryStore, at: int, *, limit: int = 25) -> list[str | None]:
+    return [name for _, name in memories.expiries.due(now=NOW + at, limit=limit) if name is not None]
+
+
+def test_a_record_is_looked_at_until_the_index_confirms_it(memories: MemoryStore, memory: Memory) -> None:
+    memory.commit(pending := record(1, index_state="pending"), record(2, index_state="done"))
+    assert unconfirmed(memories, 0) == [pending.id]
+    first, later = Reminder(), Reminder(due_at=NOW + 45, since=NOW)
+    assert memories.expiries.reminder(memory.scope, pending.id) == first
+    memories.expiries.remind(memory.scope, pending.id, before=first, to=later)
+    assert (unconfirmed(memories, 44), unconfirmed(memories, 45)) == ([], [pending.id])
+    with pytest.raises(CommitLost):
+        memories.expiries.remind(memory.scope, pending.id, before=first, to=None)
+    memory.memories.indexed(memory.scope, record(1, version=7))  # another version
+    assert memories.expiries.reminder(memory.scope, pending.id) == later
+    memory.memories.indexed(memory.scope, pending)
+    assert memories.expiries.reminder(memory.scope, pending.id) is None
+    with pytest.raises(CommitLost):
+        memories.expiries.remind(memory.scope, pending.id, before=later, to=first)
+    assert unconfirmed(memories, 10**6) == []
+
+
+def test_a_record_that_changes_is_looked_at_from_the_beginning(memories: MemoryStore, memory: Memory) -> None:
+    memory.commit(record(1, index_state="pending"))
+    first = Reminder()
+    memories.expiries.remind(memory.scope, record(1).id, before=first, to=Reminder(NOW + 45, NOW))
+    memory.commit(changed=(record(1, index_state="pending"),))
+    assert memories.expiries.reminder(memory.scope, record(1).id) == first
+    memories.expiries.remind(memory.scope, record(1).id, before=first, to=None)
+    assert unconfirmed(memories, 10**6) == []
+    assert memory.memories.records(memory.scope, [record(1).id]) == (record(1, version=record(1).version + 1),)
 
 
 def test_what_never_expires_is_never_due(memories: MemoryStore, memory: Memory) -> None:

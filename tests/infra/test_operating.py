@@ -23,7 +23,7 @@ from palimpsest.settings import DispatchSettings
 from palimpsest.tenants.authorize import Authorize
 
 from infra.local import __main__ as local_stack
-from infra.local import logs, ministack
+from infra.local import logs, ministack, saved_state
 from infra.local.processes import CannotRun
 from infra.operate import api_keys, openai_key
 from infra.operate.api_keys import ApiKeys, key_id
@@ -377,3 +377,13 @@ def test_a_line_of_the_logs_shows_time_function_level_message_and_request() -> N
     assert shown.split() == [shown.split()[0], "sessions", "INFO", "appended", "abc="]
     assert re.fullmatch(r"\d\d:\d\d:\d\d", shown.split()[0])
     assert logs.readable("out of memory", group="/x/EmbedLogA", at=0).endswith("  embed      out of memory")
+
+
+@pytest.mark.parametrize(("noted", "at_stake"), [("3", "10 s"), ("24", "24 s")])
+def test_a_start_after_a_kill_says_how_much_was_at_stake(tmp_path: Path, noted: str, at_stake: str) -> None:
+    snapshot = tmp_path / "1767225600000000000"
+    snapshot.mkdir()
+    (snapshot / saved_state.AT_STAKE).write_text(noted)
+    assert f"({at_stake} at most) is lost" in saved_state.taken_up(snapshot)
+    (snapshot / saved_state.STOPPED).touch()
+    assert "lost" not in saved_state.taken_up(snapshot)

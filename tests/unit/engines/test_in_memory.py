@@ -9,7 +9,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.scope import Scope
 
-from tests.contract.builders import Conversation, job, message
+from tests.contract.builders import Conversation, job, message, settings
 
 SCOPE = Scope("acme").session("talk")
 
@@ -72,7 +72,7 @@ def test_every_write_is_announced(faults: CrashAt) -> None:
     jobs.start(made)
     jobs.settle(made, due_at=None)
     jobs.finish(replace(made, state="done"))
-    sessions.reschedule(SCOPE, base=0, due_at=None)
+    sessions.reschedule(SCOPE, settings(), due_at=None)
     steps = ["commit", "commit", "start", "settle", "finish", "reschedule"]
     assert faults.seen == [f"{when} {step}" for step in steps for when in ("before", "after")]
 

@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
+from palimpsest.bootstrap import wire_sweep
 from palimpsest.jobs.job import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
+from palimpsest.jobs.ports import RecordChanged
 
 from tests.service import SARAH
 from tests.unit.conversations.service import ConversationService
+from tests.unit.memory.service import MemoryService
 
 MINUTE = 60
 """The sweep comes once a minute."""
@@ -86,3 +90,34 @@ def test_a_job_that_ended_while_the_sweep_looked_at_it_is_not_visited_again(
     monkeypatch.setattr(service.sent_again, "send", lambda _: service.handle(job))
     service.sweep()
     assert (service.job(job.id).state, service.job(job.id).due_at) == ("done", None)
+
+
+def test_a_memory_whose_change_was_lost_on_its_way_to_the_index_is_sent_again_within_two_minutes() -> None:
+    service = MemoryService()
+    record = service.say("works at A").record
+    change = RecordChanged(SARAH.tenant, SARAH.user, record.id)
+    service.sweep_all()  # it may be on its way
+    assert service.sent_again.changes == []
+    service.time.advance(MINUTE)
+    service.sweep_all()
+    assert service.sent_again.changes == [change]
+    for _ in range(60):
+        service.time.advance(MINUTE)
+        service.sweep_all()
+    assert len(service.sent_again.changes) <= 7  # ever more rarely
+    service.memories.indexed(SARAH, record)
+    service.sent_again.changes.clear()
+    service.time.advance(OVERDUE_SECONDS)
+    service.sweep_all()
+    assert service.sent_again.changes == []
+
+
+def test_where_nothing_is_indexed_no_memory_waits_for_it() -> None:
+    service = MemoryService()
+    record = service.say("works at A").record
+    within: dict[str, Any] = {"sessions": service.sessions, "jobs": service.jobs, "memories": service.memories}
+    background: dict[str, Any] = {"expiries": service.expiries, "tenants": service.tenants, "clock": service.clock}
+    _, sweep = wire_sweep(**within, **background, queues=service.sent_again, is_indexed=False)
+    sweep()
+    assert service.expiries.reminder(SARAH, record.id) is None
+    assert service.sent_again.changes == []

@@ -132,6 +132,7 @@ class ReindexSettings(SearchSettings):
 
 
 class SweepSettings(JobQueueSettings):
+    embed_queue_url: str = ""
     tenants_table: Text
     sessions_table: Text
     memories_table: Text

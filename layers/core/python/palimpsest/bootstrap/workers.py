@@ -37,6 +37,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.records import Record
 from palimpsest.memory.remember import Remember
+from palimpsest.memory.reminders import Remind
 from palimpsest.memory.removal.erase import ErasePages
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.forget import ForgetPages
@@ -70,8 +71,11 @@ def wire_sweep(
     tenants: Tenants,
     clock: Clock,
     queues: Queues | None = None,
+    is_indexed: bool = True,
 ) -> tuple[Router, Sweep]:
-    """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to `queues` again."""
+    """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to `queues` again;
+    changes of records only where there is an index.
+    """
     remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock))
     removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
@@ -89,7 +93,7 @@ def wire_sweep(
     steps = Steps(sessions, jobs, memories, clock)
     parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
-    expire = Expire(memories, expiries, clock)
+    expire = Expire(memories, expiries, clock, Remind(expiries, clock, queues if is_indexed else None))
     return work, Sweep(sessions, jobs, clock, {"pages": restart, "extraction": extraction}, expire, queues)
 
 
@@ -241,7 +245,8 @@ def _sweep() -> tuple[Router, Sweep]:
         expiries=expiry_store(environment.memories_table),
         tenants=tenant_store(environment.tenants_table),
         clock=system_clock(),
-        queues=SqsQueues(queue_urls(environment)),
+        queues=SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url),
+        is_indexed=bool(environment.embed_queue_url),
     )
 
 

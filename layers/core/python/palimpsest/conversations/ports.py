@@ -109,10 +109,9 @@ class Sessions(Protocol):
         before `last`. The head stays.
         """
 
-    def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
-        """Set when the sweep next looks at the session whose base is `base` (epoch seconds, None: never).
-
-        Does nothing if its settings are gone.
+    def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
+        """Set when the sweep next looks at the session with these settings (epoch seconds, None: never), and list it
+        anew: it may be of a version that knew fewer lists. Does nothing if they are gone, or of another base.
         """
 
 

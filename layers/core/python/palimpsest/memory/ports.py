@@ -203,14 +203,32 @@ class Memories(Protocol):
         """
 
 
-class Expiries(Protocol):
-    """Beside `Memories`, over the same store: a commit of records that expire also updates the user's walk, in the
-    same transaction. Reads are strongly consistent, except `due`. Every call raises `Unavailable` if the store
-    can't answer.
+@dataclass(frozen=True, slots=True)
+class Reminder:
+    """When the sweep looks at a record that the index has not confirmed, and since when it does (epoch seconds; None:
+    it has not looked yet).
     """
 
-    def due(self, *, now: int, limit: int) -> Iterator[UserScope]:
-        """Users whose walk has come due at `now`, up to `limit` of each shard, oldest first; eventually consistent."""
+    due_at: int = 0
+    since: int | None = None
+
+
+class Expiries(Protocol):
+    """Beside `Memories`, over the same store: a commit of records that expire also updates the user's walk, in the
+    same transaction, and gives each record whose index state is pending a new `Reminder`, which goes when `indexed`
+    confirms it. Reads are strongly consistent, except `due`. Every call raises `Unavailable` if the store can't answer.
+    """
+
+    def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
+        """Users whose walk has come due at `now`, and records (by user and id) whose reminder has: up to `limit` of
+        each shard, oldest first; eventually consistent.
+        """
+
+    def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
+        """The record's; None if its index state is done, or the record is gone."""
+
+    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
+        """Replace a record's reminder; None: no look any more. Raises `CommitLost` unless it is as it was `before`."""
 
     def walk(self, scope: UserScope) -> Walk | None:
         """The user's walk; None if nothing of the user can expire, and right after an erasure."""

@@ -101,7 +101,7 @@ class Sweep:
         if head.is_gone(seconds(now)):
             tombstone_session(self.sessions, scope, head, now=now)
         else:
-            self.sessions.reschedule(scope, base=head.base, due_at=head.expires_at)
+            self.sessions.reschedule(scope, settings, due_at=head.expires_at)
 
     def _restart_overflow(self, job: Job) -> None:
         """Fail a stuck job, so that a later sweep starts it again after a pause; start a failed job again now."""

@@ -9,10 +9,10 @@ from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch, require_walk
 from palimpsest.engines.dynamodb.sessions.commits import Update
-from palimpsest.engines.dynamodb.sessions.items import SETTINGS, text
+from palimpsest.engines.dynamodb.sessions.items import SETTINGS, number, text
 from palimpsest.engines.dynamodb.table import Item, OneTable, Table, key
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import Page
+from palimpsest.memory.ports import Page, Reminder
 from palimpsest.scope import SessionScope, UserScope
 
 PAGE = 100
@@ -48,9 +48,22 @@ def _scanned(table: Table, index: str, after: str | None) -> Iterator[tuple[Item
 class DynamoDbExpiries(OneTable):
     """`Expiries` over the table of `DynamoDbMemories`."""
 
-    def due(self, *, now: int, limit: int) -> Iterator[UserScope]:
+    def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
         for item in due_items(self._table, now=now, limit=limit):
-            yield UserScope(*item["pk"]["S"].split("#", 1))
+            record_id = None if item["sk"]["S"] == items.USER else items.name_of(item)
+            yield UserScope(*item["pk"]["S"].split("#", 1)), record_id
+
+    def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
+        return items.reminder_of(self._table.get(scope.partition, items.record_sort(record_id)))
+
+    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
+        sort = items.record_sort(record_id)
+        update = Update()
+        update.put_due(record_id, to.due_at if to else None)
+        update.put("looked_at", None if to is None or to.since is None else number(to.since))
+        update.require("due_at", number(before.due_at))
+        update.require("looked_at", *([] if before.since is None else [number(before.since)]))
+        self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, sort))
 
     def walk(self, scope: UserScope) -> Walk | None:
         return items.walk_of(self._table.get(scope.partition, items.USER))

@@ -11,7 +11,7 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import Page
+from palimpsest.memory.ports import Page, Reminder
 from palimpsest.scope import SessionScope, UserScope
 
 S = TypeVar("S", SessionScope, UserScope)
@@ -48,15 +48,33 @@ class InMemoryExpiries:
     def __init__(self, memories: InMemoryMemories) -> None:
         self._memories = memories
 
-    def due(self, *, now: int, limit: int) -> Iterator[UserScope]:
-        shards: dict[str, list[tuple[int, str, UserScope]]] = defaultdict(list)
+    def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
+        shards: dict[str, list[tuple[int, str, UserScope, str | None]]] = defaultdict(list)
         with self._memories.state.lock:
             for (tenant, user), known in self._memories.known.items():
                 scope = UserScope(tenant, user)
                 if known.walk is not None and known.walk.due_at <= now:
-                    shards[shard_of(scope.partition)].append((known.walk.due_at, scope.partition, scope))
+                    shards[shard_of(scope.partition)].append((known.walk.due_at, scope.partition, scope, None))
+                for name, reminder in known.era.reminders.items():
+                    if reminder.due_at <= now:
+                        shards[shard_of(name)].append((reminder.due_at, scope.partition, scope, name))
         for shard in sorted(shards):
-            yield from (scope for *_, scope in sorted(shards[shard], key=lambda entry: entry[:2])[:limit])
+            oldest = sorted(shards[shard], key=lambda entry: (*entry[:2], entry[3] or ""))[:limit]
+            yield from ((scope, name) for *_, scope, name in oldest)
+
+    def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
+        with self._memories.state.lock:
+            return self._memories.known[scope.tenant, scope.user].era.reminders.get(record_id)
+
+    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
+        with self._memories.state.write("remind"):
+            reminders = self._memories.known[scope.tenant, scope.user].era.reminders
+            if reminders.get(record_id) != before:
+                raise CommitLost("Another writer was first.")
+            if to is None:
+                del reminders[record_id]
+            else:
+                reminders[record_id] = to
 
     def walk(self, scope: UserScope) -> Walk | None:
         with self._memories.state.lock:

@@ -22,7 +22,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, UserState
+from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.memory.records import Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
@@ -32,6 +32,7 @@ class Era:
     """Everything of one epoch of a user."""
 
     records: dict[str, Record] = field(default_factory=dict)
+    reminders: dict[str, Reminder] = field(default_factory=dict)
     pointers: dict[str, Pointer] = field(default_factory=dict)
     places: dict[tuple[str, Order], Record] = field(default_factory=dict)
     marks: dict[str, Tombstone] = field(default_factory=dict)
@@ -181,6 +182,7 @@ class InMemoryMemories:
             records = self._of(scope).era.records
             if record.id in records and records[record.id].version == record.version:
                 records[record.id] = replace(records[record.id], index_state="done")
+                self._of(scope).era.reminders.pop(record.id, None)
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         with self.state.write("use"):
@@ -249,6 +251,7 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
         era.records[record.id] = _copied(record)
     for record in commit.changed:
         era.records[record.id] = replace(_copied(record), version=record.version + 1)
+    _put_reminders(era, (*commit.new, *commit.changed))
     for record in (*commit.new, *commit.said):
         if record.topic_key is not None:
             era.places[record.topic_key, record.order] = record
@@ -261,6 +264,13 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
         era.progress[commit.progress.session] = replace(commit.progress, version=commit.progress.version + 1)
 
 
+def _put_reminders(era: Era, written: Sequence[Record]) -> None:
+    for record in written:
+        era.reminders.pop(record.id, None)
+        if record.index_state == "pending":
+            era.reminders[record.id] = Reminder()
+
+
 def _remove(era: Era, commit: MemoryCommit) -> None:
     for record in (*commit.removed, *commit.removed_places):
         if record.topic_key is not None:
@@ -270,6 +280,7 @@ def _remove(era: Era, commit: MemoryCommit) -> None:
         by_id[record.id].append(record)
     for name, records in by_id.items():
         era.records.pop(name, None)
+        era.reminders.pop(name, None)
         era.uses.pop(name, None)
         sources = tuple(replace(record.source, quote=None) for record in records)
         era.marks[name] = Tombstone(sources, records[0].version + 1)

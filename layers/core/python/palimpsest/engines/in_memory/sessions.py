@@ -9,7 +9,7 @@ from typing import Any, cast
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
-from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
+from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
 from palimpsest.engines.places import COUNTERS, job_partition, listed_within, session_cursor, session_listed_as
 from palimpsest.errors import CommitLost
@@ -130,10 +130,10 @@ class InMemorySessions:
         self._note_changes(scope, seqs)
         return removed
 
-    def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
+    def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
         with self.state.write("reschedule"):
             found = self._partition(scope)
-            if found.settings is not None and found.settings.base == base:
+            if found.settings is not None and found.settings.base == settings.base:
                 found.settings = replace(found.settings, due_at=due_at)
 
     def _note_changes(self, scope: SessionScope, seqs: Sequence[int]) -> None:

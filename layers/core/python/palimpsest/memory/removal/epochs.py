@@ -10,7 +10,7 @@ from cachetools import LRUCache
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Listed, Opened, Sessions
-from palimpsest.conversations.session import Commit, Compaction, Head
+from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 LONG_AGO = 0  # epoch seconds
@@ -97,8 +97,8 @@ class EpochGuard:
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         return self._sessions.remove(scope, first=first, last=last, whole=whole)
 
-    def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
-        self._sessions.reschedule(scope, base=base, due_at=due_at)
+    def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
+        self._sessions.reschedule(scope, settings, due_at=due_at)
 
 
 def _expired(head: Head) -> Head:

@@ -1,4 +1,4 @@
-"""Remove expired records, all versions of a topic together, a bounded number in each round."""
+"""Remove expired records, all versions of a topic together, and remind the indexer of records, so many a round."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.memory.expiry import Walk, first, first_expiry, is_expired
 from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.records import Record
+from palimpsest.memory.reminders import Remind
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import DAY
 from palimpsest.scope import UserScope
@@ -29,19 +30,25 @@ class Expire:
     memories: Memories
     expiries: Expiries
     clock: Clock
+    remind: Remind | None = None
 
     def __call__(self) -> int:
-        """Visit users with expired records; return how many records were visited.
+        """Visit users with expired records, and records that the index has not confirmed; return how many records were
+        visited.
 
         A user whose records another writer changes at the same time is visited again in the next round, and so are
         users beyond the limit of 1,000 records a round. Raises `Unavailable`.
         """
         left = A_ROUND
-        for scope in self.expiries.due(now=self._now, limit=PER_SHARD):
+        for scope, record_id in self.expiries.due(now=self._now, limit=PER_SHARD):
             if left <= 0:
                 break
             with suppress(CommitLost):
-                left -= self._go_on(scope, limit=min(AT_ONCE, left))
+                if record_id is None:
+                    left -= self._go_on(scope, limit=min(AT_ONCE, left))
+                elif self.remind is not None:
+                    left -= 1
+                    self.remind(scope, record_id)
         return A_ROUND - left
 
     @property

@@ -13,7 +13,7 @@ from palimpsest.engines.dynamodb.table import key
 from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
 from palimpsest.jobs.job import Job
 from palimpsest.memory.expiry import Walk, noting
-from palimpsest.memory.ports import MemoryCommit
+from palimpsest.memory.ports import MemoryCommit, Reminder
 from palimpsest.memory.records import Record
 from palimpsest.scope import UserScope
 
@@ -108,6 +108,13 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
     return {"Update": update.arguments(table, scope.partition, memory_items.USER)}
 
 
+def put_reminder(update: Update, record: Record) -> None:
+    """A new reminder of a record whose index state is pending, and none of any other."""
+    due_at = Reminder().due_at if record.index_state == "pending" else None
+    update.put_due(record.id, due_at)
+    update.put("looked_at", None)
+
+
 def require_epoch(update: Update, epoch: int) -> None:
     """A user who was never erased has no epoch."""
     update.require("epoch", *([number(epoch)] if epoch else []))
@@ -125,7 +132,10 @@ class _Actions:
     def all(self) -> Iterator[Action]:
         for record in self._commit.new:
             attributes = memory_items.record_attributes(self._scope, self._epoch, record)
-            yield self._put(memory_items.record_sort(record.id), attributes)
+            sort = memory_items.record_sort(record.id)
+            if record.index_state == "pending":
+                attributes |= {"due_shard": text(shard_of(record.id)), "due_at": number(Reminder().due_at)}
+            yield self._put(sort, attributes)
         for record in self._commit.changed:
             yield self._change(record)
         for record in (*self._commit.new, *self._commit.said):
@@ -176,8 +186,11 @@ class _Actions:
         return self._set(sort, attributes, version=version) if version else self._put(sort, attributes)
 
     def _change(self, record: Record) -> Action:
-        attributes = memory_items.record_changes(record) | {"version": number(record.version + 1)}
-        return self._set(memory_items.record_sort(record.id), attributes, version=record.version)
+        sort, update = memory_items.record_sort(record.id), Update()
+        update.put_all(memory_items.record_changes(record) | {"version": number(record.version + 1)})
+        put_reminder(update, record)
+        update.require("version", number(record.version))
+        return {"Update": update.arguments(self._table, self._scope.partition, sort)}
 
     def _set(self, sort: str, attributes: Attributes, *, version: int | None = None) -> Action:
         update = Update()

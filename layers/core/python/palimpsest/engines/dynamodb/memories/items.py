@@ -8,7 +8,7 @@ from typing import Any
 from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.expiry import Walk
-from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Tombstone, UserState
+from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.memory.records import Order, Record, Source
 from palimpsest.scope import UserScope
 
@@ -127,6 +127,13 @@ def record_of(item: Item) -> Record:
     found["source"] = source_of(found.get("source", {}))
     found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also") if name in found}
     return Record(id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found)
+
+
+def reminder_of(item: Item | None) -> Reminder | None:
+    if not item or "due_at" not in item:
+        return None
+    since = int(item["looked_at"]["N"]) if "looked_at" in item else None
+    return Reminder(due_at=int(item["due_at"]["N"]), since=since)
 
 
 def source_of(values: dict[str, Any]) -> Source:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
-from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put
+from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put, put_reminder
 from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Refused, Table, key
@@ -201,6 +202,7 @@ class DynamoDbMemories:
 def _mark_indexed(table: Table, scope: UserScope, record: Record) -> None:
     update = Update()
     update.put("index_state", text("done"))
+    put_reminder(update, replace(record, index_state="done"))
     update.require("version", number(record.version))
     with suppress(CommitLost):  # it has changed or gone: another notice tells of that
         _update(table, scope, items.record_sort(record.id), update)

@@ -124,18 +124,24 @@ def tombstone_ttl(head: Head) -> dict[str, str]:
 
 def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
     """The deadline is apart: whoever writes settings moves them in the index of due work, or out of it."""
-    return {
+    return settings_places(scope, settings) | {
         "type": text(SETTINGS),
-        BUCKET: text(bucket_of(scope.owner.user(settings.user))),
-        "listed": text(listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)),
-        OWNER: text(bucket_for(scope.owner, scope.session, among=SESSIONS)),
-        "created": text(session_listed_as(created_at=settings.created_at, session=scope.session)),
         "base": number(settings.base),
         "body": body(
             user=settings.user, agent=settings.agent, created_at=settings.created_at, system=settings.system,
             system_seq=settings.system_seq, memory=settings.memory, metadata=settings.metadata,
         ),
     }  # fmt: skip
+
+
+def settings_places(scope: SessionScope, settings: Settings) -> Attributes:
+    """The session's places in the lists of its user and of its tenant."""
+    return {
+        BUCKET: text(bucket_of(scope.owner.user(settings.user))),
+        "listed": text(listed_as(user=settings.user, created_at=settings.created_at, session=scope.session)),
+        OWNER: text(bucket_for(scope.owner, scope.session, among=SESSIONS)),
+        "created": text(session_listed_as(created_at=settings.created_at, session=scope.session)),
+    }
 
 
 def settings_of(item: Item) -> Settings:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
-from palimpsest.conversations.session import Commit, Compaction
+from palimpsest.conversations.session import Commit, Compaction, Settings
 from palimpsest.engines.dynamodb.lists import SESSIONS, TenantIndex
 from palimpsest.engines.dynamodb.memories.commits import listing
 from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
@@ -149,10 +149,11 @@ class DynamoDbSessions:
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         return remove(self._table, scope, first=first, last=last, whole=whole)
 
-    def reschedule(self, scope: SessionScope, *, base: int, due_at: int | None) -> None:
+    def reschedule(self, scope: SessionScope, settings: Settings, *, due_at: int | None) -> None:
         update = Update()
+        update.put_all(items.settings_places(scope, settings))
         update.put_due(scope.partition, due_at)
-        update.require("base", items.number(base))
+        update.require("base", items.number(settings.base))
         try:
             self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, items.SETTINGS))
         except CommitLost:
