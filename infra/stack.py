@@ -100,7 +100,8 @@ class Palimpsest(Stack):
         self.search.grant(sessions.role, makes_indexes=False)
         self._grant_openai_key(sessions.role)
         memories = self._add_memories()
-        site = self._function("site", seconds=10, memory_mb=512)
+        issuer = {"JWT_ISSUER": self._choices.jwt_issuer}
+        site = self._function("site", seconds=10, memory_mb=512, environment=issuer)
         self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=self._authorizer())
         self.front.route({"site": site.function, "sessions": sessions.function, "memories": memories.function})
 

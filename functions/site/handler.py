@@ -12,7 +12,8 @@ from palimpsest.settings import SiteSettings
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     request_id = event["requestContext"]["requestId"]
-    answer = page(event, stage=SiteSettings.read().stage, request_id=request_id)
+    settings = SiteSettings.read()
+    answer = page(event, stage=settings.stage, request_id=request_id, issuer=settings.jwt_issuer)
     logger.set_correlation_id(request_id)
     logger.info("request", extra={"status": answer["statusCode"], "bytes_out": len(answer["body"])})
     return answer

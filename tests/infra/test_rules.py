@@ -51,6 +51,8 @@ def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None
     configuration = {"Issuer": "https://issuer.example", "Audience": ["palimpsest"]}
     functions = template.find_resources("AWS::Lambda::Function")
     template.has_resource_properties("AWS::ApiGatewayV2::Authorizer", {"JwtConfiguration": configuration})
+    site = {"Environment": {"Variables": assertions.Match.object_like({"JWT_ISSUER": "https://issuer.example"})}}
+    template.has_resource_properties("AWS::Lambda::Function", site)
     assert "authorize" not in {name.split("Function")[0].lower() for name in functions}
 
 

@@ -189,7 +189,10 @@ def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Templat
 def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
     routes = {each["RouteKey"]: each["AuthorizationType"] for each in prod.of_type("AWS::ApiGatewayV2::Route").values()}
     open_routes = {route for route, kind in routes.items() if kind == "NONE"}
-    assert open_routes == {"GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs", "$default"}
+    assert open_routes == {
+        "GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs", "$default",
+        "GET /.well-known/oauth-protected-resource",
+    }  # fmt: skip
     assert {kind for route, kind in routes.items() if route not in open_routes} == {"CUSTOM"}
 
 

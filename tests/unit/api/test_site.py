@@ -44,6 +44,16 @@ def test_what_is_long_is_packed_for_who_can_unpack_it(path: str) -> None:
     assert gzip.decompress(base64.b64decode(answer["body"])).decode() == get(path)["body"]
 
 
+@pytest.mark.parametrize("path", ["", "/v1/users/sarah/mcp"])
+def test_where_tokens_are_taken_a_client_finds_whose(path: str) -> None:
+    asked = http_event("GET", f"/.well-known/oauth-protected-resource{path}")
+    answer = page(asked, stage="test", request_id="request-1", issuer="https://issuer.example")
+    found = json.loads(answer["body"])
+    assert found["resource"] == f"https://{asked['requestContext']['domainName']}{path}"
+    assert found["authorization_servers"] == ["https://issuer.example"]
+    assert page(asked, stage="test", request_id="request-1")["statusCode"] == 404
+
+
 @pytest.mark.parametrize(
     ("method", "path"),
     [("GET", "/v1/nothing"), ("POST", "/v1/health"), ("GET", "/else/health"), ("GET", "/health"), ("GET", "/")],

@@ -139,7 +139,7 @@ class SweepSettings(JobQueueSettings):
 
 
 class SiteSettings(FunctionSettings):
-    pass
+    jwt_issuer: str = ""  # empty: API keys are taken, not tokens
 
 
 BY_FUNCTION: dict[str, type[FunctionSettings]] = {

@@ -33,6 +33,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.ingest",
         "resources.recall",
         "resources.tools",
+        "resources.mcp",
         "resources.static_facts",
     ),
     "site": ("site",),

@@ -33,8 +33,19 @@ class Health(TypedDict):
     stage: str
 
 
-def page(event: Mapping[str, Any], *, stage: str, request_id: str) -> dict[str, Any]:
-    """The answer to an HTTP API event; anything but three pages is a 404 problem."""
+class ProtectedResource(TypedDict):
+    """RFC 9728: whose tokens a resource takes."""
+
+    resource: str
+    authorization_servers: list[str]
+    scopes_supported: list[str]
+    bearer_methods_supported: list[str]
+
+
+def page(event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str = "") -> dict[str, Any]:
+    """The answer to an HTTP API event; anything but our pages is a 404 problem. `issuer` is whose tokens are taken."""
+    if issuer and event["requestContext"]["http"]["method"] == "GET" and (found := _resource(event)):
+        return _answer(JSON, json.dumps(protected_resource(found, issuer)))
     match [event["requestContext"]["http"]["method"], *str(event["rawPath"]).split("/")[-2:]]:
         case ["GET", "v1", "health"]:
             return _answer(JSON, json.dumps(health(stage)))
@@ -95,6 +106,29 @@ def docs() -> str:
         'SwaggerUIBundle({dom_id: "#ui", spec, deepLinking: true, docExpansion: "list", validatorUrl: null});'
         "</script></body></html>"
     )
+
+
+@operation("GET /.well-known/oauth-protected-resource", answers={200: "ProtectedResource"}, refuses=(404,))
+def protected_resource(resource: str, issuer: str) -> ProtectedResource:
+    """Find whose tokens are taken (RFC 9728).
+
+    Only with `auth=jwt`; a client of MCP finds here where it gets a token. The path of a resource, such as
+    `/v1/users/{user_id}/mcp`, may follow. No key is needed.
+    """
+    return {
+        "resource": resource,
+        "authorization_servers": [issuer],
+        "scopes_supported": ["read", "write", "admin"],
+        "bearer_methods_supported": ["header"],
+    }
+
+
+def _resource(event: Mapping[str, Any]) -> str | None:
+    """The URL of the resource whose metadata is asked for, None if the path asks for none."""
+    _, is_metadata, path = str(event["rawPath"]).partition("/.well-known/oauth-protected-resource")
+    if not is_metadata or not (path == "" or path.startswith("/")):
+        return None
+    return f"https://{event['requestContext']['domainName']}{path}"
 
 
 def _packed(content_type: str, text: str, event: Mapping[str, Any]) -> dict[str, Any]:

@@ -102,6 +102,22 @@ ANSWERS: dict[str, Json] = {
     "Preference": PREFERENCE,
     "Preferences": {"preferences": [PREFERENCE]},
     "PreferencePage": {"preferences": [PREFERENCE], "next_cursor": None},
+    "ProtectedResource": {
+        "resource": "https://abc123.execute-api.eu-central-1.amazonaws.com/v1/users/sarah/mcp",
+        "authorization_servers": ["https://issuer.example"],
+        "scopes_supported": ["read", "write", "admin"],
+        "bearer_methods_supported": ["header"],
+    },
+    "RpcFailure": {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "There is no such tool."}},
+    "RpcResult": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "result": {
+            "content": [{"type": "text", "text": f"- Sarah works in Marketing. (fact, 2026-01-05, id {MEMORY['id']})"}],
+            "structuredContent": {"memories": [FOUND], "degraded": []},
+            "isError": False,
+        },
+    },
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
@@ -114,6 +130,12 @@ ANSWERS: dict[str, Json] = {
     "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},
 }
 REQUESTS: dict[str, Json] = {
+    "RpcMessage": {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "recall", "arguments": {"query": "Where does Sarah work?"}},
+    },
     "NewMemories": {
         "memories": [
             {

@@ -42,6 +42,7 @@ TAGS = {
     "hand.",
     "preferences": "What a user prefers: any JSON value under a key, kept for ever and shown in contexts.",
     "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
+    "mcp": "A user's memory as tools of the Model Context Protocol, for clients that speak it.",
     "users": "Users of whom anything is remembered. Erasing a user removes everything.",
     "jobs": "Work that outlasts a call, such as a summary or an extraction: read it, wait for it, try it again.",
     "administration": "Settings and static facts of the tenant. Changing them needs the scope `admin`.",
@@ -105,7 +106,8 @@ def _operation(known: Operation, stated: Json, requests: Json) -> Json:
         "x-function": known.function,
     }
     if known.function == "site":
-        return made | {"security": [], "responses": {"200": _page(known), "429": _ref("Gateway429")}}
+        refused = {str(status): _ref(f"Problem{status}") for status in known.refuses}
+        return made | {"security": [], "responses": {"200": _page(known)} | refused | {"429": _ref("Gateway429")}}
     made["x-scopes"] = list(known.scopes)
     more = [*([KEY_PARAMETER] if known.makes else ()), *([OWNER_PARAMETER] if known.takes_owner else ())]
     if parameters := [*stated.get("parameters", ()), *more]:
@@ -142,15 +144,19 @@ def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
     refused = {*EVERYWHERE, *known.refuses}
     refused |= {404} if has_path_ids else set()
     refused |= {413} if has_body or known.method in ("POST", "PUT", "PATCH") else set()
-    problem = {str(status): _ref(f"Problem{status}") for status in refused}
+    problem = {str(status): _ref(f"Problem{status}") for status in refused - known.answers.keys()}
+    for status in refused & known.answers.keys():
+        given[str(status)]["content"] |= _problem(status)["content"]
     return given | dict(sorted((problem | {"401": _ref("Gateway401"), "429": _ref("Gateway429")}).items()))
 
 
 def _answer(status: int, models: str) -> Json:
+    if not models:
+        return {"description": "Accepted: nothing is answered"}
     names = models.split(" | ")
     refs = [{"$ref": SCHEMAS + name} for name in names]
     content = {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}, "example": EXAMPLES[names[0]]}
-    answer: Json = {"description": PHRASES[status], "content": {"application/json": content}}
+    answer: Json = {"description": PHRASES.get(status, "Refused"), "content": {"application/json": content}}
     if status == HTTPStatus.ACCEPTED:
         answer["headers"] = {"Location": {"description": "Where the job can be read", "schema": {"type": "string"}}}
     return answer
@@ -204,7 +210,7 @@ def _ref(name: str) -> Json:
 
 def _answer_schemas() -> Json:
     """The shapes of all answers; only a shape that is open by itself may hold more than it names."""
-    names = {name for each in OPERATIONS for models in each.answers.values() for name in models.split(" | ")}
+    names = {name for each in OPERATIONS for models in each.answers.values() for name in models.split(" | ") if name}
     shapes = [problems.Problem, *(_shape(name) for name in sorted(names - PAGES.keys()))]
     adapters: Any = [(shape, "serialization", TypeAdapter(shape)) for shape in shapes]
     _, defined = TypeAdapter.json_schemas(adapters, ref_template=SCHEMAS + "{model}")
