@@ -39,8 +39,10 @@ class Embedding:
     dimension: int
 
 
-ON_THIS_MACHINE = Embedding("all-minilm-l6-v2", 384)
+BUILTIN = Embedding("bge-small-en-v1.5-int8", 384)
 OPENAI = Embedding("text-embedding-3-small", 1_536)
+EMBEDDINGS = {"builtin": BUILTIN, "openai": OPENAI}
+"""By what the context `embedding` says: a model that ships with the functions, or one of the model server."""
 LOCAL = "local"
 
 
@@ -77,7 +79,7 @@ def _local() -> Stage:
     return Stage(
         name=LOCAL, wheels=on_this_machine(), https_only=False, sizes=Sizes(2, 2_000, 4_000), log_days=7,
         keeps_data=False, customer_key=False, search="embedded", domain=DomainSize("t3.small.search", 1, 10),
-        embedding=ON_THIS_MACHINE,
+        embedding=BUILTIN,
     )  # fmt: skip
 
 
@@ -85,7 +87,7 @@ def _dev() -> Stage:
     return Stage(
         name="dev", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 50, 100), log_days=7,
         keeps_data=False, customer_key=False, search="dynamodb", domain=DomainSize("t3.small.search", 1, 10),
-        embedding=OPENAI,
+        embedding=BUILTIN,
     )  # fmt: skip
 
 
@@ -93,7 +95,7 @@ def _prod() -> Stage:
     return Stage(
         name="prod", wheels=ON_AWS, https_only=True, sizes=Sizes(5, 500, 1_000), log_days=90,
         keeps_data=True, customer_key=True, search="opensearch", domain=DomainSize("t3.medium.search", 2, 20),
-        embedding=OPENAI,
+        embedding=BUILTIN,
     )  # fmt: skip
 
 
@@ -105,25 +107,30 @@ def _nothing(_: str) -> None:
 
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
-    """The stage of that name. The CDK context may set `search`, `embedding_model` and `embedding_dimension` for it."""
+    """The stage of that name. The CDK context may set `search` and `embedding` for it, and the server's model."""
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
     stage = STAGES[name]()
     stage = replace(stage, search=context("search") or stage.search, embedding=_embedding(context) or stage.embedding)
     if stage.search not in get_args(SearchTier):
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
-    if stage.name != LOCAL and (stage.search == "embedded" or stage.embedding.model == ON_THIS_MACHINE.model):
-        raise SystemExit(
-            "The embedded index and the model on this machine are only for the stage `local`: AWS has neither."
-        )
+    if stage.name != LOCAL and stage.search == "embedded":
+        raise SystemExit("The embedded index is only for the stage `local`: functions in AWS share no file.")
     return stage
 
 
 def _embedding(context: Callable[[str], Any]) -> Embedding | None:
-    model, dimension = context("embedding_model"), str(context("embedding_dimension") or "")
-    if model and not dimension.isdecimal():
+    """What the context asks for: `embedding=builtin|openai`, or any model of the server, by name and dimension."""
+    kind, model, dimension = (context(name) for name in ("embedding", "embedding_model", "embedding_dimension"))
+    if kind and kind not in EMBEDDINGS:
+        raise SystemExit(f"The context `embedding` is one of {', '.join(EMBEDDINGS)}.")
+    if not model:
+        return EMBEDDINGS[kind] if kind else None
+    if kind == "builtin" or model == BUILTIN.model:
+        raise SystemExit("The context `embedding_model` names a model of the server, which `embedding=builtin` is not.")
+    if not str(dimension or "").isdecimal():
         raise SystemExit("The context `embedding_model` needs `embedding_dimension`: how many numbers a vector has.")
-    return Embedding(model, int(dimension)) if model else None
+    return Embedding(model, int(dimension))
 
 
 def stack_name(stage: str) -> str:

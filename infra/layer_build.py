@@ -92,7 +92,7 @@ def build_core(wheels: Wheels) -> BuiltLayer:
 
 
 CORE = paths.LAYERS / "core" / "python"
-BENEATH = {"models": ("runtime",), "local": ("runtime", "models")}
+BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
 """The layers that every function with this one has too: packages of the same version are only in those."""
 
 

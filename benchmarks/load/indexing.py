@@ -33,7 +33,7 @@ def table(dataset: Dataset) -> Table:
                 rows.append([name, kind, *_indexed(dataset, index, embedder)])
     notes = (
         f"Through the use case of the function `embed`, {BATCH} changes at once: read from the stores, embed, write.",
-        "Stores in this process; MiniLM embeds on this machine. That every message can be found then is asserted.",
+        "Stores in this process; the built-in model embeds. That every message can be found then is asserted.",
     )
     return Table(
         "Bringing the search index up to date", ("index", "of each message", "messages", "a second"), rows, notes

@@ -29,8 +29,8 @@ ROUNDS, QUICK_ROUNDS = 10, 2
 KEPT = 20  # messages of a session: a query of the local AWS costs in proportion to its whole partition
 NOWHERE = "http://127.0.0.1:9"
 NOTES = (
-    "MiniStack on the same machine runs each function as warm processes, and enforces roles; no key for a model, MiniLM"
-    " for vectors."
+    "MiniStack on the same machine runs each function as warm processes, and enforces roles; no key for a model, the"
+    " built-in one for vectors."
 )
 
 

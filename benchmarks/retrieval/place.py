@@ -23,7 +23,7 @@ from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import Embedder
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.question import RecallRequest
-from palimpsest.recall.ranking import DEFAULT, FoundMemory, Weights
+from palimpsest.recall.ranking import FoundMemory, Weights
 from palimpsest.recall.recall import Recall, Recalled
 from palimpsest.recall.search import Mode, SearchMemories
 from palimpsest.scope import Scope
@@ -132,7 +132,7 @@ class Place:
             valid_from=milliseconds(self.dataset.message(said.message).timestamp),
         )
 
-    def recalled(self, user: str, question: str, *, weights: Weights = DEFAULT, k: int = MOST) -> Recalled:
+    def recalled(self, user: str, question: str, *, weights: Weights | None = None, k: int = MOST) -> Recalled:
         """What all retrievers find together. It is a fault of the measurement if one could not look."""
         recall = replace(self._recall, weights=weights)
         found = recall(TENANT.user(user), RecallRequest(question, k=k))
@@ -140,7 +140,7 @@ class Place:
         assert found.degraded == expected, f"degraded: {found.degraded}"
         return found
 
-    def recall(self, user: str, question: str, *, weights: Weights = DEFAULT) -> list[Found]:
+    def recall(self, user: str, question: str, *, weights: Weights | None = None) -> list[Found]:
         return [self._found(one) for one in self.recalled(user, question, weights=weights).memories]
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:

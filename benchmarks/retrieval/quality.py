@@ -19,8 +19,8 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex, connected
 from palimpsest.memory.ports import Memories
+from palimpsest.models.builtin.embedder import BuiltinEmbedder
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.minilm import MiniLM
 from palimpsest.models.ports import Embedder
 from palimpsest.search.ports import SearchIndex
 
@@ -30,7 +30,7 @@ from benchmarks.retrieval.labelled.dataset import Dataset
 from benchmarks.retrieval.place import Place
 from benchmarks.retrieval.scores import Ask, Scores, scored
 from tests.contract.tables import memories_table, sessions_table
-from tests.engines import minilm, opensearch
+from tests.engines import builtin_models, opensearch
 
 KEPT = 4_096  # vectors: a set is stored several times
 FAMILY = "retrieval"
@@ -54,8 +54,8 @@ class Engine:
 
 @cache
 def model() -> Embedder | None:
-    """MiniLM, where it can be built."""
-    return None if minilm.install() else MiniLM(minilm.FOLDER)
+    """The built-in one, where it can be had."""
+    return None if builtin_models.install() else BuiltinEmbedder(builtin_models.FOLDER)
 
 
 @cache
@@ -128,7 +128,7 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
         f" {counts['sessions']} sessions, {counts['supersessions']} supersessions; recall is fractional."
     )
     vectors = embedder()
-    made_by = vectors.space.model if vectors else "none, the model could not be built"
+    made_by = vectors.space.model if vectors else "none, the model could not be had"
     asked = (
         f"Vectors: {made_by}. The embedded index is asked"
         " through the library, OpenSearch through the API, with its tables on dynoxide."

@@ -4,14 +4,14 @@ from aws_cdk import aws_lambda as lambda_
 from constructs import Construct
 
 from infra import layer_build
-from infra.config import ON_THIS_MACHINE, Stage
+from infra.config import BUILTIN, Stage
 
 CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 
 
 class Layers(Construct):
     """What `every` function has; beside it `models` what calls a model or searches; `embedding` what makes vectors too:
-    where they are made on this machine that takes a layer which no stage in AWS has.
+    where the models ship with the functions, a layer holds them.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -20,7 +20,7 @@ class Layers(Construct):
         core = self._layer("Core", layer_build.build_core(stage.wheels))
         self.every = [core, self._built("runtime")]
         self.models = [self._built("models")]
-        self.embedding = [*self.models, *([self._built("local")] if stage.embedding == ON_THIS_MACHINE else ())]
+        self.embedding = [*self.models, *([self._built("builtin")] if stage.embedding == BUILTIN else ())]
 
     def _built(self, name: str) -> lambda_.LayerVersion:
         return self._layer(name.capitalize(), layer_build.build(name, self._stage.wheels))

@@ -3,6 +3,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import runpy
 import struct
 import subprocess
 import sys
@@ -11,18 +12,19 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.minilm import MiniLM
+from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
 from palimpsest.models.openai.embedder import MAX_TOKENS, OpenAIEmbedder
 from palimpsest.models.ports import Embedder, Space, Vector
+from palimpsest.models.thresholds import thresholds_of
 
 from tests.doubles.openai_api import OK, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
-from tests.engines import minilm
+from tests.engines import builtin_models
 from tests.engines.npm import required
 
 SMALL = Space("text-embedding-3-small", 8)
 BUILD_SECONDS = 300
-ON_THIS_MACHINE = pytest.param("minilm", marks=pytest.mark.timeout(BUILD_SECONDS))
+BUILTIN = pytest.param("builtin", marks=pytest.mark.timeout(BUILD_SECONDS))
 
 
 class Known:
@@ -34,16 +36,16 @@ class Known:
 
 
 @pytest.fixture(scope="session")
-def minilm_folder() -> Path:
-    reason = minilm.install()
+def models() -> Path:
+    reason = builtin_models.install()
     if reason is not None:
         pytest.fail(reason) if required() else pytest.skip(reason)
-    return minilm.FOLDER
+    return builtin_models.FOLDER
 
 
 @pytest.fixture(scope="session")
-def mini(minilm_folder: Path) -> MiniLM:
-    return MiniLM(minilm_folder)
+def builtin(models: Path) -> BuiltinEmbedder:
+    return BuiltinEmbedder(models)
 
 
 @pytest.fixture
@@ -57,9 +59,9 @@ def small(api: OpenAIEmbeddingsApi) -> OpenAIEmbedder:
     return OpenAIEmbedder(key=Known(), space=SMALL, base_url=api.base_url, seconds=1)
 
 
-@pytest.fixture(params=["openai", ON_THIS_MACHINE])
+@pytest.fixture(params=["openai", BUILTIN])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
-    made: Embedder = request.getfixturevalue("small" if request.param == "openai" else "mini")
+    made: Embedder = request.getfixturevalue("small" if request.param == "openai" else "builtin")
     return made
 
 
@@ -100,19 +102,43 @@ def test_no_text_is_no_call(embedder: Embedder, api: OpenAIEmbeddingsApi) -> Non
 
 
 @pytest.mark.timeout(BUILD_SECONDS)
-def test_minilm_puts_near_what_means_the_same(mini: MiniLM) -> None:
-    near, query, far = mini.embed(["The puppy is asleep", "Is the dog sleeping?", "Taxes are due in July"])
+def test_the_builtin_model_puts_near_what_means_the_same(builtin: BuiltinEmbedder) -> None:
+    near, far = builtin.embed(["The puppy is asleep", "Taxes are due in July"])
+    (query,) = builtin.embed(["Is the dog sleeping?"], as_questions=True)
     assert cosine(query, near) > cosine(query, far) + 0.3
-    assert mini.space == Space("all-minilm-l6-v2", 384)
+    assert thresholds_of(SPACE.model).own < strength(cosine(query, near))
+    assert thresholds_of(SPACE.model).own > strength(cosine(query, far))
 
 
-def test_minilm_without_its_files_is_unavailable(tmp_path: Path) -> None:
+def strength(similarity: float) -> float:
+    unrelated = thresholds_of(SPACE.model).unrelated
+    return (similarity - unrelated) / (1 - unrelated)
+
+
+def test_the_builtin_model_reads_a_question_in_its_own_way(builtin: BuiltinEmbedder) -> None:
+    asked, said = (builtin.embed(["Is the dog sleeping?"], as_questions=asks)[0] for asks in (True, False))
+    assert cosine(asked, said) < 0.999
+
+
+def test_the_builtin_model_without_its_files_is_unavailable(tmp_path: Path) -> None:
     with pytest.raises(ModelUnavailable):
-        MiniLM(tmp_path).embed(["a"])
+        BuiltinEmbedder(tmp_path).embed(["a"])
+    (tmp_path / "bge-small-en-v1.5").mkdir()
     for name in ("model.onnx", "tokenizer.json"):
-        (tmp_path / name).write_bytes(b"something else")
+        (tmp_path / "bge-small-en-v1.5" / name).write_bytes(b"something else")
     with pytest.raises(ModelUnavailable):
-        MiniLM(tmp_path).embed(["a"])
+        BuiltinEmbedder(tmp_path).embed(["a"])
+
+
+def test_a_download_of_other_models_than_the_pinned_ones_is_refused(
+    models: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    builder = runpy.run_path(str(builtin_models.BUILDER))
+    assert builder["build"](models.parent) == models  # whole: nothing is downloaded
+    files = {name: (inside, "0" * 64) for name, (inside, _) in builder["FILES"].items()}
+    monkeypatch.setitem(builder["build"].__globals__, "FILES", files)
+    with pytest.raises(SystemExit, match="pinned"):
+        builder["build"](tmp_path)
 
 
 def test_openai_is_asked_once_for_all_texts_and_for_the_dimension(
@@ -223,9 +249,9 @@ def test_a_server_that_is_not_there_is_unavailable(api: OpenAIEmbeddingsApi) -> 
 
 def test_making_embedders_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from pathlib import Path; from palimpsest.models.minilm import MiniLM; "
+        "import sys; from pathlib import Path; from palimpsest.models.builtin.embedder import BuiltinEmbedder; "
         "from palimpsest.models.openai.embedder import OpenAIEmbedder; "
-        "MiniLM(Path('x')); OpenAIEmbedder(key=object()); "
+        "BuiltinEmbedder(Path('x')); OpenAIEmbedder(key=object()); "
         "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603

@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.kinds import ReindexPayload
+from palimpsest.models.builtin.embedder import BuiltinEmbedder
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.minilm import MiniLM
 from palimpsest.models.ports import Embedder
 
 from benchmarks.retrieval.growth import add_foreigners
@@ -22,7 +22,7 @@ from benchmarks.retrieval.scores import scored
 from tests.contract.search_index.conftest import EMBEDDED, START_SECONDS, place_in
 from tests.contract.search_index.conftest import opensearch_endpoint as opensearch_endpoint  # noqa: PLC0414
 from tests.doubles.meanings import Meanings
-from tests.engines import minilm
+from tests.engines import builtin_models
 from tests.engines.npm import required
 from tests.service import SARAH
 from tests.unit.recall.service import RecallService
@@ -54,10 +54,10 @@ class Stored:
 
 @pytest.fixture(scope="module")
 def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, Stored]]:
-    reason = minilm.install()
+    reason = builtin_models.install()
     if reason is not None:
         pytest.fail(reason) if required() else pytest.skip(reason)
-    embedder: Embedder = CachingEmbedder(MiniLM(minilm.FOLDER), kept=4_096)
+    embedder: Embedder = CachingEmbedder(BuiltinEmbedder(builtin_models.FOLDER), kept=4_096)
     dataset = part_of(load())
     with ExitStack() as stack:
         found = {}

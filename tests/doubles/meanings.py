@@ -22,7 +22,7 @@ class Meanings:
         self.refused: Mapping[str, Exception] = {}
         self.asked: list[list[str]] = []
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         self.asked.append(list(texts))
         if self.failure is not None:
             raise self.failure

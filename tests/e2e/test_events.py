@@ -9,7 +9,7 @@ from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from palimpsest.settings import BY_FUNCTION
 
 from infra import paths
-from infra.config import ON_THIS_MACHINE
+from infra.config import BUILTIN
 from infra.operate.api_keys import key_id
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.e2e import rie
@@ -20,7 +20,7 @@ from tests.unit.functions.test_events import MEMORY_STATUS, STATUS
 
 pytestmark = pytest.mark.e2e
 EVENTS = paths.PROJECT / "events"
-EVERY, MODELS, EMBEDDING = ("runtime",), ("runtime", "models"), ("runtime", "models", "local")
+EVERY, MODELS, EMBEDDING = ("runtime",), ("runtime", "models"), ("runtime", "models", "builtin")
 LAYERS = {
     "memories": EMBEDDING,
     "summarize": MODELS,
@@ -76,7 +76,7 @@ def _variables(endpoint: str) -> dict[str, str]:
         "AWS_ENDPOINT_URL": endpoint, "STAGE": "local", "LOG_LEVEL": "INFO", "POWERTOOLS_SERVICE_NAME": "palimpsest",
         "TENANTS_TABLE": tenants, "SESSIONS_TABLE": sessions_table(endpoint),
         "MEMORIES_TABLE": memories_table(endpoint),
-        "EMBEDDING_MODEL": ON_THIS_MACHINE.model, "EMBEDDING_DIMENSION": str(ON_THIS_MACHINE.dimension),
+        "EMBEDDING_MODEL": BUILTIN.model, "EMBEDDING_DIMENSION": str(BUILTIN.dimension),
         **{f"{name.upper()}_QUEUE_URL": url for name, url in urls.items()},
         "OPENAI_KEY_PARAMETER": "/palimpsest/test/openai-api-key", "OPENAI_BASE_URL": "", "CHAT_MODEL": "gpt-4.1-nano",
     }  # fmt: skip

@@ -86,6 +86,12 @@ def with_models(tmp_path_factory: pytest.TempPathFactory) -> Template:
     return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", **told)
 
 
+@pytest.fixture(scope="session")
+def with_openai(tmp_path_factory: pytest.TempPathFactory) -> Template:
+    """The stage `dev` with vectors of OpenAI's server."""
+    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", embedding="openai")
+
+
 def _of_one_stage(folder: Path, stage: str, **context: str) -> Template:
     with _plainly():
         _synthesize(folder, {**context, "stage": stage})

@@ -4,9 +4,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.models.builtin.embedder import SPACE
 from palimpsest.settings import BY_FUNCTION
 
-from infra.config import Embedding, choices, stage_named
+from infra.config import BUILTIN, Embedding, choices, stage_named
 from tests.infra.conftest import Synthesized, Template
 
 
@@ -76,7 +77,9 @@ def test_a_choice_that_would_let_everybody_in_is_refused(context: dict[str, Any]
         ("local", {"search": "elastic"}),
         ("dev", {"search": "embedded"}),
         ("prod", {"search": "embedded"}),
-        ("prod", {"embedding_model": "all-minilm-l6-v2", "embedding_dimension": "384"}),
+        ("prod", {"embedding": "minilm"}),
+        ("prod", {"embedding": "builtin", "embedding_model": "nomic-embed-text", "embedding_dimension": "768"}),
+        ("prod", {"embedding_model": "bge-small-en-v1.5-int8", "embedding_dimension": "384"}),
         ("prod", {"embedding_model": "nomic-embed-text"}),
         ("prod", {"embedding_model": "nomic-embed-text", "embedding_dimension": "many"}),
         ("moon", {}),
@@ -91,6 +94,14 @@ def test_search_and_its_model_follow_the_stage_unless_told() -> None:
     told = stage_named("prod", {"search": "none", "embedding_model": "bge-m3", "embedding_dimension": "1024"}.get)
     assert (told.search, told.embedding) == ("none", Embedding("bge-m3", 1_024))
     assert [stage_named(name).search for name in ("local", "dev", "prod")] == ["embedded", "dynamodb", "opensearch"]
+
+
+def test_vectors_need_no_key_unless_the_deployer_chooses_a_server() -> None:
+    assert {stage_named(name).embedding for name in ("local", "dev", "prod")} == {BUILTIN}
+    assert (SPACE.model, SPACE.dimension) == (BUILTIN.model, BUILTIN.dimension)
+    assert stage_named("prod", {"embedding": "openai"}.get).embedding == Embedding("text-embedding-3-small", 1_536)
+    told = {"embedding": "openai", "embedding_model": "bge-m3", "embedding_dimension": "1024"}
+    assert stage_named("prod", told.get).embedding == Embedding("bge-m3", 1_024)
 
 
 def test_choices_left_out_have_their_defaults() -> None:

@@ -17,7 +17,6 @@ VARIES_WITH_DATA = {
     "SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsKeyId", "EncryptionAtRestOptions",  # encryption
     "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION", "ClusterConfig", "EBSOptions",  # search
 }  # fmt: skip
-ONLY_ON_ONE_MACHINE = "LayersLocal"  # what embeds without a server
 ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"}
 ONLY_WITH_KEY = {"AWS::KMS::Key"}
 
@@ -31,7 +30,7 @@ def shape(resource: Any, *, stage: str) -> Any:
             if key not in VARIES_WITH_DATA | {"Metadata"}
         }
     if isinstance(resource, list):
-        return [shape(each, stage=stage) for each in resource if not (is_about_a_key(each) or is_local(each))]
+        return [shape(each, stage=stage) for each in resource if not is_about_a_key(each)]
     return plain(resource, stage=stage) if isinstance(resource, str) else resource
 
 
@@ -45,16 +44,12 @@ def is_about_a_key(statement: Any) -> bool:
     return isinstance(statement, dict) and "kms:" in json.dumps(statement.get("Action", ""))
 
 
-def is_local(reference: Any) -> bool:
-    return isinstance(reference, dict) and str(reference.get("Ref", "")).startswith(ONLY_ON_ONE_MACHINE)
-
-
 def resources(synthesized: Synthesized, stage: str) -> dict[str, Any]:
     body = getattr(synthesized, stage).body["Resources"]
     return {
         plain(name, stage=stage): shape(each, stage=stage)
         for name, each in body.items()
-        if each["Type"] not in ONLY_WHERE_HTTPS | ONLY_WITH_KEY and not name.startswith(ONLY_ON_ONE_MACHINE)
+        if each["Type"] not in ONLY_WHERE_HTTPS | ONLY_WITH_KEY
     }
 
 

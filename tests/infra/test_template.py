@@ -7,7 +7,7 @@ import pytest
 
 from infra.parts.http_api import DESCRIPTION
 from infra.pythons import DECLARED
-from tests.infra.conftest import Template
+from tests.infra.conftest import Synthesized, Template
 
 RECEIVES = {"summarize": 4, "extract": 4, "embed": 50, "reindex": 4, "sweep": 4}
 WORKERS = set(RECEIVES)
@@ -183,7 +183,16 @@ def layers_of(template: Template) -> dict[str, set[str]]:
 
 def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Template) -> None:
     for name, layers in layers_of(prod).items():
-        assert layers == {"Core", "Runtime"} | ({"Models"} if name in CALL_OR_SEARCH else set())
+        assert layers - {"Builtin"} == {"Core", "Runtime"} | ({"Models"} if name in CALL_OR_SEARCH else set())
+
+
+def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run_them(
+    synthesized: Synthesized, with_openai: Template
+) -> None:
+    for template in (synthesized.local, synthesized.dev, synthesized.prod):
+        carry = {name for name, layers in layers_of(template).items() if "Builtin" in layers}
+        assert carry == {"sessions", "memories", "embed", "reindex"}
+    assert not any("Builtin" in layers for layers in layers_of(with_openai).values())
 
 
 def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:

@@ -7,7 +7,7 @@ from palimpsest.bootstrap import engines
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
-from palimpsest.models.minilm import SPACE, MiniLM
+from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
 from palimpsest.models.openai.embedder import OpenAIEmbedder
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
@@ -83,12 +83,12 @@ def test_what_is_no_address_stops_the_start(url: str) -> None:
 
 
 def test_the_embedders_name_says_where_it_runs() -> None:
-    assert isinstance(engines.embedder(told()), MiniLM)
+    assert isinstance(engines.embedder(told()), BuiltinEmbedder)
     remote = engines.embedder(told(**OPENAI))
     assert isinstance(remote, OpenAIEmbedder)
     assert remote.space == Space("text-embedding-3-small", 1_536)
 
 
-def test_a_local_model_that_is_not_there_is_said_at_the_first_text() -> None:
+def test_a_builtin_model_that_is_not_there_is_said_at_the_first_text() -> None:
     with pytest.raises(ModelUnavailable):
         engines.embedder(told()).embed(["I moved to Lisbon."])

@@ -486,7 +486,7 @@ def test_the_question_is_embedded_while_the_tables_are_read(
         is_reading.set()
         return read(*args, **more)
 
-    def embedding(texts: Sequence[str]) -> Any:
+    def embedding(texts: Sequence[str], *, as_questions: bool = False) -> Any:
         together.append(is_reading.wait(timeout=3))
         return embed(texts)
 

@@ -19,13 +19,14 @@ from tests.unit.context.blocks.remembered import SARAH, conversation
 class Resembles:
     scores: Sequence[float] = (0.9, 0.5, 0.1)
     failure: Exception | None = None
-    asked: list[tuple[UserScope, str, int]] = field(default_factory=list)
+    asked: list[tuple[UserScope, str, int, float | None]] = field(default_factory=list)
 
-    def __call__(self, owner: UserScope, text: str, *, k: int) -> list[Item]:
-        self.asked.append((owner, text, k))
+    def __call__(self, owner: UserScope, text: str, *, k: int, least: float | None) -> list[Item]:
+        self.asked.append((owner, text, k, least))
         if self.failure:
             raise self.failure
-        return [Item(id=f"m{score}", kind="message", text="said", score=score) for score in self.scores]
+        near = [score for score in self.scores if score >= (0.15 if least is None else least)]
+        return [Item(id=f"m{score}", kind="message", text="said", score=score) for score in near]
 
 
 def with_block(**fields: object) -> dict[str, Any]:
@@ -37,8 +38,8 @@ def test_what_resembles_the_message_is_found_for_its_user() -> None:
     found = VectorMemory(resembles).get(conversation(**with_block(k=2)), "Where did I park?")
     assert [item.id for item in found.items] == ["m0.9", "m0.5"]  # 0.1 is not near enough
     assert found.max_items == 2
-    ((owner, text, k),) = resembles.asked
-    assert (owner, text) == (SARAH, "Where did I park?")
+    ((owner, text, k, least),) = resembles.asked
+    assert (owner, text, least) == (SARAH, "Where did I park?", None)
     assert k > 2  # the window's own messages are among the nearest, and are not repeated
 
 

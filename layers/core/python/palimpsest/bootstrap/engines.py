@@ -103,11 +103,11 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
 @cache
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
-    """The embedding model that the settings name: the built-in one on this machine, or one of the model server."""
+    """The embedding model that the settings name: the built-in one, or one of the model server."""
     if embeds_here(environment):
-        from palimpsest.models.minilm import MiniLM
+        from palimpsest.models.builtin.embedder import BuiltinEmbedder
 
-        return MiniLM(_folder_of("minilm"))
+        return BuiltinEmbedder(_folder_of("builtin_models"))
     from palimpsest.models.openai.embedder import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
@@ -138,7 +138,7 @@ def has_key(environment: settings.ModelSettings) -> bool:
 
 def embeds_here(environment: settings.EmbeddingSettings) -> bool:
     """Whether the settings name the built-in model, which needs no key."""
-    from palimpsest.models.minilm import SPACE
+    from palimpsest.models.builtin.embedder import SPACE
 
     return environment.embedding_model == SPACE.model
 

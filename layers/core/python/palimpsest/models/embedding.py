@@ -41,21 +41,22 @@ class CachingEmbedder:
 
     def __init__(self, embedder: Embedder, *, kept: int = MAX_VECTORS) -> None:
         self._embedder = embedder
-        self._cache: LRUCache[bytes, Vector] = LRUCache(kept)
+        self._cache: LRUCache[tuple[bool, bytes], Vector] = LRUCache(kept)
         self._lock = threading.Lock()
 
     @property
     def space(self) -> Space:
         return self._embedder.space
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
-        digests = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest() for text in texts]
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        keys = [(as_questions, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()) for text in texts]
         with self._lock:
-            found = {digest: self._cache[digest] for digest in digests if digest in self._cache}
-        missing = {digest: text for digest, text in zip(digests, texts, strict=True) if digest not in found}
+            found = {key: self._cache[key] for key in keys if key in self._cache}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
         if missing:
-            made = dict(zip(missing, self._embedder.embed(list(missing.values())), strict=True))
+            vectors = self._embedder.embed(list(missing.values()), as_questions=as_questions)
+            made = dict(zip(missing, vectors, strict=True))
             with self._lock:
                 self._cache.update(made)
             found |= made
-        return [found[digest] for digest in digests]
+        return [found[key] for key in keys]

@@ -110,9 +110,10 @@ class Embedder(Protocol):
     def space(self) -> Space:
         """The space of the vectors it makes; known before the first call."""
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         """A vector of length 1 for each text, in their order; one call, no retries. Any text is taken, also an empty
-        one; what is too long for the model is cut at its end.
+        one; what is too long for the model is cut at its end. `as_questions` is for what is searched with: some models
+        read it in another way than what is found.
 
         Raises `ModelUnavailable` (time-out, connection, 408, 409, 429, 5xx, a model that can't be loaded),
         `ModelOutputInvalid` (an answer that is not one finite vector of the space's dimension a text), and

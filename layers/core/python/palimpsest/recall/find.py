@@ -78,7 +78,7 @@ class FindCandidates:
         return findings
 
     def _embedded(self, query: Query) -> Vector | None:
-        return None if self.embedder is None else self.embedder.embed([query.searched])[0]
+        return None if self.embedder is None else self.embedder.embed([query.searched], as_questions=True)[0]
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
         """The current records of topics that the question may name, each with the share of the words that name its

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from palimpsest.memory.filters import MemoryType
 from palimpsest.memory.records import Record, Source
+from palimpsest.models.thresholds import OTHER, Thresholds
 
 if TYPE_CHECKING:
     from palimpsest.text.dates import Period
@@ -82,10 +83,8 @@ class Weights:
     `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it; what
     only asks or says nothing keeps `asking` or `empty` of its score, a task of an ended session `over`.
 
-    A candidate's strength is its cosine, and `words_strength` times the share of the question's words that it has; all
-    of them are enough, and so is a topic that the question names. `least_strength` is what the strongest needs for any
-    to be shown, and each that says nothing; `own_strength` is what each needs by itself, or `beside` times the strength
-    of the message next to it.
+    `near` holds the thresholds of the embedding model. All of the question's words are enough, and so is a topic that
+    the question names.
     """
 
     vector: float = 0.6
@@ -99,10 +98,7 @@ class Weights:
     period: float = 0.25
     half_life: int = 90 * DAY
     outdated: float = 0.9
-    words_strength: float = 0.3
-    least_strength: float = 0.315
-    own_strength: float = 0.225
-    beside: float = 0.65
+    near: Thresholds = OTHER
     least_coverage: float = 0.0
 
 
@@ -147,7 +143,7 @@ def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple
     if not any("vector" in each.candidate.scores for each in found):
         return tuple(each for each in found if each.candidate.coverage > weights.least_coverage or each.strength > 0)
     by_key = {each.candidate.key: each for each in found}
-    if max(each.strength for each in found) < weights.least_strength:
+    if max(each.strength for each in found) < weights.near.least:
         return ()
     return tuple(each for each in found if _stands(each, by_key, weights))
 
@@ -160,10 +156,10 @@ def _stands(each: Ranked, by_key: Mapping[str, Ranked], weights: Weights) -> boo
     if "topic_key" in each.candidate.scores:
         return True
     if says == "nothing":
-        return each.strength >= weights.least_strength
+        return each.strength >= weights.near.least
     beside = [by_key[key] for key in each.candidate.neighbours if key in by_key]
     near = [one.strength for one in beside if says != "little" or one.candidate.says == "question"]
-    return max(each.strength, weights.beside * max(near, default=0.0)) >= weights.own_strength
+    return max(each.strength, weights.near.beside * max(near, default=0.0)) >= weights.near.own
 
 
 def preselected(found: Mapping[str, Scores], *, most: int, weights: Weights = DEFAULT) -> list[str]:
@@ -218,13 +214,14 @@ def _scored(
 
 def _strength(each: Candidate, weights: Weights) -> float:
     """What is not indexed yet, or never gets a vector: its words count for its meaning too."""
-    cosine = max(0.0, each.scores.get("vector", 0.0))
-    near = cosine + weights.words_strength * each.coverage
+    limits = weights.near
+    cosine = max(0.0, each.scores.get("vector", 0.0) - limits.unrelated) / (1 - limits.unrelated)
+    near = cosine + limits.words * each.coverage
     if each.by_words or not _is_indexed(each):
         near = each.coverage
     if each.coverage >= 1:
-        near = max(near, weights.least_strength)
-    return near + weights.least_strength * each.scores.get("topic_key", 0.0)
+        near = max(near, weights.near.least)
+    return near + weights.near.least * each.scores.get("topic_key", 0.0)
 
 
 def _is_indexed(each: Candidate) -> bool:

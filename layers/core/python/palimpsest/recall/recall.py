@@ -15,20 +15,12 @@ from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, normalized, quoted_in
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
+from palimpsest.models.thresholds import thresholds_of
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.echoes import seen_by, without_echoes
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
-from palimpsest.recall.ranking import (
-    DEFAULT,
-    FoundMemory,
-    Ranked,
-    Weights,
-    near_enough,
-    preselected,
-    ranked,
-    within_budget,
-)
+from palimpsest.recall.ranking import FoundMemory, Ranked, Weights, near_enough, preselected, ranked, within_budget
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
@@ -63,7 +55,9 @@ class Recalled:
 
 @dataclass(frozen=True, slots=True)
 class Recall:
-    """`embedder` None: nothing is searched by meaning, and `degraded` says so. `model` None: answers quote memories."""
+    """`embedder` None: nothing is searched by meaning, and `degraded` says so. `model` None: answers quote memories.
+    `weights` None: those by default, with the thresholds of the embedder's model.
+    """
 
     memories: Memories
     sessions: Sessions
@@ -74,7 +68,7 @@ class Recall:
     clock: Clock
     model: JsonModel | None = None
     reranker: Reranker | None = None
-    weights: Weights = field(default=DEFAULT)
+    weights: Weights | None = None
 
     def __call__(self, scope: UserScope, request: RecallRequest) -> Recalled:
         """Return the memories that answer the question best, best first; none where nothing comes near it.
@@ -89,7 +83,7 @@ class Recall:
         find = FindCandidates(self.memories, self.sessions, self.words, self.vectors, self.embedder)
         findings = find(scope, query, request)
         most = max(MIN_READ, 2 * request.k)
-        keys = preselected(findings.scores, most=most, weights=self.weights)
+        keys = preselected(findings.scores, most=most, weights=self._weights)
         run = RecallRun(scope, query, request, {key: findings.scores[key] for key in keys}, now, seen)
         read = read_all(run, self.memories, self.sessions)
         places = self._ranked(read.found, query, request)
@@ -97,7 +91,7 @@ class Recall:
             marked = with_outdated(self.memories, scope, _in_order(read.found, places))
             read = replace(read, found=marked)
             places = self._ranked(marked, query, request)
-        found = _in_order(read.found, near_enough(places, weights=self.weights))
+        found = _in_order(read.found, near_enough(places, weights=self._weights))
         found = self._reranked(without_echoes(found, question=query.text), query, findings)
         chosen = self._within_budget(found, request)
         answered = self._answered(query, chosen, user=scope.user) if request.answer else None
@@ -111,13 +105,18 @@ class Recall:
             **_answer_fields(answered),
         )
 
+    @property
+    def _weights(self) -> Weights:
+        model = self.embedder.space.model if self.embedder else None
+        return self.weights or Weights(near=thresholds_of(model))
+
     def _ranked(self, found: Sequence[FoundMemory], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
         return ranked(
             [one.candidate for one in found],
             now=milliseconds(self.clock.now()),
             period=query.period,
             shows_outdated=query.asks_of_the_past or request.looks_back,
-            weights=self.weights,
+            weights=self._weights,
         )
 
     def _reranked(self, found: list[FoundMemory], query: Query, findings: Findings) -> list[FoundMemory]:

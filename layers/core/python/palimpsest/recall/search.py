@@ -14,6 +14,7 @@ from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder
+from palimpsest.models.thresholds import Thresholds, thresholds_of
 from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.ranking import FoundMemory, Retriever
@@ -39,6 +40,11 @@ class SearchMemories:
     vectors: Vectors
     embedder: Embedder | None
     clock: Clock
+
+    @property
+    def thresholds(self) -> Thresholds:
+        """How near is near enough for the embedding model."""
+        return thresholds_of(self.embedder.space.model if self.embedder else None)
 
     def __call__(
         self, scope: UserScope, text: str, *, mode: Mode, k: int = DEFAULT_K, where: Filter | None = None
@@ -71,7 +77,7 @@ class SearchMemories:
         if self.embedder is None:
             raise Unprocessable("There is no embedding model here: search by keyword.", code="no_vectors")
         try:
-            return self.embedder.embed([query.searched])[0]
+            return self.embedder.embed([query.searched], as_questions=True)[0]
         except ModelFailed as failure:
             raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
 

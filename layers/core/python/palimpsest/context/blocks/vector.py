@@ -16,15 +16,14 @@ if TYPE_CHECKING:
 
 DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k: those that the window still shows are not repeated
-LEAST_SCORE = 0.15  # cosine, unless the block has a `min_score`; below it nothing is about the same
 RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are outdated
 
 
 class SimilarMessages(Protocol):
-    def __call__(self, owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+    def __call__(self, owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
         """Return the k past messages that are most similar to the text, the most similar first; `score` is the
-        similarity (-1..1). Nothing comes from a session that was deleted or has expired. Raises `Unavailable` and
-        `ModelFailed`.
+        similarity (-1..1), `least` the lowest that counts (None: the embedding model's own). Nothing comes from a
+        session that was deleted or has expired. Raises `Unavailable` and `ModelFailed`.
         """
 
 
@@ -42,10 +41,8 @@ class VectorMemory:
         if message is None or not message.strip():
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
-        found = self._similar_messages(session.owner, message, k=block.k + SPARE)
-        least = LEAST_SCORE if block.min_score is None else block.min_score
-        items = (item for item in found if (item.score or 0.0) >= least)
-        return BlockContent("vector", tuple(items), max_items=block.k)
+        found = self._similar_messages(session.owner, message, k=block.k + SPARE, least=block.min_score)
+        return BlockContent("vector", tuple(found), max_items=block.k)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)
@@ -59,15 +56,18 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     messages that say an outdated value of a topic or the text again, and equal texts beyond the first.
     """
 
-    def find(owner: UserScope, text: str, *, k: int) -> Sequence[Item]:
+    def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
         from palimpsest.recall.echoes import Seen, without_repeated
 
-        found = search()(owner, text, mode="vector", k=k * RECORDS_BESIDE)
+        ask = search()
+        found = ask(owner, text, mode="vector", k=k * RECORDS_BESIDE)
+        near = ask.thresholds.resembles if least is None else least
         seen = Seen((text,))
         messages = [
             one
             for one in found
             if one.record is None
+            and one.score >= near
             and one.outdated_by is None
             and one.candidate.says != "nothing"
             and not (one.speaker == "user" and seen.asks(one.content))

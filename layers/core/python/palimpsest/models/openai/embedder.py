@@ -44,7 +44,7 @@ class OpenAIEmbedder:
     def space(self) -> Space:
         return self._space
 
-    def embed(self, texts: Sequence[str]) -> list[Vector]:
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:  # noqa: ARG002 - both alike
         if not texts:
             return []
         asked: dict[str, Any] = {

@@ -1,0 +1,71 @@
+"""Loads a small transformer and its tokenizer when they are first needed, and runs a text or a pair of texts."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palimpsest.errors import ModelUnavailable
+
+MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    session: Any
+    tokenizer: Any
+
+
+class Transformer:
+    """`folder` holds the two files above; of what it is given it reads the first `max_tokens`. Safe for many threads.
+
+    Texts do not share a batch: the weights are 8-bit numbers whose scale follows the whole batch, so that a text's
+    result would depend on its neighbours.
+    """
+
+    def __init__(self, folder: Path, *, max_tokens: int) -> None:
+        self._folder = folder
+        self._max_tokens = max_tokens
+        self._loaded: _Loaded | None = None
+        self._lock = threading.Lock()
+
+    def __call__(self, *texts: str) -> Any:
+        """The model's first output for one text or pair of texts: a numpy array without the batch's dimension.
+
+        Raises `ModelUnavailable` if the model can't be loaded.
+        """
+        import numpy as np
+
+        loaded = self._load()
+        whole = (text.encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
+        encoded = loaded.tokenizer.encode(*whole)
+        given = {
+            "input_ids": encoded.ids, "attention_mask": encoded.attention_mask, "token_type_ids": encoded.type_ids,
+        }  # fmt: skip
+        return loaded.session.run(None, {name: np.array([each], np.int64) for name, each in given.items()})[0][0]
+
+    def _load(self) -> _Loaded:
+        with self._lock:
+            self._loaded = loaded = self._loaded or _loaded_from(self._folder, max_tokens=self._max_tokens)
+        return loaded
+
+
+def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
+    for name in (MODEL, TOKENIZER):
+        if not (folder / name).is_file():
+            raise ModelUnavailable(f"The built-in model's {name} is not there.")
+    try:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        options = onnxruntime.SessionOptions()
+        options.intra_op_num_threads = options.inter_op_num_threads = 1  # functions have about one processor
+        session = onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
+        tokenizer = Tokenizer.from_file(str(folder / TOKENIZER))
+    except Exception as error:  # neither library has an error of its own
+        raise ModelUnavailable("The built-in model can't be loaded.") from error
+    tokenizer.enable_truncation(max_tokens)
+    tokenizer.no_padding()
+    return _Loaded(session, tokenizer)
