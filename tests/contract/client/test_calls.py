@@ -134,7 +134,7 @@ def test_the_tenants_calls_are_all_there(memory: Palimpsest, served: Served) -> 
     assert memory.delete_static_fact("remote")["deleted"] is True
     assert memory.replace_settings(retention_days=7)["retention_days"] == 7
     assert memory.settings()["retention_days"] == 7
-    assert [tool["name"] for tool in memory.tools(format="anthropic")] == ["search_memory_tool"]
+    assert memory.tools(format="anthropic")[0]["name"] == "search_memory_tool"
     memory.session("s1", user="sarah").say("Hello")
     assert [each["session_id"] for each in memory.sessions(user_id="sarah")] == ["s1"]
     assert [each["session_id"] for each in memory.user("sarah").sessions()] == ["s1"]

@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+import openai
 import pytest
 
 from tests.contract.client.conftest import ROOT
@@ -34,7 +35,8 @@ def test_the_client_does_what_its_document_shows(
         function = {"name": tools[0]["function"]["name"], "arguments": '{"query": "Where do I live?"}'}
         return {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
 
-    names: dict[str, Any] = {"llm": llm}
+    names: dict[str, Any] = {"llm": llm, "openai": openai}
+    monkeypatch.setenv("OPENAI_API_KEY", "test")
     for snippet in snippets("client.md"):
         exec(snippet, names)  # noqa: S102 - our own document
     said = capsys.readouterr().out

@@ -326,3 +326,15 @@ class ModelOutputInvalid(Unavailable):
 
 class ModelRefusedRequest(Unavailable):
     code = "model_refused_request"
+
+
+class IsPreference(Conflict):
+    code = "is_preference"
+
+
+class TooManyPreferences(Conflict):
+    code = "too_many_preferences"
+
+
+class PreferenceNotFound(NotFound):
+    code = "preference_not_found"

@@ -83,11 +83,16 @@ class SessionCalls:
         compact: str | None = None,
         explain: bool | None = None,
         at: int | None = None,
+        format: str | None = None,  # noqa: A002 - as the API calls it
     ) -> Steps[Context]:
         """What the model shall see next, within its budget. `message` is the user's, about to be sent: it is weighed
-        and not stored. Raises `SessionNotFound`, `BudgetTooSmall`.
+        and not stored. `format` is the API that it is written for: `openai`, `anthropic`, `converse` or `responses`.
+        Raises `SessionNotFound`, `BudgetTooSmall`.
         """
-        asked = {"max_tokens": max_tokens, "model": model, "compact": compact, "explain": explain, "at": at}
+        asked = {
+            "max_tokens": max_tokens, "model": model, "compact": compact, "explain": explain, "at": at,
+            "format": format,
+        }  # fmt: skip
         query = {"user_id": self.user}
         if message is None:
             return call("GET", "sessions", self.id, "context", query=query | asked)
@@ -126,7 +131,7 @@ class SessionCalls:
         if context is None:  # it could not be read within the append, which stands
             context = yield from self.context(**options)
         tools = list(context.get("tools") or ())
-        if tools:
+        if tools and "function" in tools[0]:  # as OpenAI's chat has them; other forms are named in `GET /v1/tools`
             self._ours = {tool["function"]["name"] for tool in tools}
         seqs = [each["seq"] for each in done["messages"]]
         return Turn(list(context["messages"]), tools, context["memory_prompt"], context, stored=seqs)

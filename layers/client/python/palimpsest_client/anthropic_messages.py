@@ -1,0 +1,95 @@
+"""Messages of Anthropic's API as chat messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from palimpsest_client.said import Message
+
+Block = Mapping[str, Any]
+
+
+def chats_of(messages: Iterable[Any], *, system: Any = None) -> list[Message]:
+    """The chat messages that a request holds. A message with results of tools is one chat message for each of them."""
+    chats: list[Message] = []
+    if text := _text(_blocks(system)):
+        chats.append({"role": "system", "content": text})
+    for each in messages:
+        blocks = _blocks(each["content"])
+        if each["role"] == "assistant":
+            chats.append(reply_of({"content": blocks}))
+            continue
+        chats += [_result(block) for block in blocks if block["type"] == "tool_result"]
+        if said := [_part(block) for block in blocks if block["type"] != "tool_result"]:
+            is_text = len(said) == 1 and said[0]["type"] == "text"
+            chats.append({"role": "user", "content": said[0]["text"] if is_text else said})
+    return chats
+
+
+def reply_of(message: Mapping[str, Any]) -> Message:
+    """The chat message that a reply of the model is; what it thought is not stored."""
+    blocks = _blocks(message["content"])
+    calls = [
+        {"id": block["id"], "type": "function",
+         "function": {"name": block["name"], "arguments": json.dumps(block["input"])}}
+        for block in blocks if block["type"] == "tool_use"
+    ]  # fmt: skip
+    text = _text(blocks)
+    said = {"content": text} if text or not calls else {}
+    return {"role": "assistant", **said, **({"tool_calls": calls} if calls else {})}
+
+
+def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
+    """The chat message that the events of a stream make."""
+    blocks: dict[int, dict[str, Any]] = {}
+    for event in events:
+        if event["type"] == "content_block_start":
+            blocks[event["index"]] = {**event["content_block"], "written": ""}
+        elif event["type"] == "content_block_delta":
+            block, delta = blocks[event["index"]], event["delta"]
+            if delta["type"] == "text_delta":
+                block["text"] += delta["text"]
+            elif delta["type"] == "input_json_delta":
+                block["written"] += delta["partial_json"]
+    for block in blocks.values():
+        if block["type"] == "tool_use" and block["written"]:
+            block["input"] = json.loads(block["written"])
+    return reply_of({"content": [blocks[index] for index in sorted(blocks)]})
+
+
+def marks_of(message: Mapping[str, Any]) -> str:
+    """What tells one message of Anthropic's API from another: role, text, calls and results."""
+    blocks = _blocks(message["content"])
+    ids = [block.get("id") or block.get("tool_use_id") for block in blocks]
+    return json.dumps([message["role"], _text(blocks), [each for each in ids if each]])
+
+
+def _blocks(content: Any) -> list[dict[str, Any]]:
+    """The blocks of a content, which may be a text, mappings, or the SDK's objects."""
+    if not content:
+        return []
+    if isinstance(content, str):
+        return [{"type": "text", "text": content}]
+    return [dict(each) if isinstance(each, Mapping) else each.model_dump(exclude_none=True) for each in content]
+
+
+def _text(blocks: Iterable[Block]) -> str:
+    return "\n".join(block["text"] for block in blocks if block["type"] == "text")
+
+
+def _result(block: Block) -> Message:
+    text = "\n".join(part.get("text") or f"[{part['type']}]" for part in _blocks(block.get("content")))
+    return {"role": "tool", "tool_call_id": block["tool_use_id"], "content": text}
+
+
+def _part(block: Block) -> dict[str, Any]:
+    """A part of a user's message; images and PDF files as the chat API has them."""
+    source = block.get("source") or {}
+    held = f"data:{source.get('media_type')};base64,{source.get('data')}" if source.get("type") == "base64" else None
+    if block["type"] == "image" and (url := held or source.get("url")):
+        return {"type": "image_url", "image_url": {"url": url}}
+    if block["type"] == "document" and held:
+        return {"type": "file", "file": {"filename": block.get("title") or "document.pdf", "file_data": held}}
+    return {"type": "text", "text": block.get("text") or f"[{block['type']}]"}

@@ -1,0 +1,291 @@
+"""Two lines that give a loop memory: a client of OpenAI's or Anthropic's SDK that sends contexts, not transcripts.
+
+client = wrap_openai(openai.OpenAI(), user="sarah")
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar, cast
+
+from palimpsest_client.anthropic_messages import chats_of, marks_of, reply_of, reply_of_events
+from palimpsest_client.awaited import AsyncPalimpsest, AsyncSession
+from palimpsest_client.blocking import Palimpsest
+from palimpsest_client.calls import Steps
+from palimpsest_client.errors import SessionNotFound
+from palimpsest_client.said import Message, Reply, message_of
+from palimpsest_client.sessions import SessionCalls, Turn
+
+Client = TypeVar("Client")
+Mark = str
+"""What tells one message from another: role, text and calls."""
+LOOKED_BACK, MOST_AT_ONCE = 50, 50
+
+
+def wrap_openai(
+    client: Client, *, user: str, session: str | None = None, memory: Palimpsest | AsyncPalimpsest | None = None
+) -> Client:
+    """A copy of an `OpenAI` or `AsyncOpenAI` client whose `chat.completions.create` (also with `stream=True`) and
+    `parse` remember. What is new in `messages` is stored, the model is sent the session's context, and its reply is
+    stored. Everything else of the client, `responses` too, is as it was.
+
+    It is one conversation: `session`, or a new one. `client.palimpsest` is its session.
+    """
+    wrapped = _copy(client, user=user, session=session, memory=memory)
+    completions = cast("Any", wrapped).chat.completions
+    heard = _heard(wrapped)
+    for name in ("create", "parse"):
+        _remember(wrapped, completions, name, _OpenAI, heard)
+    return wrapped
+
+
+def wrap_anthropic(
+    client: Client, *, user: str, session: str | None = None, memory: Palimpsest | AsyncPalimpsest | None = None
+) -> Client:
+    """The same for an `Anthropic` or `AsyncAnthropic` client: its `messages.create`, also with `stream=True`."""
+    wrapped = _copy(client, user=user, session=session, memory=memory)
+    heard = _heard(wrapped)
+    _remember(wrapped, cast("Any", wrapped).messages, "create", _Anthropic, heard)
+    return wrapped
+
+
+class _OpenAI:
+    """How OpenAI's chat API is asked and answers."""
+
+    @staticmethod
+    def given(asked: Mapping[str, Any]) -> list[Message]:
+        return [message_of(each) for each in asked["messages"]]
+
+    @staticmethod
+    def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
+        """What the model is asked: the context, in which what the loop gave stands as it gave it."""
+        own = {mark_of(message_of(each)): each for each in asked["messages"]}
+        return {**asked, "messages": [own.get(mark_of(each), each) for each in turn.messages]}
+
+    @staticmethod
+    def stored(reply: Any) -> Message:
+        return {name: value for name, value in message_of(reply).items() if name != "parsed"}
+
+    @staticmethod
+    def streamed(parts: Sequence[Any]) -> Message:
+        reply = Reply()
+        for part in parts:
+            reply.add(part)
+        return reply.message
+
+    form = "openai"
+
+
+class _Anthropic:
+    """How Anthropic's Messages API is asked and answers."""
+
+    @staticmethod
+    def given(asked: Mapping[str, Any]) -> list[Message]:
+        return chats_of(asked["messages"], system=asked.get("system"))
+
+    @staticmethod
+    def asked(turn: Turn, asked: Mapping[str, Any]) -> dict[str, Any]:
+        own = {marks_of(each): each for each in asked["messages"]}
+        system = turn.context.get("system")
+        without = {name: value for name, value in asked.items() if name != "system"}
+        messages = [own.get(marks_of(each), each) for each in turn.messages]
+        return {**without, "messages": messages, **({"system": system} if system else {})}
+
+    @staticmethod
+    def stored(reply: Any) -> Message:
+        return reply_of(reply.model_dump(exclude_none=True))
+
+    @staticmethod
+    def streamed(parts: Sequence[Any]) -> Message:
+        return reply_of_events(part.model_dump(exclude_none=True) for part in parts)
+
+    form = "anthropic"
+
+
+Api = type[_OpenAI] | type[_Anthropic]
+
+
+class Heard:
+    """What of a loop's messages the session has: it knows which ones of the next call are new."""
+
+    def __init__(self, calls: SessionCalls) -> None:
+        self._calls = calls
+        self._marks: list[Mark] | None = None
+        self._system: str | None = None
+
+    def turn(self, given: Sequence[Message], form: str) -> Steps[Turn]:
+        """Store what is new in `given`; return what the model is sent."""
+        if self._marks is None:
+            yield from self._look_back()
+        new = self._new(given)
+        while len(new) > MOST_AT_ONCE:
+            yield from self._calls.append(*new[:MOST_AT_ONCE])
+            self._learn(new[:MOST_AT_ONCE])
+            new = new[MOST_AT_ONCE:]
+        if new:
+            turn = yield from self._calls.say(*new, format=form)
+            self._learn(new)
+            return turn
+        context = yield from self._calls.context(format=form)
+        return Turn(list(context["messages"]), [], context["memory_prompt"], context)
+
+    def store(self, reply: Message) -> Steps[None]:
+        """Keep what the model said."""
+        if len(reply) > 1:
+            yield from self._calls.append(reply)
+            self._learn([reply])
+
+    def _look_back(self) -> Steps[None]:
+        """Learn what the session ends with, where there is one."""
+        self._marks = []
+        try:
+            stored, _ = yield from self._calls.messages(order="desc", limit=LOOKED_BACK).page(None, 0)
+            system = (yield from self._calls.read())["system"]
+        except SessionNotFound:
+            return
+        self._learn([cast("Message", row) for row in reversed(stored)])
+        self._system = None if system is None else mark_of(message_of(system, role="system"))
+
+    def _new(self, given: Sequence[Message]) -> list[Message]:
+        """What comes after the last message that is known; where a loop sends no history, after the last reply."""
+        said = [each for each in given if not _is_system(each)]
+        systems = [each for each in given if _is_system(each)]
+        begins = 0
+        if self._marks:
+            places = [at for at, each in enumerate(said, 1) if mark_of(each) == self._marks[-1]]
+            replies = [at for at, each in enumerate(said, 1) if each["role"] == "assistant"]
+            begins = (places or replies or [0])[-1]
+        is_other = bool(systems) and mark_of(systems[-1]) != self._system
+        return [*(systems[-1:] if is_other else ()), *said[begins:]]
+
+    def _learn(self, stored: Sequence[Message]) -> None:
+        for each in stored:
+            if _is_system(each):
+                self._system = mark_of(each)
+            elif self._marks is not None:
+                self._marks.append(mark_of(each))
+
+
+def mark_of(message: Mapping[str, Any]) -> Mark:
+    content = message.get("content") or ""
+    text = content if isinstance(content, str) else json.dumps(content, sort_keys=True)
+    calls = [call["id"] for call in message.get("tool_calls") or ()]
+    return json.dumps([message["role"].replace("developer", "system"), text, calls, message.get("tool_call_id")])
+
+
+def _is_system(message: Mapping[str, Any]) -> bool:
+    return message["role"] in ("system", "developer")
+
+
+def _copy(client: Client, *, user: str, session: str | None, memory: Palimpsest | AsyncPalimpsest | None) -> Client:
+    """The client anew, over the same connections, with the session as its attribute `palimpsest`."""
+    is_async = type(client).__name__.startswith("Async")
+    service = memory or (AsyncPalimpsest() if is_async else Palimpsest())
+    if isinstance(service, AsyncPalimpsest) != is_async:
+        raise TypeError("An asynchronous client needs an AsyncPalimpsest, any other a Palimpsest.")
+    wrapped = cast("Any", client).with_options()
+    wrapped.palimpsest = service.session(session or f"loop-{uuid.uuid4().hex}", user=user, tools=False)
+    return cast("Client", wrapped)
+
+
+def _heard(wrapped: Any) -> Heard:
+    return Heard(wrapped.palimpsest._calls)  # noqa: SLF001 - our own
+
+
+def _remember(wrapped: Any, resource: Any, name: str, api: Api, heard: Heard) -> None:
+    """Have the resource's method remember."""
+    original: Callable[..., Any] = getattr(resource, name)
+    connection = wrapped.palimpsest._connection  # noqa: SLF001 - our own
+
+    def ask(**asked: Any) -> Any:
+        turn = connection.run(heard.turn(api.given(asked), api.form))
+        reply = original(**api.asked(turn, asked))
+        if asked.get("stream"):
+            return Streamed(reply, lambda parts: connection.run(heard.store(api.streamed(parts))))
+        connection.run(heard.store(api.stored(reply)))
+        return reply
+
+    async def ask_async(**asked: Any) -> Any:
+        turn = await connection.run(heard.turn(api.given(asked), api.form))
+        reply = await original(**api.asked(turn, asked))
+        if asked.get("stream"):
+            return AsyncStreamed(reply, lambda parts: connection.run(heard.store(api.streamed(parts))))
+        await connection.run(heard.store(api.stored(reply)))
+        return reply
+
+    is_async = isinstance(wrapped.palimpsest, AsyncSession)
+    setattr(resource, name, ask_async if is_async else ask)
+
+
+class Streamed:
+    """The SDK's stream, which stores the reply when it ends or is left."""
+
+    def __init__(self, stream: Any, store: Callable[[Sequence[Any]], Any]) -> None:
+        self._stream, self._store = stream, store
+        self._parts: list[Any] = []
+        self._reading = self._read()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __iter__(self) -> Iterator[Any]:
+        return self._reading
+
+    def __next__(self) -> Any:
+        return next(self._reading)
+
+    def close(self) -> None:
+        self._reading.close()
+        self._stream.close()
+
+    def _read(self) -> Generator[Any, None, None]:
+        try:
+            for part in self._stream:
+                self._parts.append(part)
+                yield part
+        finally:
+            self._store(self._parts)
+
+
+class AsyncStreamed:
+    """The same for an asynchronous SDK."""
+
+    def __init__(self, stream: Any, store: Callable[[Sequence[Any]], Awaitable[Any]]) -> None:
+        self._stream, self._store = stream, store
+        self._parts: list[Any] = []
+        self._reading = self._read()
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._stream, name)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.close()
+
+    def __aiter__(self) -> AsyncIterator[Any]:
+        return self._reading
+
+    async def __anext__(self) -> Any:
+        return await anext(self._reading)
+
+    async def close(self) -> None:
+        await self._reading.aclose()
+        await self._stream.close()
+
+    async def _read(self) -> AsyncGenerator[Any, None]:
+        try:
+            async for part in self._stream:
+                self._parts.append(part)
+                yield part
+        finally:
+            await self._store(self._parts)
