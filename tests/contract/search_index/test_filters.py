@@ -1,12 +1,19 @@
 from typing import Any
 
 import pytest
+from palimpsest.memory.filters import record_terms
 
+from tests.contract.memory_builders import record
 from tests.contract.search_index.builders import EAST, Part, document
 
 FULL: dict[str, Any] = {
     "kind": "event", "importance": 0.7, "created_at": 1_000, "subject": "Sarah's \"desk\"", "session": "s:1",
-    "agent": "hr", "metadata": ["team=red", "a=b=c", "q=it's \"x\"\\"],
+    "agent": "hr",
+    "metadata": record_terms(record(
+        1, importance=0.7, confidence=0.25, topic_key="desk",
+        metadata={"team": "red", "a": "b=c", "q": "it's \"x\"\\", "level": 3, "low": -2, "at": "2026-01-01T22:00:00Z",
+                  "ok": True, "tags": ["b", 1], "place": {"city": "Rome"}},
+    )),
 }  # fmt: skip
 
 
@@ -41,6 +48,27 @@ def filled(part: Part) -> Part:
         ({"metadata": {"team": "red", "tier": "blue"}}, []),
         ({"metadata": {"team": "*"}}, []),
         ({"types": frozenset({"event"}), "agent": "hr", "created_before": 999}, []),
+        ({"max_importance": 0.7, "min_confidence": 0.25, "max_confidence": 0.25, "topic": "desk"}, ["full"]),
+        ({"max_importance": 0.69}, []),
+        ({"min_confidence": 0.26}, []),
+        ({"metadata": {"level": 3, "tags": 1}}, ["full"]),
+        ({"metadata": {"level": "3"}}, []),
+        ({"metadata": {"ok": True}}, ["full"]),
+        ({"metadata": {"ok": "true"}}, []),
+        ({"metadata": {"level": {"ne": 3}}}, ["bare"]),
+        ({"metadata": {"level": {"gt": 2.5, "lt": 3.5}}}, ["full"]),
+        ({"metadata": {"level": {"gt": 3}}}, []),
+        ({"metadata": {"level": {"gte": 3, "lte": 3}}}, ["full"]),
+        ({"metadata": {"level": {"lt": 3}}}, []),
+        ({"metadata": {"low": {"lt": -1.5}}}, ["full"]),
+        ({"metadata": {"low": {"gt": -1}}}, []),
+        ({"metadata": {"at": {"gte": "2026-01-01", "lt": "2026-01-02T00:00:00+01:00"}}}, ["full"]),
+        ({"metadata": {"at": {"gt": 0}}}, []),
+        ({"metadata": {"team": {"in": ["blue", "red"]}}}, ["full"]),
+        ({"metadata": {"team": {"in": ["blue", "re"]}}}, []),
+        ({"metadata": {"place": {"exists": True}, "place.city": {"exists": True}}}, ["full"]),
+        ({"metadata": {"place.city": "Rome", "plac": {"exists": False}}}, ["full"]),
+        ({"metadata": {"place": {"exists": False}}}, ["bare"]),
     ],
 )
 def test_both_searches_hold_to_the_filter(filled: Part, where: dict[str, Any], found: list[str]) -> None:

@@ -35,7 +35,7 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "confidence": 0.8,
         "valid_from": "2025-12-24T18:00:00+01:00",
         "agent_id": "hr-assistant",
-        "metadata": {"team": "hr", "level": 3, "is_vip": True, "share": 0.5},
+        "metadata": {"team": {"name": "hr", "tags": ["a", 1]}, "level": 3, "is_vip": True, "share": 0.5},
         "data": {"form": [1, None]},
         "source": {"session_id": "s", "message_ids": ["m1"], "seqs": [4], "quote": "auf Deutsch bitte"},
     }
@@ -55,6 +55,9 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "superseded_by": None,
         "method": "given",
         "expires_at": "2027-01-01T00:00:00.000Z",
+        "access_count": 0,
+        "last_accessed_at": None,
+        "decay": 0.9454,  # eight days and seven hours of ninety
         "outcome": "created",
     }
     del row["outcome"]
@@ -205,6 +208,11 @@ def test_memories_are_gone_when_their_days_are_over_unless_said_again(call: Clie
         ({"metadata": 'level="3"'}, ["likes tea"]),
         ({"metadata": "where=a=b"}, ["likes tea"]),
         ({"metadata": "level=4"}, []),
+        ({"metadata": "level[gte]=2"}, ["ran"]),
+        ({"metadata": 'level[in]="3",level[in]=4'}, ["likes tea"]),
+        ({"metadata": "ok[exists]=false"}, ["call Ann", "likes tea"]),
+        ({"max_importance": 0.5}, ["call Ann", "likes tea"]),
+        ({"max_confidence": 0.9}, []),
         ({"order": "asc"}, ["likes tea", "ran", "call Ann"]),
         ({}, ["call Ann", "ran", "likes tea"]),
     ],
@@ -307,3 +315,76 @@ def test_memories_are_listed_by_topic_status_and_subject_in_any_case(call: Clien
     assert ids(call, subject="SARAH") == ids(call, subject="sarah") == ["Sarah works at Globex"]
     assert ids(call, subject="TOM", status="current") == ["The cat is called Tom"]
     assert call("GET", MEMORIES, query={"status": "gone"}).status == 422
+
+
+def test_what_recall_returns_is_counted_and_decays_from_then_on(call: Client, service: Service) -> None:
+    call.save("likes green tea")
+    service.brought_up_to_date()
+    service.time.advance(45 * 24 * 3600)
+    (before,) = call("GET", MEMORIES).json["memories"]
+    assert (before["access_count"], before["last_accessed_at"], before["decay"]) == (0, None, 0.7071)
+    assert call("POST", "/v1/users/sarah/recall", {"query": "Who likes green tea?"}).json["memories"]
+    service.time.advance(90 * 24 * 3600)
+    (after,) = call("GET", MEMORIES).json["memories"]
+    assert (after["access_count"], after["last_accessed_at"]) == (1, "2026-02-15T00:00:00.000Z")
+    assert after["decay"] == 0.7071  # of twice the half-life, as it was used once
+    assert call("GET", f"{MEMORIES}/{after['id']}").json == after
+    assert call("GET", f"{MEMORIES}/{after['id']}/history").json["versions"] == [after]
+
+
+def test_a_memory_expires_when_its_caller_says_whatever_the_retention(call: Client, service: Service) -> None:
+    service.work_while_waiting()
+    soon = {"type": "fact", "content": "on holiday", "expires_at": "2026-01-03T00:00:00Z"}
+    late = {"type": "fact", "content": "passport", "expires_at": "2031-01-01T00:00:00Z"}
+    call.save(soon, late, {"type": "task", "content": "call Ann", "expires_at": "2026-01-03T00:00:00Z"})
+    assert call("PUT", "/v1/settings", {"memory_days": 1}).status == 200
+    service.drain()
+    (again,) = call.save({"type": "fact", "content": "passport"}).json["memories"]
+    assert (again["outcome"], again["expires_at"]) == ("unchanged", "2031-01-01T00:00:00.000Z")
+    (moved,) = call.save({**soon, "expires_at": "2026-01-04T00:00:00Z"}).json["memories"]
+    assert (moved["outcome"], moved["expires_at"]) == ("updated", "2026-01-04T00:00:00.000Z")
+    service.time.advance(3 * 24 * 3600)
+    assert ids(call) == ["passport"]
+
+
+def test_confidence_and_data_change_in_place(call: Client) -> None:
+    (made,) = call.save({"type": "fact", "content": "likes tea", "data": {"cups": 2}}).json["memories"]
+    changed = call("PATCH", f"{MEMORIES}/{made['id']}", {"confidence": 0.4, "data": {"cups": 3}}).json
+    assert (changed["id"], changed["confidence"], changed["data"]) == (made["id"], 0.4, {"cups": 3})
+    assert ids(call, max_confidence=0.5) == ["likes tea"]
+    newer = call("PATCH", f"{MEMORIES}/{made['id']}", {"content": "likes coffee"}).json
+    assert (newer["confidence"], newer["data"]) == (0.4, {"cups": 3})
+
+
+@pytest.mark.parametrize(
+    ("where", "found"),
+    [
+        ({"subject": "sport"}, {"ran far"}),
+        ({"topic_key": "Favourite drink"}, {"likes tea far"}),
+        ({"min_confidence": 0.6}, {"ran far"}),
+        ({"max_confidence": 0.5}, {"likes tea far"}),
+        ({"min_importance": 0.6, "max_importance": 0.8}, {"ran far"}),
+        ({"metadata": {"place.city": "Rome"}}, {"ran far"}),
+        ({"metadata": {"place.floor": {"gt": 2, "lte": 5}}}, {"likes tea far"}),
+        ({"metadata": {"place": {"exists": False}}}, set()),
+        ({"metadata": {"place.city": {"ne": "Rome"}, "at": {"lt": "2026-01-02"}}}, {"likes tea far"}),
+        ({"metadata": {"tags": {"in": ["b", "c"]}}}, {"likes tea far"}),
+    ],
+)
+def test_one_filter_lists_recalls_searches_and_forgets(
+    call: Client, service: Service, where: dict[str, Any], found: set[str]
+) -> None:
+    service.work_while_waiting()
+    tea = {"type": "fact", "content": "likes tea far", "topic_key": "favourite drink", "confidence": 0.5}
+    tea |= {"metadata": {"place": {"floor": 5}, "at": "2026-01-01", "tags": ["a", "b"]}}
+    ran = {"type": "event", "content": "ran far", "subject": "sport", "importance": 0.8}
+    call.save(tea, {**ran, "metadata": {"place": {"city": "Rome", "floor": 2}, "at": "2026-01-01T12:00:00Z"}})
+    service.brought_up_to_date()
+    for path in ("recall", "memories/search"):
+        body = {"query": "far", "filter": where} | ({"mode": "keyword"} if path != "recall" else {})
+        rows = call("POST", f"/v1/users/sarah/{path}", body).json["memories"]
+        assert {row["content"] for row in rows} == found
+    would = call("POST", f"{MEMORIES}/forget", {"filter": where, "dry_run": True}).json
+    assert would["count"] == len(found)
+    assert call("POST", f"{MEMORIES}/forget", {"filter": where, "wait": 5}).status == 200
+    assert {*ids(call)} == {"likes tea far", "ran far"} - found

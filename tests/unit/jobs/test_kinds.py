@@ -26,6 +26,7 @@ from palimpsest.jobs.kinds import (
     ReindexPayload,
     RemovalPayload,
     RetainPayload,
+    StoredCondition,
     decoded,
     encoded,
 )
@@ -37,14 +38,19 @@ SAMPLES: dict[JobKind, Payload] = {
     "delete": RemovalPayload(forgets=True),
     "withdraw": RemovalPayload(),
     "forget": ForgetPayload(
-        types=("fact", "event"), min_importance=0.5, metadata=("0" * 32,), after="eyJ", forgotten=3
+        types=("fact", "event"),
+        min_importance=0.5,
+        metadata=("0" * 32,),
+        conditions=(f"gte:{'0' * 32}:{'0' * 16}",),
+        after="eyJ",
+        forgotten=3,
     ),
     "forget_sessions": ForgetSessionsPayload(user="sarah", status="ended", keep_memories=True, before=1),
     "erase": ErasePayload(stage="memories", sessions=2),
     "retain": RetainPayload(change="0" * 32, stage="memories", user="sarah", page="mem_0", sessions=2),
     "reindex": ReindexPayload(phase="messages", within="acme#s", seq=7, model="all-MiniLM-L6-v2 384"),
 }
-NO_TEXT = (bool, int, float, NoneType, Id, Digest, Place, ModelName)
+NO_TEXT = (bool, int, float, NoneType, Id, Digest, Place, StoredCondition, ModelName)
 
 
 def parts_of(annotation: Any) -> Iterator[Any]:
@@ -82,6 +88,7 @@ def test_what_is_at_its_default_is_not_stored() -> None:
         ("erase", {"stage": "cellar"}),
         ("forget", {"subject": "Sarah's work"}),
         ("forget", {"types": "fact"}),
+        ("forget", {"conditions": ["ne:likes tea"]}),
         ("forget_sessions", {"user": "sarah"}),
         ("reindex", {"after": "a place with words"}),
         ("transcribe", {}),

@@ -98,7 +98,11 @@ def test_everything_is_counted_over_many_pages(service: MemoryService) -> None:
         ({"session": "talk"}, {"run", "call"}),
         ({"agent": "hr"}, {"call"}),
         ({"metadata": {"a": 1}}, {"tea", "run"}),
-        ({"metadata": {"a": 1, "b": [2]}}, {"run"}),
+        ({"metadata": {"a": 1, "b": 2}}, {"run"}),
+        ({"max_importance": 0.5}, {"run", "call"}),
+        ({"max_confidence": 0.4}, {"call"}),
+        ({"min_confidence": 0.5}, {"tea", "run", "brief"}),
+        ({"topic": "style"}, {"brief"}),
         ({"session": "talk", "min_importance": 0.8}, set()),
     ],
 )
@@ -108,8 +112,8 @@ def test_a_list_may_be_limited(where: dict[str, Any], found: set[str]) -> None:
     told = [
         fact("tea", topic=None, importance=0.9, subject="Sarah", metadata={"a": 1}),
         Statement("event", "run", source=message(1), metadata={"a": 1, "b": [2]}),
-        Statement("task", "call", source=message(2), agent="hr"),
-        Statement("instruction", "brief", importance=0.8),
+        Statement("task", "call", source=message(2), agent="hr", confidence=0.4),
+        Statement("instruction", "brief", importance=0.8, topic="Style"),
     ]
     for statement in told:
         service.remember(SARAH, [statement])

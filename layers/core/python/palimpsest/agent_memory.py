@@ -12,7 +12,7 @@ from palimpsest.api.guards import json_object
 from palimpsest.api.problems import naming, refusal
 from palimpsest.api.resources.context import ContextRequest, PruneRequest
 from palimpsest.api.resources.ingest import IngestRequest
-from palimpsest.api.resources.memories.shapes import Filter as FilterBody
+from palimpsest.api.resources.memories.filters import Filter as FilterBody
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
 from palimpsest.api.resources.messages import AppendRequest
 from palimpsest.api.resources.preferences import NewPreferences

@@ -22,6 +22,10 @@ Id = Annotated[str, StringConstraints(pattern=rf"^{ID_PATTERN}$")]
 Digest = Annotated[str, StringConstraints(pattern=r"^[0-9a-f]{32}$")]
 Place = Annotated[str, StringConstraints(pattern=r"^\S{1,4096}$")]
 """Where a list continues: a cursor, or an owner's name in a list of owners."""
+StoredCondition = Annotated[
+    str, StringConstraints(pattern=r"^(ne|in|gte?|lte?|exists|absent):[0-9a-f]{32}(:([0-9a-f]{32}|[0-9a-f]{16}))*$")
+]
+"""A condition of a filter: its operator, digests, and for a range the place of a number (`memory.filters`)."""
 ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.:/@+ -]{1,200}$")]
 
 
@@ -58,18 +62,23 @@ class ListPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetPayload(ListPayload):
-    """Which memories go; None and () limit nothing. Times are epoch milliseconds. `subject` is the digest of a subject,
-    and each of `metadata` that of one entry.
+    """Which memories go; None and () limit nothing. Times are epoch milliseconds. `subject` and `topic` are
+    digests, and each of `metadata` is that of one entry.
     """
 
     types: tuple[Id, ...] = ()
     min_importance: float | None = None
+    max_importance: float | None = None
+    min_confidence: float | None = None
+    max_confidence: float | None = None
     created_after: int | None = None
     created_before: int | None = None
     session: Id | None = None
     agent: Id | None = None
     subject: Digest | None = None
+    topic: Digest | None = None
     metadata: tuple[Digest, ...] = ()
+    conditions: tuple[StoredCondition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -4,30 +4,35 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args
 
 from palimpsest.jobs.kinds import ForgetPayload
-from palimpsest.memory.records import MAX_METADATA_TERMS, Record, RecordType
+from palimpsest.memory.conditions import RANGES, Condition, TermTest, conditions, leaves, metadata_terms, place
+from palimpsest.memory.records import Record, RecordType
 from palimpsest.scope import UserScope
 
 MemoryType = Literal[RecordType, "message"]
-MAX_TERM = 512  # characters of one metadata term
+_APART = "\x02"
+"""What the paths of a record's own fields begin with among the terms of its document."""
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
     """A record or message must meet every condition; an empty field is no condition. Values match exactly, limits are
     inclusive, times are epoch milliseconds. With `any_case` a subject matches in upper or lower case; search indexes
-    do not support that.
+    do not support that. `metadata` names by path a value, or operators (`conditions.Condition`).
 
-    The time of a message is the time at which it was spoken. A message has no subject and no importance, so a filter
-    with one of these matches no message.
+    The time of a message is the time at which it was spoken. A message has no subject, topic, importance or confidence,
+    so a filter with one of these matches no message.
     """
 
     types: frozenset[MemoryType] = frozenset()
     min_importance: float | None = None
+    max_importance: float | None = None
+    min_confidence: float | None = None
+    max_confidence: float | None = None
     created_after: int | None = None
     created_before: int | None = None
     subject: str | None = None
@@ -45,18 +50,31 @@ class Filter:
     @property
     def includes_messages(self) -> bool:
         """Whether any message can match."""
-        return (not self.types or "message" in self.types) and self.min_importance is None and self.subject is None
+        limits = (self.min_importance, self.max_importance, self.min_confidence, self.max_confidence, self.topic)
+        is_of_records = self.subject is not None or any(limit is not None for limit in limits)
+        return (not self.types or "message" in self.types) and not is_of_records
 
     @property
-    def metadata_terms(self) -> tuple[str, ...]:
-        """The metadata as the search index holds it."""
-        return metadata_terms(self.metadata)
+    def tests(self) -> tuple[TermTest, ...]:
+        """What the terms of a document must pass, in any search index."""
+        return tuple(condition.test for condition in (*conditions(self.metadata), *self._of_fields()))
+
+    def _of_fields(self) -> Iterator[Condition]:
+        if self.topic is not None:
+            yield Condition(f"{_APART}topic", "eq", self.topic)
+        if self.max_importance is not None:
+            yield Condition(f"{_APART}importance", "lte", self.max_importance)
+        if self.min_confidence is not None:
+            yield Condition(f"{_APART}confidence", "gte", self.min_confidence)
+        if self.max_confidence is not None:
+            yield Condition(f"{_APART}confidence", "lte", self.max_confidence)
 
     def matches(self, record: Record) -> bool:
         """Whether the record meets every condition."""
         return (
             record.type in self.record_types
-            and (self.min_importance is None or record.importance >= self.min_importance)
+            and _within(record.importance, self.min_importance, self.max_importance)
+            and _within(record.confidence, self.min_confidence, self.max_confidence)
             and self._matches_subject(record.subject)
             and self.topic in (None, record.topic_key)
             and self._matches_origin(record.source.session, record.agent, record.created_at, record.metadata)
@@ -77,46 +95,57 @@ class Filter:
         self, session: str | None, agent: str | None, created_at: int, metadata: Mapping[str, Any]
     ) -> bool:
         return (
-            (self.created_after is None or created_at >= self.created_after)
-            and (self.created_before is None or created_at <= self.created_before)
+            _within(created_at, self.created_after, self.created_before)
             and self.session in (None, session)
             and self.agent in (None, agent)
-            and all(metadata.get(name) == value for name, value in self.metadata.items())
+            and self._matches_metadata(metadata)
         )
 
+    def _matches_metadata(self, metadata: Mapping[str, Any]) -> bool:
+        if not self.metadata:
+            return True
+        terms = metadata_terms(metadata, most=None)
+        return all(condition.test.passes(terms) for condition in conditions(self.metadata))
 
-def metadata_terms(metadata: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return `key=value` for each entry that a search can filter by: a text stays as it is, any other value becomes
-    JSON. Terms longer than `MAX_TERM` characters are left out, and all after the first `MAX_METADATA_TERMS`.
-    """
-    terms = (
-        f"{name}={value if isinstance(value, str) else json.dumps(value, sort_keys=True, ensure_ascii=False)}"
-        for name, value in metadata.items()
-    )
-    return tuple(term for term in terms if len(term) <= MAX_TERM)[:MAX_METADATA_TERMS]
+
+def record_terms(record: Record) -> tuple[str, ...]:
+    """The terms of a record's document that filters test (`Filter.tests`)."""
+    own = {"topic": record.topic_key, "importance": record.importance, "confidence": record.confidence}
+    fields = {f"{_APART}{name}": value for name, value in own.items() if value is not None}
+    return (*metadata_terms(fields), *metadata_terms(record.metadata))
+
+
+def _within(value: float, least: float | None, most: float | None) -> bool:
+    return (least is None or value >= least) and (most is None or value <= most)
 
 
 @dataclass(frozen=True, slots=True)
 class StoredFilter:
     """A filter for records of one user in the form that a job stores: ids, numbers and digests, never text.
 
-    `plain` holds the conditions without subject and metadata. Of these two the job stores digests (`subject` and
-    `metadata`), and compares them with digests of the record's own values.
+    `plain` holds the conditions on numbers, times and ids. Of the others the job stores digests: of `subject`, `topic`,
+    the entries that `metadata` must have, and in `conditions` those with another operator, as `operator:digests`. They
+    are compared with digests of the record's own values.
     """
 
     owner: UserScope
     plain: Filter
     subject: str | None = None
+    topic: str | None = None
     metadata: frozenset[str] = frozenset()
+    conditions: frozenset[str] = frozenset()
 
     @classmethod
     def of(cls, owner: UserScope, where: Filter) -> Self:
         """Make the stored form of a filter: digests replace its texts."""
+        wanted = list(conditions(where.metadata))
         return cls(
             owner,
-            replace(where, subject=None, metadata={}),
+            replace(where, subject=None, topic=None, metadata={}),
             subject=None if where.subject is None else _digest(owner, "subject", where.subject),
-            metadata=frozenset(_digest(owner, name, value) for name, value in where.metadata.items()),
+            topic=None if where.topic is None else _digest(owner, "topic", where.topic),
+            metadata=frozenset(_digest(owner, each.path, each.value) for each in wanted if each.operator == "eq"),
+            conditions=frozenset(_stored(owner, each) for each in wanted if each.operator != "eq"),
         )
 
     @classmethod
@@ -124,7 +153,8 @@ class StoredFilter:
         """Make the filter again from the result of `payload()`."""
         given = {name: getattr(payload, name) for name in _PLAIN}
         plain = Filter(types=frozenset(cast("tuple[MemoryType, ...]", payload.types)), **given)
-        return cls(owner, plain, subject=payload.subject, metadata=frozenset(payload.metadata))
+        digests = {name: frozenset(getattr(payload, name)) for name in ("metadata", "conditions")}
+        return cls(owner, plain, subject=payload.subject, topic=payload.topic, **digests)
 
     def payload(self) -> ForgetPayload:
         """Return the filter as the payload of a job."""
@@ -132,31 +162,98 @@ class StoredFilter:
             types=tuple(sorted(self.plain.types)),
             **{name: getattr(self.plain, name) for name in _PLAIN},
             subject=self.subject,
+            topic=self.topic,
             metadata=tuple(sorted(self.metadata)),
+            conditions=tuple(sorted(self.conditions)),
         )
 
     def matches(self, record: Record) -> bool:
         """Whether the record, one of the owner's, meets every condition."""
-        return self.plain.matches(record) and self._matches_subject(record) and self._matches_metadata(record)
+        return (
+            self.plain.matches(record)
+            and self._is(self.subject, "subject", record.subject)
+            and self._is(self.topic, "topic", record.topic_key)
+            and self._matches_metadata(record)
+        )
 
-    def _matches_subject(self, record: Record) -> bool:
-        if self.subject is None:
-            return True
-        return record.subject is not None and _digest(self.owner, "subject", record.subject) == self.subject
+    def _is(self, wanted: str | None, name: str, value: str | None) -> bool:
+        return wanted is None or (value is not None and _digest(self.owner, name, value) == wanted)
 
     def _matches_metadata(self, record: Record) -> bool:
-        if not self.metadata:
+        if not self.metadata and not self.conditions:
             return True
-        return self.metadata <= {_digest(self.owner, name, value) for name, value in record.metadata.items()}
+        values = _Digests.of(self.owner, record.metadata)
+        return self.metadata <= values.entries and all(map(values.meet, self.conditions))
 
 
-_PLAIN = ("min_importance", "created_after", "created_before", "session", "agent")
+@dataclass(frozen=True, slots=True)
+class _Digests:
+    """Digests of a record's metadata: of its entries, of the paths that exist, and each place with its path's."""
+
+    entries: frozenset[str]
+    paths: frozenset[str]
+    places: frozenset[tuple[str, str]]
+
+    @classmethod
+    def of(cls, owner: UserScope, metadata: Mapping[str, Any]) -> Self:
+        found = list(leaves(metadata))
+        paths = {".".join(names[:end]) for path, _ in found for names in [path.split(".")] for end in _ends(names)}
+        placed = ((path, here) for path, value in found if (here := place(value)) is not None)
+        return cls(
+            frozenset(_digest(owner, path, value) for path, value in found),
+            frozenset(_digest(owner, "exists", path) for path in paths),
+            frozenset((_digest(owner, f"range {here[:2]}", path), here[2:]) for path, here in placed),
+        )
+
+    def meet(self, condition: str) -> bool:
+        operator, _, wanted = condition.partition(":")
+        digests = wanted.split(":")
+        if operator in RANGES:
+            return any(path == digests[0] and _compares(here, operator, digests[1]) for path, here in self.places)
+        having = self.paths if operator in ("exists", "absent") else self.entries
+        return having.isdisjoint(digests) == (operator in ("ne", "absent"))
+
+
+def _ends(names: list[str]) -> range:
+    return range(1, len(names) + 1)
+
+
+def _compares(here: str, operator: str, there: str) -> bool:
+    """Whether a place stands to another as the operator says."""
+    return (here > there and "g" in operator) or (here < there and "l" in operator) or (
+        here == there and operator.endswith("e")
+    )  # fmt: skip
+
+
+def _stored(owner: UserScope, condition: Condition) -> str:
+    path, value = condition.path, condition.value
+    if condition.operator == "exists":
+        return f"{'exists' if value else 'absent'}:{_digest(owner, 'exists', path)}"
+    if condition.operator in RANGES:
+        here = place(value) or ""
+        return f"{condition.operator}:{_digest(owner, f'range {here[:2]}', path)}:{here[2:]}"
+    values = value if condition.operator == "in" else (value,)
+    return f"{condition.operator}:{':'.join(_digest(owner, path, each) for each in values)}"
+
+
+_PLAIN = (
+    "min_importance", "max_importance", "min_confidence", "max_confidence", "created_after", "created_before",
+    "session", "agent",
+)  # fmt: skip
 
 
 def _digest(owner: UserScope, name: str, value: Any) -> str:
-    """Return a digest that differs between users: nobody can see that two users have the same value. The values 1, 1.0
-    and true have the same digest.
+    """Return a digest that differs between users: nobody can see that two users have the same value. 1 and 1.0 have
+    the same digest.
     """
-    comparable = float(value) if isinstance(value, bool | int | float) else value
-    text = json.dumps([owner.tenant, owner.user, name, comparable], ensure_ascii=False)
+    text = json.dumps([owner.tenant, owner.user, name, _comparable(value)], ensure_ascii=False)
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def _comparable(value: Any) -> Any:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return value
+    try:
+        return float(value)
+    except OverflowError:
+        return place(value)

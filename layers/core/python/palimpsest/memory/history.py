@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from palimpsest import parallel
 from palimpsest.memory.filters import Filter
@@ -49,9 +49,20 @@ class ShowMemories:
         return self(scope, found), after
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
-        """Return the version of each record, in the order of the records (at most 100). It reads each topic once,
-        several topics at the same time.
+        """Return the version of each record, with its uses, in the order of the records (at most 100). It reads each
+        topic once, several topics at the same time.
         """
+        return self.used(scope, self._versions(scope, records))
+
+    def used(self, scope: UserScope, found: Sequence[Version]) -> tuple[Version, ...]:
+        """The versions (at most 100) with how often, and when last, recall returned them."""
+        uses = self.memories.uses(scope, [version.record.id for version in found])
+        return tuple(
+            replace(version, uses=used[0], used_at=used[1]) if (used := uses.get(version.record.id)) else version
+            for version in found
+        )
+
+    def _versions(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
         topics = sorted({record.topic_key for record in records if record.topic_key is not None})
         if not topics:
             return tuple(map(Version, records))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from typing import Any, get_args
 
 from palimpsest.clock import Clock, milliseconds, seconds
@@ -29,8 +30,10 @@ class Change:
 
     content: str | None = None
     importance: float | None = None
+    confidence: float | None = None
     subject: str | None = None
     metadata: Mapping[str, Any] | None = None
+    data: Any = None
     keywords: tuple[str, ...] | None = None
 
 
@@ -151,7 +154,8 @@ class ManageMemories:
             raise Conflict("Only the current version can be changed.", code="not_current")
         if found.record.type == "preference":
             raise Conflict("A preference changes by setting its value.", code="is_preference")
-        said = {name: value for name, value in asdict(change).items() if value is not None}
+        fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
+        said = {name: value for name, value in fields.items() if value is not None}
         content = said.pop("content", found.record.content)
         if content != found.record.content:
             return self._supersede(scope, epoch, found, content, said)

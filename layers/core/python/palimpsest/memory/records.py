@@ -62,6 +62,7 @@ class Record:
     source: Source = field(default_factory=Source)
     agent: str | None = None
     expires_at: int | None = None  # epoch seconds
+    expiry_given: bool = False  # by the caller, and so not by the retention of its type
     confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None  # JSON of the caller; of a preference its value
@@ -127,6 +128,8 @@ class Version:
     valid_to: int | None = None
     supersedes: str | None = None
     superseded_by: str | None = None
+    uses: int = 0  # how often recall returned it
+    used_at: int | None = None  # when it last did, in epoch seconds
 
 
 def versions(said: Sequence[Record], *, current: str | None, retracted: int | None = None) -> tuple[Version, ...]:

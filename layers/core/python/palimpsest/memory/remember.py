@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from palimpsest.clock import Clock, milliseconds
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
@@ -69,17 +70,26 @@ class Remember:
     def __call__(
         self, scope: UserScope, statements: Sequence[Statement], *, once: Once | None = None
     ) -> tuple[Remembered, ...]:
-        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`.
+        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`, and `Unprocessable`
+        for an expiry that has passed.
 
         Statements that do not fit one transaction are stored in several, one after the other. The same call `once`
         again goes on where the first one stopped, and returns what both remembered, without what was removed since.
         """
+        self._check_expiries(statements)
         if once is not None:
             return self._once(scope, statements, once)
         made: list[Remembered] = []
         while len(made) < len(statements):
             made += until_committed(partial(self._attempt, scope, statements[len(made) :]), clock=self.clock)
         return tuple(made)
+
+    def _check_expiries(self, statements: Sequence[Statement]) -> None:
+        now = seconds(self.clock.now())
+        passed = [n for n, each in enumerate(statements) if each.expires_at is not None and each.expires_at <= now]
+        if passed:
+            error = FieldError(f"memories.{passed[0]}.expires_at", "must be later than now")
+            raise Unprocessable("A memory expires after it is saved.", errors=(error,))
 
     def _once(self, scope: UserScope, statements: Sequence[Statement], once: Once) -> tuple[Remembered, ...]:
         def attempt() -> list[tuple[str, Outcome]]:

@@ -33,7 +33,8 @@ PERMANENT = frozenset({"task", "preference"})
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now.
+    """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now;
+    `expires_at` is in epoch seconds, None = after the tenant's retention.
 
     `sets` names the fields that replace those of a stored record with the same text: those that a caller gave.
     """
@@ -51,6 +52,7 @@ class Statement:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None
     valid_from: int | None = None
+    expires_at: int | None = None
     method: Method = "given"
     prompt_hash: str | None = None
     sets: frozenset[str] = frozenset()
@@ -161,7 +163,8 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         confidence=statement.confidence,
         source=statement.source,
         agent=statement.agent,
-        expires_at=None if lifetime is None or statement.type in PERMANENT else now // 1000 + lifetime,
+        expires_at=statement.expires_at or _expiry(statement.type, now // 1000, lifetime),
+        expiry_given=statement.expires_at is not None,
         confirmed_at=now // 1000,
         metadata=statement.metadata,
         data=statement.data,
@@ -170,6 +173,10 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         rank=rank,
         version=now,
     )
+
+
+def _expiry(kind: RecordType, since: int, lifetime: int | None) -> int | None:
+    return None if lifetime is None or kind in PERMANENT else since + lifetime
 
 
 def event_before(statement: Statement, draft: Record, *, tenant: str, user: str) -> str | None:
@@ -285,6 +292,8 @@ def updated(record: Record, statement: Statement) -> Record:
     fields: dict[str, Any] = {name: getattr(statement, name) for name in statement.sets}
     if normalized(record.content) == normalized(statement.content):
         fields["content"] = statement.content
+    if statement.expires_at is not None:
+        fields |= {"expires_at": statement.expires_at, "expiry_given": True}
     return replace(record, **fields)
 
 
@@ -292,9 +301,9 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     """The record with its lifetime (seconds) counted from `now` (epoch milliseconds), as it was said again.
 
     It is returned unchanged if it would gain less than a day, or less than a hundredth of its lifetime: that is not
-    worth a write. What is permanent is always unchanged: repeating it does not extend it.
+    worth a write. What is permanent, or expires when its caller said, is always unchanged.
     """
-    if record.type in PERMANENT:
+    if record.type in PERMANENT or record.expiry_given:
         return record
     at = now // 1000
     expires_at = None if lifetime is None else at + lifetime
@@ -309,9 +318,9 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 
 def kept_for(record: Record, lifetime: int | None) -> Record:
     """The record with this lifetime (seconds; None: it never expires), counted from when it was last written or
-    confirmed. What is permanent is unchanged.
+    confirmed. What is permanent, or expires when its caller said, is unchanged.
     """
-    if record.type in PERMANENT:
+    if record.type in PERMANENT or record.expiry_given:
         return record
     since = record.created_at // 1000 if record.confirmed_at is None else record.confirmed_at
     return replace(record, expires_at=None if lifetime is None else since + lifetime)

@@ -199,7 +199,7 @@ def _scored(
         "neighbours": weights.neighbour * beside,
         "topic": weights.topic_key * topic,
         "importance": 1 + weights.importance * (each.importance - 0.5),
-        "recency": 1 + weights.recency * (_freshness(each, now=now, half_life=weights.half_life) - 0.5),
+        "recency": 1 + weights.recency * (_freshness(each, now, weights) - 0.5),
         "period": 1 + weights.period * (period is not None and period.holds(each.said_at)),
         "says": {"question": weights.asking, "nothing": weights.empty}.get(each.says, 1.0),
         "over": weights.over if each.is_over else 1.0,
@@ -228,10 +228,16 @@ def _is_indexed(each: Candidate) -> bool:
     return not each.scores.keys().isdisjoint(("keyword", "vector"))
 
 
-def _freshness(each: Candidate, *, now: int, half_life: int) -> float:
-    """1 for what was said or used just now, half of it after a half-life; what was used often fades more slowly."""
-    age = max(0, now - max(each.said_at, each.used_at))
-    return faded(age, half_life=half_life * (1 + log2(1 + each.uses)))
+def _freshness(each: Candidate, now: int, weights: Weights) -> float:
+    return freshness(said_at=each.said_at, uses=each.uses, used_at=each.used_at, now=now, half_life=weights.half_life)
+
+
+def freshness(*, said_at: int, uses: int, used_at: int, now: int, half_life: int = DEFAULT.half_life) -> float:
+    """1 for what was said or used just now, half of it after a half-life; what was used often fades more slowly. Times
+    are in milliseconds.
+    """
+    age = max(0, now - max(said_at, used_at))
+    return faded(age, half_life=half_life * (1 + log2(1 + uses)))
 
 
 def faded(age: int, *, half_life: float) -> float:

@@ -11,7 +11,8 @@ from itertools import islice
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message, called, said_at, spoken, text_of
 from palimpsest.conversations.session import Head
-from palimpsest.memory.filters import metadata_terms
+from palimpsest.memory.conditions import metadata_terms
+from palimpsest.memory.filters import record_terms
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Document, Gone
@@ -85,7 +86,7 @@ def of_record(record: Record) -> Indexable:
         session=record.source.session,
         agent=record.agent,
         importance=record.importance,
-        metadata=metadata_terms(record.metadata),
+        metadata=record_terms(record),
     )
     return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
 

@@ -34,6 +34,9 @@ MEMORY: Json = {
     "data": {"floor": 3},
     "method": "model",
     "expires_at": "2027-01-05T09:00:06.000Z",
+    "access_count": 3,
+    "last_accessed_at": "2026-01-09T10:00:00.000Z",
+    "decay": 0.9702,
 }
 SUPERSEDED: Json = {
     **MEMORY,
@@ -51,6 +54,7 @@ COUNTS: Json = {"fact": 7, "event": 3, "instruction": 2, "task": 0, "preference"
 FOUND: Json = {
     **{name: MEMORY[name] for name in (
         "id", "type", "content", "source", "valid_from", "subject", "topic_key", "importance", "agent_id", "metadata",
+        "data",
     )},
     "score": 0.91,
     "found_by": ["keyword", "vector"],
@@ -154,7 +158,11 @@ REQUESTS: dict[str, Json] = {
         "messages": [{"role": "user", "content": "I moved to Marketing last week."}],
         "wait": 20,
     },
-    "RecallBody": {"query": "Which department is Sarah in?", "filter": {"types": ["fact"]}, "answer": True},
+    "RecallBody": {
+        "query": "Which department is Sarah in?",
+        "filter": {"types": ["fact"], "min_confidence": 0.5, "metadata": {"channel": {"in": ["chat", "mail"]}}},
+        "answer": True,
+    },
     "SearchBody": {"query": "marketing", "mode": "keyword", "k": 10},
     "ToolCallBody": {"arguments": '{"query": "department"}', "tool_call_id": "call_1"},
     "PreferenceValue": {"value": "German"},

@@ -24,7 +24,7 @@ from palimpsest.api.resources.fields import (
     provenance,
     rfc3339,
 )
-from palimpsest.api.resources.memories.shapes import Filter
+from palimpsest.api.resources.memories.filters import Filter
 from palimpsest.memory import filters
 from palimpsest.recall import ranking
 from palimpsest.recall import recall as use_case
@@ -102,6 +102,7 @@ class Found(TypedDict):
     importance: float | None
     agent_id: str | None
     metadata: Mapping[str, Any]
+    data: Annotated[Any, Field(description="JSON of the caller; of a preference its value; null for a message")]
 
 
 class FoundMemories(TypedDict):
@@ -169,6 +170,7 @@ def _found(found: ranking.FoundMemory) -> Found:
         "importance": record.importance if record else None,
         "agent_id": record.agent if record else None,
         "metadata": record.metadata if record else {},
+        "data": record.data if record else None,
     }
 
 

@@ -17,6 +17,7 @@ from cachetools import LRUCache
 
 from palimpsest.engines.embedded.database import Shelf
 from palimpsest.engines.embedded.writing import PART_SIGN
+from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
 from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
@@ -104,7 +105,6 @@ _RULES = {
     "subject": "subject = :{name}",
     "session": "session = :{name}",
     "agent": "agent = :{name}",
-    "metadata_terms": "NOT EXISTS (SELECT value FROM json_each(:{name}) EXCEPT SELECT value FROM json_each(metadata))",
 }
 
 
@@ -114,7 +114,22 @@ def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
     values = {
         name: value if isinstance(value, str | int | float) else json.dumps(list(value)) for name, value in said.items()
     }
-    return " AND ".join(_RULES[name].format(name=name) for name in said) or "true", values
+    rules = [_RULES[name].format(name=name) for name in said]
+    for number, test in enumerate(where.tests):
+        rule, more = _test(test, f"test{number}")
+        rules.append(rule)
+        values |= more
+    return " AND ".join(rules) or "true", values
+
+
+def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
+    """A test of a document's terms as SQL, and its values under names that begin with `name`."""
+    rules, values = [f"value IN {_ANY_OF.format(name=name)}"], {name: json.dumps(sorted(test.any_of))}
+    for number, (low, high) in enumerate(test.ranges):
+        rules.append(f"(value >= :{name}low{number} AND value < :{name}high{number})")
+        values |= {f"{name}low{number}": low, f"{name}high{number}": high}
+    found = f"EXISTS (SELECT value FROM json_each(metadata) WHERE {' OR '.join(rules)})"  # noqa: S608 - names alone
+    return f"NOT {found}" if test.negated else found, values
 
 
 @dataclass(frozen=True, slots=True)

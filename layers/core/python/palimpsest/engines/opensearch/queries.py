@@ -191,8 +191,10 @@ def _terms(where: Filter) -> Iterator[dict[str, Any]]:
     for field, value in (("subject", where.subject), ("session", where.session), ("agent", where.agent)):
         if value is not None:
             yield {"term": {field: value}}
-    for term in where.metadata_terms:
-        yield {"term": {"metadata": term}}
+    for test in where.tests:
+        any_of = [{"terms": {"metadata": sorted(test.any_of)}}] if test.any_of else []
+        ranges = [{"range": {"metadata": {"gte": low, "lt": high}}} for low, high in test.ranges]
+        yield {"bool": {"must_not" if test.negated else "should": [*any_of, *ranges]}}
 
 
 def _ranges(where: Filter) -> Iterator[dict[str, Any]]:

@@ -30,6 +30,7 @@ from palimpsest.api.resources.fields import (
     paged,
 )
 from palimpsest.api.resources.jobs import awaited
+from palimpsest.api.resources.memories.filters import read_terms, stored_topic
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     MemoryChange,
@@ -37,14 +38,12 @@ from palimpsest.api.resources.memories.shapes import (
     NewMemories,
     SavedMemories,
     change,
-    read_terms,
     shown,
     statement,
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import Record, RecordType
-from palimpsest.memory.records import topic_key as key_of
 from palimpsest.scope import UserScope, checked_id
 
 operation = operations_on("memories", function="memories")
@@ -75,10 +74,13 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
     types: Annotated[list[RecordType] | None, Query(description="Only these types")] = None,
     min_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")] = None,
+    max_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as important")] = None,
+    min_confidence: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as certain")] = None,
+    max_confidence: Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as certain")] = None,
     created_after: Annotated[Timestamp | None, Query(description="Only what was saved then or later")] = None,
     created_before: Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")] = None,
     subject: Annotated[str | None, Query(max_length=200, description="Only what is about this, in any case")] = None,
-    topic_key: Annotated[str | None, Query(max_length=80, description="Only what belongs to this topic")] = None,
+    topic_key: Annotated[str | None, Query(max_length=160, description="Only what belongs to this topic")] = None,
     status: Annotated[
         Literal["current", "superseded"], Query(description="What holds, or what was replaced")
     ] = "current",
@@ -90,7 +92,10 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     ] = None,
     metadata: Annotated[
         list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
-        Query(description="Only what has all these terms, as `name=value`; a number, true or false counts as one"),
+        Query(
+            description="Only what meets all these: `name=value`, or `name[gte]=value` with an operator of the filter, "
+            "`in` once for each value; a number, true or false counts as one"
+        ),
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
@@ -107,13 +112,16 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     where = Filter(
         types=frozenset(types or ()),
         min_importance=min_importance,
+        max_importance=max_importance,
+        min_confidence=min_confidence,
+        max_confidence=max_confidence,
         created_after=milliseconds_of(created_after),
         created_before=milliseconds_of(created_before),
         subject=subject,
         session=session_id,
         agent=agent_id,
         metadata=read_terms(metadata or ()) or {},
-        topic=topic_key and (key_of(topic_key) or topic_key),
+        topic=stored_topic(topic_key),
         any_case=True,
     )
     scope = call().user(user_id)
@@ -142,7 +150,9 @@ def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
 
     A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
-    return answered(shown(call().memory.manage_memories.read(call().user(user_id), memory_id)))
+    scope = call().user(user_id)
+    (version,) = call().memory.show.used(scope, [call().memory.manage_memories.read(scope, memory_id)])
+    return answered(shown(version))
 
 
 @operation("PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409))
@@ -185,7 +195,7 @@ def read_memory_history(
     chain = call().memory.manage_memories.history(scope, memory_id)
     in_order = chain if order == "desc" else tuple(reversed(chain))
     begin = next((at for at, version in enumerate(in_order, 1) if version.number == place), 0)
-    page = in_order[begin : begin + limit]
+    page = call().memory.show.used(scope, in_order[begin : begin + limit])
     rows = ((shown(version), version.number) for version in page)
     after = page[-1].number if begin + limit < len(chain) else None
     return paged("versions", rows, after=after, cursor=lambda last: cursors.cursor(*listed, after=last))

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import re
-import unicodedata
 from collections.abc import Mapping, Sequence
-from math import isfinite
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, WithJsonSchema, field_validator, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
 from typing_extensions import TypedDict
 
+from palimpsest.api.call import call
 from palimpsest.api.resources.chat import Id, Timestamp
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
@@ -27,27 +24,14 @@ from palimpsest.api.resources.fields import (
     rfc3339,
     rfc3339_or_null,
 )
-from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.api.resources.memories.filters import Filter, Metadata, Share, Subject, TopicKey
+from palimpsest.clock import milliseconds
 from palimpsest.memory import filters
 from palimpsest.memory.manage import Change
-from palimpsest.memory.records import MAX_CONTENT, MAX_METADATA_TERMS, RecordType, SaidType, Source, Version
+from palimpsest.memory.records import MAX_CONTENT, RecordType, SaidType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
-
-MAX_TOPIC_KEY = 80
-MAX_TERM = 256  # characters of a metadata value
-Scalar = str | int | float | bool
-
-
-def _topic(text: str) -> str:
-    """A key of at most 80 characters once it is folded into words joined by `_`."""
-    words = re.findall(r"\w+", unicodedata.normalize("NFKC", text).casefold())
-    if not "_".join(words).strip("_"):
-        raise ValueError("must hold a letter or digit")
-    if len("_".join(words)) > MAX_TOPIC_KEY:
-        message = f"must have at most {MAX_TOPIC_KEY} characters as words joined by _"
-        raise ValueError(message)
-    return text
+from palimpsest.recall.ranking import freshness
 
 
 def _since_1970(time: str) -> str:
@@ -56,30 +40,9 @@ def _since_1970(time: str) -> str:
     return time
 
 
-def _scalar(value: Any) -> Scalar:
-    if not isinstance(value, Scalar) or (isinstance(value, float) and not isfinite(value)):
-        raise ValueError("must be a text, a number, true or false")
-    if isinstance(value, str) and len(value) > MAX_TERM:
-        message = f"must have at most {MAX_TERM} characters"
-        raise ValueError(message)
-    return value
-
-
 Content = Annotated[str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
-TopicKey = Annotated[str, Field(max_length=1_000), AfterValidator(_topic)]
-Subject = Annotated[str, Field(max_length=200, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
-Share = Annotated[float, Field(ge=0, le=1)]
 Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]
 Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
-TermName = Annotated[str, Field(min_length=1, max_length=64, pattern=r"^[^=]*$")]
-Term = Annotated[
-    Any,
-    AfterValidator(_scalar),
-    WithJsonSchema({"anyOf": [{"type": kind} for kind in ("string", "number", "boolean")]}),
-]
-Terms = Annotated[
-    dict[TermName, Term], Field(max_length=MAX_METADATA_TERMS, description="Terms that filters match: no nested values")
-]
 
 
 class GivenSource(Closed):
@@ -110,9 +73,12 @@ class NewMemory(Closed):
         Annotated[Timestamp, AfterValidator(_since_1970)] | None,
         Field(description="When it began to hold, not later than now. With it, an event saved twice is one event"),
     ] = None
+    expires_at: Annotated[
+        Timestamp | None, Field(description="When it expires, later than now; default: by the tenant's retention")
+    ] = None
     agent_id: Id | None = None
     source: GivenSource | None = None
-    metadata: Annotated[Terms, Field(default_factory=dict)]
+    metadata: Annotated[Metadata, Field(default_factory=dict)]
     data: JsonValue = None
 
     @field_validator("topic_key")
@@ -134,9 +100,11 @@ class MemoryChange(Closed):
 
     content: Content | None = None
     importance: Share | None = None
+    confidence: Share | None = None
     subject: Subject | None = None
     keywords: Keywords | None = None
-    metadata: Annotated[Terms | None, Field(description="Replaced as a whole")] = None
+    metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
+    data: Annotated[JsonValue, Field(description="Replaced as a whole, by any JSON value but null")] = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> MemoryChange:
@@ -146,31 +114,6 @@ class MemoryChange(Closed):
             message = f"{missing[0]} can't be null"
             raise ValueError(message)
         return self
-
-
-class Filter(Closed):
-    """Every limit that is given must hold. Values match exactly; limits of numbers and times are inclusive."""
-
-    types: Annotated[list[RecordType], Field(max_length=5, default_factory=list)]
-    min_importance: Share | None = None
-    created_after: Timestamp | None = None
-    created_before: Timestamp | None = None
-    subject: Subject | None = None
-    session_id: Annotated[Id | None, Field(description="The session that it comes from")] = None
-    agent_id: Id | None = None
-    metadata: Annotated[Terms, Field(default_factory=dict)]
-
-    def read(self) -> filters.Filter:
-        return filters.Filter(
-            types=frozenset(self.types),
-            min_importance=self.min_importance,
-            created_after=milliseconds_of(self.created_after),
-            created_before=milliseconds_of(self.created_before),
-            subject=self.subject,
-            session=self.session_id,
-            agent=self.agent_id,
-            metadata=self.metadata,
-        )
 
 
 class ForgetRequest(Closed):
@@ -201,6 +144,7 @@ def statement(given: NewMemory) -> Statement:
         metadata=given.metadata,
         data=given.data,
         valid_from=milliseconds_of(given.valid_from),
+        expires_at=None if given.expires_at is None else (milliseconds_of(given.expires_at) or 0) // 1000,
         sets=_SETTABLE & given.model_fields_set,
     )
 
@@ -212,38 +156,11 @@ def change(given: MemoryChange) -> Change:
     return Change(
         content=given.content,
         importance=given.importance,
+        confidence=given.confidence,
         subject=given.subject,
         metadata=given.metadata,
+        data=given.data,
         keywords=None if given.keywords is None else tuple(given.keywords),
-    )
-
-
-def read_terms(given: Sequence[str]) -> dict[str, Scalar] | None:
-    """The terms by name, None for none. A value that is a JSON number, true, false or a quoted text is that; any other
-    is a text as it stands. Raises `Unprocessable`.
-    """
-    if len(given) > MAX_METADATA_TERMS:
-        raise _refused(f"at most {MAX_METADATA_TERMS} terms")
-    terms = {}
-    for term in given:
-        name, has_value, value = term.partition("=")
-        if not name or not has_value:
-            raise _refused("must be name=value")
-        terms[name] = _value_of(value)
-    return terms or None
-
-
-def _value_of(text: str) -> Scalar:
-    try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
-        return text
-    return value if isinstance(value, Scalar) else text
-
-
-def _refused(message: str) -> Unprocessable:
-    return Unprocessable(
-        f"The request breaks the schema: metadata: {message}", errors=(FieldError("metadata", message),)
     )
 
 
@@ -270,6 +187,9 @@ class Memory(TypedDict):
     data: Annotated[Any, Field(description="JSON of the caller; of a preference its value")]
     method: Annotated[str, Field(description="given, model or pattern")]
     expires_at: Moment | None
+    access_count: Annotated[int, Field(description="How often recall returned it")]
+    last_accessed_at: Moment | None
+    decay: Annotated[float, Field(description="How fresh recall takes it to be now: 1 when said or used, then falling")]
 
 
 class SavedMemory(Memory):
@@ -291,7 +211,9 @@ class MemoryVersions(TypedDict):
 
 
 def shown(version: Version) -> Memory:
-    record = version.record
+    record, now = version.record, milliseconds(call().wired.clock.now())
+    used_at = (version.used_at or 0) * 1000
+    decay = freshness(said_at=record.valid_from, uses=version.uses, used_at=used_at, now=now)
     return {
         "id": record.id,
         "type": record.type,
@@ -315,4 +237,7 @@ def shown(version: Version) -> Memory:
         "data": record.data,
         "method": record.method,
         "expires_at": rfc3339_or_null(record.expires_at),
+        "access_count": version.uses,
+        "last_accessed_at": rfc3339_or_null(version.used_at),
+        "decay": round(decay, 4),
     }

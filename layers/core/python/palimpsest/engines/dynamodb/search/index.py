@@ -100,7 +100,8 @@ class DynamoDbIndex:
             return _best(hits, k)
         # What the vector index can't tell, the entries of the words can.
         every = self._shelf(read, owner).documents()
-        passing = {every.keys[number] for number in every.numbers if every[number].passes(where)}
+        tests = where.tests
+        passing = {every.keys[number] for number in every.numbers if every[number].passes(where, tests)}
         hits = [hit for hit in hits if hit.key in passing]
         if not is_all and len(hits) < min(k, len(passing)) and len(passing) <= MOST_COMPARED:
             hits = self._compared(partition, sorted(passing), unit(vector))
@@ -234,7 +235,7 @@ def _conditions(where: Filter) -> Iterator[dict[str, str]]:
 
 def _is_inline(where: Filter) -> bool:
     """Whether the vector index itself can hold to all of the filter."""
-    return where.min_importance is where.created_after is where.created_before is None and not where.metadata
+    return where.min_importance is where.created_after is where.created_before is None and not where.tests
 
 
 def _numbers(vector: Vector) -> list[Item]:

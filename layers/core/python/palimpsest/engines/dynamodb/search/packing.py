@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple, Self
 
+from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
 from palimpsest.search.ports import Document
 from palimpsest.text.analyser import document_terms
@@ -52,7 +53,8 @@ class Entry(NamedTuple):
     words: int
     parts: int
 
-    def passes(self, where: Filter) -> bool:
+    def passes(self, where: Filter, tests: Sequence[TermTest]) -> bool:
+        """Whether it meets every condition; `tests` are those of the filter."""
         return (
             (not where.types or self.kind in where.types)
             and (where.min_importance is None or self.importance >= where.min_importance)
@@ -61,7 +63,7 @@ class Entry(NamedTuple):
             and where.subject in (None, self.subject)
             and where.session in (None, self.session)
             and where.agent in (None, self.agent)
-            and set(where.metadata_terms) <= set(self.metadata or ())
+            and all(test.passes(self.metadata or ()) for test in tests)
         )
 
 

@@ -100,7 +100,8 @@ class Shelf:
         every, having = self._read(stored_terms(groups))
         scores = scored(groups, having, every)
         best = sorted((-score, every.keys[number], number) for number, score in scores.items())
-        passing = (Hit(name, -score) for score, name, number in best if every[number].passes(where))
+        tests = where.tests
+        passing = (Hit(name, -score) for score, name, number in best if every[number].passes(where, tests))
         return tuple(islice(passing, k))
 
     def tidy(self) -> None:

@@ -1,0 +1,145 @@
+"""Conditions on metadata: what they mean, as tests of terms that the tables and every search engine can make alike."""
+
+from __future__ import annotations
+
+import json
+import struct
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import islice
+from typing import Any, Literal, get_args
+
+from palimpsest.clock import milliseconds
+from palimpsest.memory.records import MAX_METADATA_TERMS
+
+Operator = Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"]
+OPERATORS: frozenset[str] = frozenset(get_args(Operator))
+RANGES = frozenset({"gt", "gte", "lt", "lte"})
+MAX_TERM = 512  # characters of one term
+# A sign tells other values from texts: "true" and true, "3" and 3 are different values.
+_OTHER, _NUMBER, _TIME = "\x01", "\x01n", "\x01t"
+
+
+@dataclass(frozen=True, slots=True)
+class TermTest:
+    """Passes if one of the terms is among `any_of`, or within one of `ranges`: from its first text up to before its
+    second, in the order of code points. With `negated` it passes if none is.
+    """
+
+    any_of: frozenset[str] = frozenset()
+    ranges: tuple[tuple[str, str], ...] = ()
+    negated: bool = False
+
+    def passes(self, terms: Iterable[str]) -> bool:
+        return self.negated != any(
+            term in self.any_of or any(low <= term < high for low, high in self.ranges) for term in terms
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Condition:
+    """One condition on the values under a path: the names of nested objects, joined by dots.
+
+    A list stands for each of its values. `ne` also holds where there is no value. Ranges compare numbers with numbers,
+    and times (texts in ISO 8601; without a zone in UTC) with times. `value` is a list for `in`, a truth value for
+    `exists`.
+    """
+
+    path: str
+    operator: Operator
+    value: Any
+
+    @property
+    def test(self) -> TermTest:
+        if self.operator == "exists":
+            return TermTest(ranges=((f"{self.path}=", f"{self.path}>"), (f"{self.path}.", f"{self.path}/")),
+                            negated=not self.value)  # fmt: skip
+        if self.operator in RANGES:
+            return TermTest(ranges=(self.range,))
+        values = self.value if self.operator == "in" else (self.value,)
+        return TermTest(frozenset(term(self.path, value) for value in values), negated=self.operator == "ne")
+
+    @property
+    def range(self) -> tuple[str, str]:
+        """The terms that a range takes: from one up to before the other."""
+        comparable = place(self.value)
+        if comparable is None:
+            raise ValueError("a range is of numbers or times")
+        here, kind = f"{self.path}={comparable}", comparable[: len(_NUMBER)]
+        after = f"{here}\x00"
+        bounds = {"gt": (after, ""), "gte": (here, ""), "lt": ("", here), "lte": ("", after)}
+        low, high = bounds[self.operator]
+        return low or f"{self.path}={kind}", high or f"{self.path}={kind}g"  # a place ends in hexadecimal digits
+
+
+def conditions(metadata: Mapping[str, Any]) -> Iterator[Condition]:
+    """The conditions that a filter names by path: a plain value must be equal, an object names operators."""
+    for path, wanted in metadata.items():
+        named = wanted if isinstance(wanted, Mapping) else {"eq": wanted}
+        for operator in get_args(Operator):
+            if operator in named:
+                yield Condition(path, operator, named[operator])
+
+
+def metadata_terms(metadata: Mapping[str, Any], *, most: int | None = 2 * MAX_METADATA_TERMS) -> tuple[str, ...]:
+    """The terms by which metadata is found: `path=value` for each value, and its place among numbers or times."""
+    return tuple(islice(_terms(metadata), most))
+
+
+def leaves(value: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Each single value with its path; an empty object or list counts as one."""
+    if isinstance(value, Mapping) and (value or not path):
+        for name, inner in value.items():
+            yield from leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, list | tuple) and value:
+        for inner in value:
+            yield from leaves(inner, path)
+    else:
+        yield path, value
+
+
+def term(path: str, value: Any) -> str:
+    """The term that equals a value: a text as it stands, cut to its limit."""
+    if isinstance(value, str):
+        return f"{path}={value}"[:MAX_TERM]
+    number = place(value)
+    return f"{path}={number or _OTHER + json.dumps(value, default=dict)}"
+
+
+def place(value: Any) -> str | None:
+    """The place of a number among numbers, or of a time among times: texts that sort as they do; None for others."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return _NUMBER + _sortable(value)
+    time = _time(value) if isinstance(value, str) else None
+    return None if time is None else _TIME + _sortable(time)
+
+
+def _terms(metadata: Mapping[str, Any]) -> Iterator[str]:
+    for path, value in leaves(metadata):
+        yield term(path, value)
+        if isinstance(value, str) and (time := place(value)):
+            yield f"{path}={time}"
+
+
+def _time(text: str) -> int | None:
+    """Epoch milliseconds of a text that begins as a date; None for any other text."""
+    if len(text) < len("2026-01-01") or text[4] != "-":
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+        return milliseconds(moment if moment.tzinfo else moment.replace(tzinfo=UTC))
+    except (ValueError, OverflowError):
+        return None
+
+
+def _sortable(number: float) -> str:
+    """Sixteen hexadecimal digits that sort as doubles do."""
+    try:
+        (bits,) = struct.unpack(">Q", struct.pack(">d", number + 0.0))
+    except OverflowError:
+        (bits,) = struct.unpack(">Q", struct.pack(">d", float("inf") if number > 0 else float("-inf")))
+    sign = 1 << 63
+    return format(bits ^ (2 * sign - 1) if bits & sign else bits | sign, "016x")
