@@ -42,7 +42,7 @@ def test_parts_of_other_apis_are_translated_and_come_back_as_they_were_sent(
     [
         ("assistant", {"type": "tool_use", "id": "a", "name": "look", "input": {}}, "send it in tool_calls"),
         ("user", {"type": "tool_result", "tool_use_id": "a", "content": "x"}, "send it as a message of the role tool"),
-        ("assistant", {"type": "thinking", "thinking": "Hm."}, "leave it out"),
+        ("user", {"type": "thinking", "thinking": "Hm."}, "its parts are text, image_url, input_audio, file"),
         ("user", {"type": "image", "source": {}}, "its parts are text, image_url, input_audio, file"),
         ("assistant", {"type": "image_url", "image_url": {"url": PNG}}, "its parts are text, refusal"),
         ("user", {"type": "input_text"}, "needs text"),

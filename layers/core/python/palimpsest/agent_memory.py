@@ -153,12 +153,15 @@ class AgentMemory:
             similar_messages(lambda: memories.search), update=self.update, delete=self._drop_vectors
         )
 
-    def append(self, session: str | Conversation, *messages: Said, key: str | None = None) -> Appended:
-        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which are the user's.
+    def append(
+        self, session: str | Conversation, *messages: Said, key: str | None = None, if_last: int | None = None
+    ) -> Appended:
+        """Store 1 to 50 messages, all or none: chat messages as `openai` has them, or texts, which are the user's. With
+        `if_last` only if that is the newest message's sequence number (0: there is none), else `Conflict`.
 
         Begins the session if there is none. A repeated call with the same `key` returns the first result again.
         """
-        return self._append(self._scope(session), messages, key=key)
+        return self._append(self._scope(session), messages, key=key, if_last=if_last)
 
     def context(
         self,
@@ -345,9 +348,15 @@ class AgentMemory:
         return Conversation(scope, shown.head.user, parsed(dict(shown.settings.memory)), shown.head.agent)
 
     def _append(
-        self, scope: SessionScope, messages: Sequence[Said], *, key: str | None = None, extract: Extract = "auto"
+        self,
+        scope: SessionScope,
+        messages: Sequence[Said],
+        *,
+        key: str | None = None,
+        if_last: int | None = None,
+        extract: Extract = "auto",
     ) -> Appended:
-        asked = _read(AppendRequest, messages=[_message(each) for each in messages])
+        asked = _read(AppendRequest, messages=[_message(each) for each in messages], if_last=if_last)
         done = self._sessions.append(
             scope,
             asked.messages,
@@ -355,6 +364,7 @@ class AgentMemory:
             agent=self._agent,
             key=None if key is None else checked_id(key, field="key"),
             allow_repeat=True,  # no answer is lost on its way within a process: "yes" may be said twice
+            if_last=asked.if_last,
             extract=extract,
         )
         self._work()

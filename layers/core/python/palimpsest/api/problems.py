@@ -14,7 +14,7 @@ from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
 from palimpsest.conversations.configuration import PRIORITY
-from palimpsest.conversations.messages import CHAT_FIELDS
+from palimpsest.conversations.messages import CHAT_FIELDS, ITEM
 from palimpsest.errors import (
     BadRequest,
     BudgetTooSmall,
@@ -57,7 +57,7 @@ INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
 MAX_ERRORS = 20
 MAX_FIELD = 200  # characters of a field's path: its end is the caller's own text
-TAGS = frozenset({*CHAT_FIELDS, "function", "custom", *PRIORITY})
+TAGS = frozenset({*CHAT_FIELDS, ITEM, "function", "custom", *PRIORITY})
 """What pydantic puts into a path to say which kind of message, call or block it took something for."""
 
 MESSAGES = {

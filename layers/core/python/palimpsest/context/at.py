@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.fit import newest
@@ -51,7 +51,7 @@ def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole
     """Return the head with the count and tokens of the messages that were read of its window; unless they are the whole
     window, it counts one message more.
     """
-    shown = [message for message in read if message.role not in SYSTEM_ROLES]
+    shown = [message for message in read if message.role not in UNSHOWN_ROLES]
     return replace(
         head,
         last_user_seq=last_user_seq,

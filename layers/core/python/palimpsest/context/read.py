@@ -19,7 +19,7 @@ from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live
-from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, text_of, weighed_in
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
 from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
@@ -233,7 +233,7 @@ class ReadContext:
         )
         if plan.at is not None:
             shown, last_user_seq = read_back(stored, budget=plan.budget)
-            is_whole = all(message.role in SYSTEM_ROLES for message in stored)
+            is_whole = all(message.role in UNSHOWN_ROLES for message in stored)
             head = counted(head, shown, last_user_seq=last_user_seq, is_whole=is_whole)
         else:
             shown = newest(stored, budget=plan.budget, last_user_seq=head.last_user_seq)

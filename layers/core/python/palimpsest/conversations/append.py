@@ -11,7 +11,7 @@ from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.history import live, window
+from palimpsest.conversations.history import check_last, live, moved_on, window
 from palimpsest.conversations.lifecycle import (
     Configuration,
     begun,
@@ -29,6 +29,7 @@ from palimpsest.conversations.messages import (
     numbered,
     open_calls_after,
     weigh,
+    with_joined_calls,
 )
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm, overflows
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
@@ -43,8 +44,6 @@ from palimpsest.scope import SessionScope
 from palimpsest.tenants.ports import Tenants
 
 Extract = Literal["auto", "now", "never"]
-MOVED_ON = "history_moved_on"
-
 RESEND_SECONDS = 60
 
 
@@ -71,6 +70,7 @@ class _Request:
     key: str | None
     allow_repeat: bool
     after: str | None
+    if_last: int | None
     extract: Extract
     hash: str
     weights: Callable[[str], tuple[int, ...]]  # tokens of each draft in an encoding, counted once for all attempts
@@ -111,19 +111,21 @@ class Append:
         key: str | None = None,
         allow_repeat: bool = False,
         after: str | None = None,
+        if_last: int | None = None,
         extract: Extract = "auto",
     ) -> Appended:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
         A call that repeats an earlier one with the same `key` (or with the same id on every message) returns the result
         of the earlier one. With `after` the messages are stored only if that is the id of the newest message ("" means
-        that the session has none). `extract` decides whether a job extracts memories from the messages that no job
-        covers yet: by the session's own rule ("auto"), in any case ("now"), or not ("never"). An unknown session is
-        created for `user`.
+        that the session has none), with `if_last` only if that is its sequence number (0: there is none). `extract`
+        decides whether a job extracts memories from the messages that no job covers yet: by the session's own rule
+        ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`.
 
         Raises `NotFound` for an unknown session when no user is named, `Conflict` (`owner_mismatch`,
         `idempotency_key_reused`, `history_moved_on`), `TooLarge`, `Unprocessable`, `Unavailable`.
         """
+        drafts = with_joined_calls(drafts)
         check_size(drafts)
 
         @cache
@@ -138,6 +140,7 @@ class Append:
             allow_repeat=allow_repeat,
             key=key or _key_of_ids(drafts),
             after=after,
+            if_last=if_last,
             extract=extract,
             hash=batch_hash(drafts),
             weights=weights,
@@ -166,7 +169,7 @@ class Append:
         resent = self._resent(request, opened.head, opened.key, now)
         if resent is not None:
             return resent
-        _check_place(request, opened.head.last_id)
+        self._check_place(request, opened.head)
         return self._commit(request, _Found(before=opened.head, head=opened.head, settings=opened.settings), now)
 
     def _resent(self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime) -> Appended | None:
@@ -176,7 +179,8 @@ class Append:
                 raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
             return self._replayed(request, head, first=key.first, last=key.last)
         is_last_again = head.batch == request.hash and head.updated_second >= seconds(now) - RESEND_SECONDS
-        if request.key is None and is_last_again and not request.allow_repeat:
+        goes_behind = request.if_last is not None and request.if_last >= head.batch_first
+        if request.key is None and is_last_again and not (request.allow_repeat or goes_behind):
             return self._replayed(request, head, first=head.batch_first, last=head.seq)
         return None
 
@@ -184,11 +188,18 @@ class Append:
         messages = tuple(self.sessions.messages(request.scope, first=first, last=last))
         return Appended(messages=messages, head=head, replayed=True)
 
+    def _check_place(self, request: _Request, head: Head | None) -> None:
+        """`head` is that of the session as it is, None if there is none yet. Raises `Conflict`."""
+        if request.after not in (None, head.last_id if head else ""):
+            raise moved_on()
+        if request.if_last is not None:
+            check_last(self.sessions, request.scope, head, request.if_last)
+
     def _begin(self, request: _Request, opened: Opened, now: datetime) -> Appended:
         """Create the session together with its first messages."""
         if request.user is None:
             raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
-        _check_place(request, "")
+        self._check_place(request, None)
         defaults = self.tenants.settings(request.scope.owner)
         memory = parsed(dict(defaults.memory))
         beginning = begun(
@@ -289,11 +300,6 @@ def _is_one_further(read: Head | None, found: Head) -> bool:
         return False
     life = (read.user, read.epoch, read.base, read.version + 1)
     return life == (found.user, found.epoch, found.base, found.version)
-
-
-def _check_place(request: _Request, newest: str) -> None:
-    if request.after is not None and request.after != newest:
-        raise Conflict("Other messages came first.", code=MOVED_ON)
 
 
 def _key_of_ids(drafts: Sequence[Draft]) -> str | None:

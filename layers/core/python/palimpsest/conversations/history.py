@@ -13,7 +13,7 @@ from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
-from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
+from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.jobs.job import Job, JobState, armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import Jobs
@@ -21,6 +21,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 
 PAGES_PER_LIST = 5
+MOVED_ON = "history_moved_on"
 MOST_OVERTAKINGS = 50  # a withdrawal that appends overtake commits again at once, without reading anew
 
 
@@ -39,6 +40,25 @@ def no_session() -> NotFound:
 def no_message(field: str) -> NotFound:
     error = FieldError(field, "no message of this session has this sequence number")
     return NotFound("There is no such message.", code="message_not_found", errors=(error,))
+
+
+def moved_on(*errors: FieldError) -> Conflict:
+    return Conflict("Other messages came first.", code=MOVED_ON, errors=errors)
+
+
+def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_last: int) -> None:
+    """Raise `Conflict` (`history_moved_on`) unless `if_last` is the sequence number of the session's newest message (0:
+    it has none), or is None. `head` is None for a session that does not exist yet.
+    """
+    newest = 0
+    if head is not None and head.last_id:
+        last = head.seq
+        for first, until in sorted(head.withdrawn, reverse=True):
+            last = first - 1 if first <= last <= until else last
+        found = sessions.messages(scope, first=head.base + 1, last=last, newest_first=True, page=1)
+        newest = next((message.seq for message in found), 0)
+    if newest != if_last:
+        raise moved_on(FieldError("if_last", f"the newest message is {newest}"))
 
 
 def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message, ...]:
@@ -153,18 +173,20 @@ class History:
 
         return until_committed(attempt, clock=self.clock)
 
-    def withdraw(self, scope: SessionScope, *, first: int) -> tuple[Head, str | None]:
+    def withdraw(self, scope: SessionScope, *, first: int, if_last: int | None = None) -> tuple[Head, str | None]:
         """Withdraw every message from sequence number `first` on; return the new head, and the id of the job that
         deletes them (None: the session has no messages).
 
         A summary that covers one of them is dropped too, and the older messages that it covered return to the window,
-        but none that was cleared from it.
-        Raises `NotFound` (`message_not_found`).
+        but none that was cleared from it. With `if_last`, nothing happens unless that is the newest message's number.
+        Raises `NotFound` (`message_not_found`), `Conflict` (`history_moved_on`).
         """
-        return until_committed(lambda: self._withdraw(scope, first), clock=self.clock)
+        return until_committed(lambda: self._withdraw(scope, first, if_last), clock=self.clock)
 
-    def _withdraw(self, scope: SessionScope, first: int) -> tuple[Head, str | None]:
+    def _withdraw(self, scope: SessionScope, first: int, if_last: int | None) -> tuple[Head, str | None]:
         before, _ = live(self.sessions.open(scope, settings=True), now=self.clock.now())
+        if if_last is not None:
+            check_last(self.sessions, scope, before, if_last)
         if not before.last_id:
             return before, None
         if not before.base < first <= before.seq or before.is_withdrawn(first):
@@ -182,7 +204,7 @@ class History:
             try:
                 return self._withdraw_from(scope, before, withdrawing, first=first)
             except HeadMoved as moved:
-                if _place(moved.head) != _place(before):
+                if if_last is not None or _place(moved.head) != _place(before):
                     raise
                 before = moved.head  # appends came first: what was read stands
         raise CommitLost("Other writers were first.")

@@ -9,7 +9,7 @@ from typing import Any
 
 from palimpsest.clock import milliseconds, seconds, stamp
 from palimpsest.conversations.configuration import Strategy, stored
-from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, open_calls_through
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, open_calls_through
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs.job import Job, armed
@@ -156,7 +156,7 @@ def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes,
     """The head after an append. System and developer messages are stored, but do not count as part of the window:
     `system_tokens` is the weight of the newest one (None: none was appended).
     """
-    shown = [message for message in messages if message.role not in SYSTEM_ROLES]
+    shown = [message for message in messages if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in messages if message.role == "user"]
     newest = messages[-1]
     return replace(
@@ -209,7 +209,7 @@ def withdrawn(
     """
     if len(head.withdrawn) >= MAX_WITHDRAWALS_UNDER_WAY:
         raise Conflict("Earlier withdrawals are still under way: try again.", code="withdrawals_under_way")
-    shown = [message for message in rest if message.role not in SYSTEM_ROLES]
+    shown = [message for message in rest if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in shown if message.role == "user"]
     return replace(
         without_overflow(head),

@@ -17,6 +17,10 @@ Chat = Mapping[str, Any]
 """One message as the chat API takes it: role, content, name, tool_calls, tool_call_id, refusal; no nulls."""
 
 SYSTEM_ROLES = frozenset({"system", "developer"})
+ITEM = "item"
+"""The role of what the chat API has no message for, such as a model's reasoning. The history keeps it."""
+UNSHOWN_ROLES = SYSTEM_ROLES | {ITEM}
+"""Roles of messages that are no part of a window."""
 CHAT_FIELDS = {
     "system": ("role", "content", "name"),
     "developer": ("role", "content", "name"),
@@ -24,7 +28,7 @@ CHAT_FIELDS = {
     "assistant": ("role", "content", "name", "refusal", "tool_calls"),
     "tool": ("role", "content", "tool_call_id"),
 }
-DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id")
+DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id", "item")
 MAX_MESSAGES_PER_APPEND = 50
 MAX_TOOL_CALLS = 128
 MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
@@ -127,8 +131,11 @@ def text_of(chat: Chat) -> str:
 def weigh(chat: Chat, count: Count) -> int:
     """Tokens that a message takes in a context: content, name, tool calls with arguments, the chat format's overhead.
 
-    The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`.
+    The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`. An item, which no
+    context shows, weighs nothing.
     """
+    if chat["role"] == ITEM:
+        return 0
     content = chat.get("content")
     tokens = MESSAGE_OVERHEAD + count(str(chat["role"]))
     if isinstance(content, str):
@@ -165,6 +172,35 @@ def batch_hash(drafts: Sequence[Draft]) -> str:
     return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
 
 
+def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
+    """The batch with calls that other APIs send one by one in one message: an assistant's message that holds calls
+    alone joins the one before it if that has calls too. Items between them stay where they are.
+    """
+    joined: list[Draft] = []
+    for draft in drafts:
+        place = next((n for n in reversed(range(len(joined))) if joined[n].chat["role"] != ITEM), None)
+        both = None if place is None else _joined(joined[place], draft)
+        if place is None or both is None:
+            joined.append(draft)
+        else:
+            joined[place] = both
+    return joined
+
+
+def _joined(first: Draft, second: Draft) -> Draft | None:
+    """One draft with the calls of both; None if the chat API would not take them in one message."""
+    calls = [*first.chat.get("tool_calls", ()), *second.chat.get("tool_calls", ())]
+    are_calls = bool(call_ids(first.chat) and call_ids(second.chat)) and not text_of(second.chat)
+    if not are_calls or len(calls) > MAX_TOOL_CALLS or len({call["id"] for call in calls}) < len(calls):
+        return None
+    sent = [call for each in (first, second) for call in each.extra.get("tool_calls", each.chat["tool_calls"])]
+    extra = {**second.extra, **first.extra} | ({"tool_calls": sent} if sent != calls else {})
+    if second.client_id is not None:
+        extra["joined_ids"] = [*first.extra.get("joined_ids", ()), second.client_id]
+    metadata = {**second.metadata, **first.metadata}
+    return replace(first, chat={**first.chat, "tool_calls": calls}, extra=extra, metadata=metadata)
+
+
 def call_digest(call_id: str) -> bytes:
     return hashlib.sha256(call_id.encode()).digest()[:4]
 
@@ -190,7 +226,7 @@ def open_calls_through(chats: Iterable[Chat], open_calls: bytes = b"") -> bytes:
     for chat in chats:
         if chat["role"] == "tool":
             waiting = [call for call in waiting if call != call_digest(chat["tool_call_id"])]
-        elif chat["role"] not in SYSTEM_ROLES:
+        elif chat["role"] not in UNSHOWN_ROLES:
             waiting = [call_digest(call) for call in call_ids(chat)]
     return b"".join(waiting)
 

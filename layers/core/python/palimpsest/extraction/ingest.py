@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.append import MOVED_ON, Append, Appended
+from palimpsest.conversations.append import Append, Appended
+from palimpsest.conversations.history import MOVED_ON
 from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.messages import (
     MAX_BATCH_BYTES,
@@ -18,6 +19,7 @@ from palimpsest.conversations.messages import (
     digest,
     message_sizes,
     open_calls_after,
+    with_joined_calls,
 )
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
@@ -92,6 +94,7 @@ class Ingest:
         Nothing is written unless every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
+        drafts = with_joined_calls(drafts)
         _check(drafts)
         if session_id is not None:
             return self._ingested(_transcript(scope, drafts, session_id, agent))

@@ -23,7 +23,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
-from palimpsest.conversations.messages import CHAT_FIELDS, MAX_TOOL_CALLS, Chat, Draft, unlike_a_summary
+from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, MAX_TOOL_CALLS, Chat, Draft, unlike_a_summary
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, checked_id
 
@@ -62,13 +62,18 @@ Name = Annotated[str, Field(min_length=1, max_length=128)]
 CallId = Annotated[str, Field(min_length=1, max_length=256)]
 
 
+THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+
+
 class Part(BaseModel):
     """One part of a content as the chat API has it: of any message a text, of an assistant a refusal too, of a user an
-    image, an audio or a file too. The parts `input_text`, `output_text` and `input_image` of other APIs are translated.
+    image, an audio or a file too. The parts `input_text`, `output_text` and `input_image` of other APIs are translated;
+    an assistant's `thinking`, `redacted_thinking` and `reasoning` are kept in the history and left out of contexts.
     """
 
     model_config = ConfigDict(extra="allow", strict=True)
     carried: ClassVar[Mapping[str, type]] = {"text": str}
+    unshown: ClassVar[frozenset[str]] = frozenset()
 
     type: Annotated[str, Field(min_length=1, max_length=64)]
     text: str | None = None
@@ -77,6 +82,8 @@ class Part(BaseModel):
     @classmethod
     def _is_one_of_the_chat_api(cls, raw: Any) -> Any:
         if not isinstance(raw, dict) or not isinstance(raw.get("type"), str):
+            return raw
+        if raw["type"] in cls.unshown:
             return raw
         part = chat_part(raw)
         kind, needed = part["type"], cls.carried.get(part["type"])
@@ -96,14 +103,10 @@ class PartOfUser(Part):
 
 class PartOfAssistant(Part):
     carried = {"text": str, "refusal": str}
+    unshown = THOUGHTS
 
 
-INSTEAD = {
-    "tool_use": "send it in tool_calls",
-    "tool_result": "send it as a message of the role tool",
-    "thinking": "leave it out",
-    "redacted_thinking": "leave it out",
-}
+INSTEAD = {"tool_use": "send it in tool_calls", "tool_result": "send it as a message of the role tool"}
 
 
 def chat_part(part: Mapping[str, Any]) -> dict[str, Any]:
@@ -198,10 +201,22 @@ class AssistantMessage(_Message):
     def _not_blank(self) -> AssistantMessage:
         if self.content is None and self.refusal is None and not self.tool_calls:
             raise ValueError("an assistant message needs content, tool_calls or refusal")
+        said = (
+            self.content is None or isinstance(self.content, str) or any(p.type not in THOUGHTS for p in self.content)
+        )
+        if not said and self.refusal is None and not self.tool_calls:
+            raise ValueError("thoughts alone are no message of the chat API: send them with the role item")
         ids = [call.id for call in self.tool_calls or ()]
         if len(set(ids)) < len(ids):
             raise ValueError("two tool_calls have the same id")
         return self
+
+
+class ItemMessage(_Message):
+    """What the chat API has no message for, such as a model's reasoning: kept in the history, left out of contexts."""
+
+    role: Literal["item"]
+    item: Annotated[dict[str, Any], Field(min_length=1, description="As the other API has it")]
 
 
 class ToolMessage(_Message):
@@ -229,13 +244,13 @@ def _draft(raw: Any, check: Callable[[Any], Any]) -> Draft:
         check(raw)
     given = {name: value for name, value in raw.items() if value is not None and (name, value) != ("tool_calls", [])}
     check(given)
-    carried = CHAT_FIELDS[given["role"]]
+    carried = ("role", "item") if given["role"] == ITEM else CHAT_FIELDS[given["role"]]
     sent = {name: given[name] for name in carried if name in given}
     if isinstance(sent.get("content"), list):
         sent["content"] = [{key: value for key, value in part.items() if value is not None} for part in sent["content"]]
     chat = _as_the_chat_api_takes_it(sent)
     extra = {name: value for name, value in given.items() if name not in carried and name not in OWN_FIELDS}
-    extra |= {name: value for name, value in sent.items() if chat[name] != value}
+    extra |= {name: value for name, value in sent.items() if chat.get(name) != value}
     return Draft(
         chat=chat,
         extra=extra,
@@ -250,7 +265,9 @@ def _as_the_chat_api_takes_it(sent: Mapping[str, Any]) -> dict[str, Any]:
     if "tool_calls" in chat:
         chat["tool_calls"] = [_call(call) for call in chat["tool_calls"]]
     if isinstance(chat.get("content"), list):
-        chat["content"] = [chat_part(part) for part in chat["content"]]
+        chat["content"] = [chat_part(part) for part in chat["content"] if part["type"] not in THOUGHTS]
+        if not chat["content"]:
+            del chat["content"]
     if chat["role"] in IN_ROLES_OF_SUMMARIES:
         chat["content"] = unlike_a_summary(chat["content"])
     if "name" in chat:
@@ -275,7 +292,12 @@ def _spoken(role: str) -> Build:
 
 ChatMessage = Annotated[
     Draft,
-    _Read(Annotated[SystemMessage | UserMessage | AssistantMessage | ToolMessage, Field(discriminator="role")], _draft),
+    _Read(
+        Annotated[
+            SystemMessage | UserMessage | AssistantMessage | ToolMessage | ItemMessage, Field(discriminator="role")
+        ],
+        _draft,
+    ),
 ]
 Given = Annotated[Chat, _Read(UserMessage, _spoken("user"), or_text=True)]
 System = Annotated[Chat, _Read(SystemMessage, _spoken("system"), or_text=True)]

@@ -41,6 +41,9 @@ from palimpsest.errors import FieldError, TooLarge
 operation = operations_on("messages", function="sessions")
 
 
+IF_LAST = "Only if this is the sequence number of the newest message (0: there is none); else 409 `history_moved_on`"
+
+
 def _few_enough(messages: Any) -> Any:
     if isinstance(messages, list) and len(messages) > MAX_MESSAGES_PER_APPEND:
         error = FieldError("messages", f"{len(messages)} of at most {MAX_MESSAGES_PER_APPEND}")
@@ -60,6 +63,7 @@ class AppendRequest(Closed):
     allow_repeat: Annotated[
         bool, Field(description="Without a key: store the messages even if they equal the last append")
     ] = False
+    if_last: Annotated[int | None, Field(ge=0, description=IF_LAST)] = None
 
 
 class AppendedMessage(TypedDict):
@@ -91,12 +95,13 @@ class HistoryMessage(TypedDict):
 
     id: str
     seq: int
-    role: Literal["system", "developer", "user", "assistant", "tool"]
+    role: Literal["system", "developer", "user", "assistant", "tool", "item"]
     content: NotRequired[str | list[Json] | None]
     name: NotRequired[str | None]
     refusal: NotRequired[str | None]
     tool_calls: NotRequired[list[Json] | None]
     tool_call_id: NotRequired[str | None]
+    item: NotRequired[Annotated[Json | None, Field(description="Of the role item: what it holds")]]
     tokens: int
     timestamp: Annotated[Moment | None, Field(description="When it was sent, by the caller's clock")]
     created_at: Moment
@@ -120,12 +125,19 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Response[str]
 
     Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an answer was lost,
     repeat the request with the same Idempotency-Key, or with ids on all messages: it returns the first result.
+    Calls that an assistant makes in several messages in a row are stored as one message, as the chat API has them.
     """
     if body.context is not None:
         call().caller.require("read")
     scope = call().session(session_id)
     done = call().use.append(
-        scope, body.messages, user=body.user_id, agent=body.agent_id, key=call().key, allow_repeat=body.allow_repeat
+        scope,
+        body.messages,
+        user=body.user_id,
+        agent=body.agent_id,
+        key=call().key,
+        allow_repeat=body.allow_repeat,
+        if_last=body.if_last,
     )
     answer = _appended(session_id, done)
     if body.context is not None:
@@ -170,6 +182,7 @@ def read_message(
 def remove_messages(
     session_id: SessionId,
     first: Annotated[int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")] = None,
+    if_last: Annotated[int | None, Query(ge=0, description=f"With `from`: {IF_LAST}")] = None,
     wait: Wait = 0,
 ) -> Response[str]:
     """Empty the window, or withdraw messages.
@@ -182,7 +195,7 @@ def remove_messages(
     if first is None:
         head = call().use.history.empty(scope)
         return answered({"session_id": session_id, "window": window(head)})
-    head, job_id = call().use.history.withdraw(scope, first=first)
+    head, job_id = call().use.history.withdraw(scope, first=first, if_last=if_last)
     if job_id is None:
         return answered({"session_id": session_id, "window": window(head)})
     return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message, called
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called
 from palimpsest.conversations.ports import Summary
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
@@ -104,7 +104,7 @@ def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, st
         end = labelled.end() if labelled else 0
         yield line[:end], line[end:], True
     for message in messages:
-        if message.role in SYSTEM_ROLES:
+        if message.role in UNSHOWN_ROLES:
             continue
         name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
         label = message.role.capitalize() + (f" ({name}): " if name else ": ")

@@ -8,7 +8,7 @@ from functools import partial
 from html import escape
 
 from palimpsest import prompts
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.conversations.window.render import transcript
 from palimpsest.conversations.window.shorten import abridged
@@ -65,7 +65,7 @@ class ModelSummarizer:
         model: str | None,
     ) -> Summary:
         limit = self._limit(model, max_tokens)
-        said = [message for message in messages if message.role not in SYSTEM_ROLES]
+        said = [message for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, prompt=prompt, model=model, limit=limit)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(model)
         count = partial(self._count, encoding=encoding)

@@ -10,7 +10,7 @@ from typing import Literal
 
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
 from palimpsest.conversations.lifecycle import armed_extraction, evicted
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.turns import groups, turns
 from palimpsest.jobs.job import Job, armed
@@ -86,8 +86,8 @@ def raised(head: Head, config: Strategy) -> int:
 
 
 def _shown(window: Sequence[Message]) -> list[Message]:
-    """The messages without system messages, which neither the window nor the summariser uses."""
-    return [message for message in window if message.role not in SYSTEM_ROLES]
+    """The messages without those that neither the window nor the summariser uses."""
+    return [message for message in window if message.role not in UNSHOWN_ROLES]
 
 
 def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int) -> Sequence[Turn]:

@@ -10,7 +10,7 @@ from functools import partial
 from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
-from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.overflow.arm import Arm, summarizing
 from palimpsest.conversations.overflow.plan import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary
@@ -84,7 +84,7 @@ class SummarizeOverflow:
         limit = self._limit(head, config)
         room = self.summarizer.capacity(model=config.summary_model, prompt=config.summary_prompt, max_tokens=limit)
         through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
-        read = tuple(m for m in backlog if m.seq <= through and m.role not in SYSTEM_ROLES)
+        read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job):
             summary = self.summarizer.summarize(
                 previous=previous.summary if previous else None,

@@ -8,7 +8,7 @@ from functools import partial
 from operator import attrgetter
 
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
-from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, SYSTEM_ROLES, Chat, Message, weigh
+from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.turns import no_result, turns, with_every_result
 from palimpsest.conversations.window.chain import Chain
 from palimpsest.conversations.window.parts import Cut, Entry
@@ -60,7 +60,7 @@ def newest(stored: Iterator[Message], *, budget: int, last_user_seq: int) -> tup
     read = weight = size = 0
     for message in stored:
         held.append(message)
-        is_shown = message.role not in SYSTEM_ROLES
+        is_shown = message.role not in UNSHOWN_ROLES
         read += min(message.tokens, READ_IN_CHAIN) if is_shown else LEAST_MESSAGE
         weight += message.tokens if is_shown else 0
         size += _bytes(message)
@@ -88,7 +88,7 @@ def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message,
 
 def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
     """What a session without short-term memory shows of its history: the newest turn."""
-    shown_ones = [message for message in messages if message.role not in SYSTEM_ROLES]
+    shown_ones = [message for message in messages if message.role not in UNSHOWN_ROLES]
     return tuple(turns(shown_ones)[-1]) if shown_ones else ()
 
 
@@ -182,7 +182,7 @@ def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> lis
     entries = [
         Entry(shown(message.chat), message.tokens, message.seq)
         for message in messages
-        if message.role not in SYSTEM_ROLES
+        if message.role not in UNSHOWN_ROLES
     ]
     if given is not None:
         entries.append(_weighed(shown(given), count))
