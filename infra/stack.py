@@ -16,6 +16,7 @@ from constructs import Construct
 
 from infra.config import Choices, Stage, stack_name
 from infra.parts.accepted import accept
+from infra.parts.contents import ADD, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -41,6 +42,7 @@ class Palimpsest(Stack):
         self._key = self._encryption_key()
         self._layers = Layers(self, stage=stage)
         self.tables = Tables(self, stage=stage, key=self._key)
+        self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
         self._lines = LINES | (INDEXING if self.search.url else {})
         self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
@@ -89,7 +91,10 @@ class Palimpsest(Stack):
         """Add the HTTP API and the functions behind it."""
         tables = self.tables
         environment = (
-            self._names(tables.tenants, tables.sessions, tables.memories) | self._searching() | self._nameable()
+            self._names(tables.tenants, tables.sessions, tables.memories)
+            | self._contents()
+            | self._searching()
+            | self._nameable()
         )
         sessions = self._function(
             "sessions", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
@@ -97,6 +102,7 @@ class Palimpsest(Stack):
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(sessions.role, tables.memories, READS, WRITES, indexes=["by_created"])
+        self.contents.grant(sessions.role, READ, ADD)
         self.search.grant(sessions.role, makes_indexes=False)
         self._grant_openai_key(sessions.role)
         memories = self._add_memories()
@@ -108,7 +114,10 @@ class Palimpsest(Stack):
     def _add_memories(self) -> PythonFunction:
         tables = self.tables
         environment = (
-            self._names(tables.tenants, tables.sessions, tables.memories) | self._searching() | self._chatting()
+            self._names(tables.tenants, tables.sessions, tables.memories)
+            | self._contents()
+            | self._searching()
+            | self._chatting()
         )
         memories = self._function(
             "memories", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
@@ -116,6 +125,7 @@ class Palimpsest(Stack):
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
+        self.contents.grant(memories.role, READ, ADD)
         self.search.grant(memories.role, makes_indexes=False)
         self._grant_openai_key(memories.role)
         return memories
@@ -144,7 +154,7 @@ class Palimpsest(Stack):
     def _add_sweep(self) -> None:
         """Add the function that each minute looks for what has expired, got stuck, or was lost on its way."""
         tables, lines = self.tables, self.queues.of
-        environment = self._names(tables.tenants, tables.sessions, tables.memories) | _urls(lines)
+        environment = self._names(tables.tenants, tables.sessions, tables.memories) | _urls(lines) | self._contents()
         sweep = self._worker("sweep", memory_mb=512, environment=environment)
         for queue in lines.values():
             self.queues.grant_send(queue, sweep.role)
@@ -152,6 +162,7 @@ class Palimpsest(Stack):
         tables.grant(sweep.role, tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
         indexes = ["by_created", "by_tenant", "due"]
         tables.grant(sweep.role, tables.memories, READS, WRITES, DELETES, indexes=indexes)
+        self.contents.grant(sweep.role, REMOVE)
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
         events.Rule(self, "Round", schedule=every_minute, targets=[target])
@@ -220,6 +231,9 @@ class Palimpsest(Stack):
         """The environment variables that hold the names of those tables."""
         return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables}
 
+    def _contents(self) -> dict[str, str]:
+        return {"CONTENTS_BUCKET": self.contents.bucket.bucket_name}
+
     def _model_server(self) -> dict[str, str]:
         return {"OPENAI_KEY_PARAMETER": self.key_parameter, "OPENAI_BASE_URL": self._choices.openai_base_url}
 
@@ -262,6 +276,7 @@ class Palimpsest(Stack):
             "SessionsStream": self.tables.sessions.table_stream_arn or "",
             "MemoriesTable": self.tables.memories.table_name,
             "MemoriesStream": self.tables.memories.table_stream_arn or "",
+            "ContentsBucket": self.contents.bucket.bucket_name,
             "DeadLettersUrl": self.queues.dead_letters.queue_url,
             "ParkedQueueUrl": self.queues.parked.queue_url,
             "OpenAiKeyParameter": self.key_parameter,

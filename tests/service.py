@@ -13,6 +13,7 @@ from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries, InMemoryOwners
+from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
@@ -90,6 +91,7 @@ class Service:
         self.tenants, self.facts = InMemoryTenants(self.shared), InMemoryStaticFacts()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
         self.expiries, self.owners = self.background_of(faults)
+        self.blobs = InMemoryBlobs(self.shared)
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
         self.extractor: Any = Extracts()
         self.embedder, self.has_embedder = embedder or Meanings(), True
@@ -135,7 +137,7 @@ class Service:
         within["memories"] = self.memories
         self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
         self.removal, self.sweep_all = wire_sweep(
-            **within, expiries=self.expiries, tenants=self.tenants, queues=self.sent_again
+            **within, expiries=self.expiries, tenants=self.tenants, blobs=self.blobs, queues=self.sent_again
         )
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
         summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})
@@ -156,7 +158,7 @@ class Service:
         """The stores that the functions behind the front door see."""
         return {
             "sessions": self.sessions, "jobs": self.jobs, "calls": InMemoryKeyedCalls(self.shared),
-            "tenants": self.tenants, "memories": self.memories, "facts": self.facts,
+            "tenants": self.tenants, "blobs": self.blobs, "memories": self.memories, "facts": self.facts,
         }  # fmt: skip
 
     @property

@@ -10,6 +10,7 @@ from typing import Any
 
 from palimpsest.bootstrap import wire_memories, wire_sessions
 from palimpsest.bootstrap.memories import MemoryStores, Models
+from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
@@ -65,7 +66,7 @@ def _applications(place: Place) -> tuple[Any, Any]:
     tokens = TiktokenCounter()
     stores = MemoryStores(
         sessions=place.sessions, jobs=jobs, calls=InMemoryKeyedCalls(State()), memories=place.memories, tenants=tenants,
-        facts=facts, index=place.index,
+        blobs=InMemoryBlobs(), facts=facts, index=place.index,
     )  # fmt: skip
     of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
     models = Models(embedder=lambda: place.embedder)

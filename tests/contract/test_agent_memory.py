@@ -12,6 +12,7 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
+from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
@@ -31,7 +32,9 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
         within = InMemorySessions()
         jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
         calls = InMemoryKeyedCalls(within.state)
-        return MemoryStores(within, jobs, calls, InMemoryTenants(), memories, InMemoryStaticFacts(), AbsentIndex())
+        return MemoryStores(
+            within, jobs, calls, InMemoryTenants(), InMemoryBlobs(), memories, InMemoryStaticFacts(), AbsentIndex()
+        )
     sessions, table, tenants = sessions_table(endpoint), memories_table(endpoint), tenants_table(endpoint)
     return MemoryStores(
         sessions=DynamoDbSessions(sessions, memories=table, endpoint=endpoint),
@@ -39,6 +42,7 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
         calls=DynamoDbKeyedCalls(sessions, endpoint=endpoint),
         memories=DynamoDbMemories(table, sessions, endpoint=endpoint),
         tenants=DynamoDbTenants(tenants, endpoint=endpoint),
+        blobs=InMemoryBlobs(),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
         index=AbsentIndex(),
     )

@@ -19,6 +19,7 @@ from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeye
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
 
@@ -52,7 +53,7 @@ class Service:
         tenants = DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
         self.memories = DynamoDbMemories(memories, self.table, endpoint=endpoint)
         clock, summarizer = SystemClock(), ExtractiveSummarizer(TOKENS)
-        self._stored = (sessions, jobs, DynamoDbKeyedCalls(self.table, endpoint=endpoint), tenants)
+        self._stored = (sessions, jobs, DynamoDbKeyedCalls(self.table, endpoint=endpoint), tenants, InMemoryBlobs())
         self.call = self.anew()
         self.summarize, _ = bootstrap.wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock

@@ -82,6 +82,24 @@ def test_fifty_messages_of_58_kb_are_stored_and_come_back_whole(call: Client, te
     assert [row["content"] for row in call.history("s")] == said
 
 
+def test_a_message_of_4_mb_lies_in_the_bucket_comes_back_whole_and_goes_with_its_session(
+    call: Client, stack: Stack
+) -> None:
+    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "iVBO" * 1_000_000}}
+    asked = [{"type": "text", "text": "What is this?"}, picture]
+    body = {"user_id": "sarah", "messages": [{"role": "user", "content": asked}]}
+    assert call("POST", "/v1/sessions/s/messages", body).status == HTTPStatus.CREATED
+    assert call("GET", "/v1/sessions/s/messages/1").json["content"] == asked
+    context = call("GET", "/v1/sessions/s/context").json
+    assert [part["type"] for part in context["messages"][0]["content"]] == ["text", "text"]
+    bucket = {"Bucket": stack.outputs["ContentsBucket"], "Prefix": f"contents/{call.tenant}/s/"}
+    s3 = stack.place.client("s3")
+    assert s3.list_objects_v2(**bucket)["KeyCount"] == 1
+    job = call("DELETE", "/v1/sessions/s", query={"wait": WAIT}).json
+    assert call.job(job["job_id"])["state"] == "done"
+    assert s3.list_objects_v2(**bucket)["KeyCount"] == 0
+
+
 @pytest.mark.parametrize("sent", [b"\xed\xa0\x80", b"\xc0\xaf", b"\xff", b"\xe2\x82"])
 @pytest.mark.parametrize("kind", ["application/json", "application/octet-stream"])
 def test_a_body_that_is_not_utf_8_is_refused_and_nothing_of_it_is_stored(call: Client, sent: bytes, kind: str) -> None:
@@ -136,7 +154,7 @@ REFUSED: list[Any] = [
         "POST", f"{UNKNOWN}/messages", HELLO | {"messages": HELLO["messages"] * 51}, 413, "messages", id="51 messages",
     ),
     pytest.param(
-        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": [{"role": "user", "content": "x" * 400_000}]}, 413,
+        "POST", f"{UNKNOWN}/messages", HELLO | {"messages": [{"role": "system", "content": "x" * 400_000}]}, 413,
         "messages.0", id="a large message",
     ),
 ]  # fmt: skip

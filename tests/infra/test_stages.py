@@ -15,9 +15,10 @@ VARIES_WITH_DATA = {
     "DefaultRouteSettings", "ScalingConfig",  # sizes
     "RetentionInDays", "DeletionPolicy", "UpdateReplacePolicy", "DeletionProtectionEnabled",  # retention, protection
     "SSESpecification", "SqsManagedSseEnabled", "KmsMasterKeyId", "KmsKeyId", "EncryptionAtRestOptions",  # encryption
+    "BucketEncryption",
     "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION", "ClusterConfig", "EBSOptions",  # search
 }  # fmt: skip
-ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy"}
+ONLY_WHERE_HTTPS = {"AWS::SQS::QueuePolicy", "AWS::SNS::TopicPolicy", "AWS::S3::BucketPolicy"}
 ONLY_WITH_KEY = {"AWS::KMS::Key"}
 
 

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from palimpsest.memory.removal.erase import BACKUP_DAYS
 
 from infra.parts.http_api import DESCRIPTION
 from infra.pythons import DECLARED
@@ -262,14 +263,14 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
     [
         ("site", {"logs"}),
         ("authorize", {"logs", "dynamodb", "kms"}),
-        ("sessions", {"logs", "dynamodb", "kms", "ssm", "es"}),
-        ("memories", {"logs", "dynamodb", "kms", "ssm", "es"}),
+        ("sessions", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
+        ("memories", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
         ("dispatch", {"logs", "dynamodb", "kms", "sqs"}),
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
         ("embed", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
         ("reindex", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
         ("summarize", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
-        ("sweep", {"logs", "dynamodb", "kms", "sqs"}),
+        ("sweep", {"logs", "dynamodb", "kms", "sqs", "s3"}),
     ],
 )
 def test_a_function_reaches_only_the_services_it_works_with(prod: Template, function: str, services: set[str]) -> None:
@@ -383,8 +384,30 @@ def test_everything_at_rest_is_encrypted_with_the_accounts_own_key(prod: Templat
     assert "KmsMasterKeyId" in topic
 
 
+def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Template) -> None:
+    (bucket,) = prod.of_type("AWS::S3::Bucket").values()
+    assert set(bucket["PublicAccessBlockConfiguration"].values()) == {True}
+    (rule,) = bucket["BucketEncryption"]["ServerSideEncryptionConfiguration"]
+    assert rule["ServerSideEncryptionByDefault"]["KMSMasterKeyID"]["Fn::GetAtt"][0].startswith("Key")
+    assert bucket["VersioningConfiguration"] == {"Status": "Enabled"}
+    rules = {rule["Id"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
+    assert rules["Removed"]["NoncurrentVersionExpiration"]["NoncurrentDays"] < BACKUP_DAYS
+    assert "ExpirationInDays" not in rules["Removed"]
+    (policy,) = prod.of_type("AWS::S3::BucketPolicy").values()
+    (refusal,) = policy["PolicyDocument"]["Statement"]
+    assert (refusal["Effect"], refusal["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
+
+
+def test_only_the_sweep_removes_contents_and_nobody_reads_removed_ones(prod: Template) -> None:
+    may = {name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS}
+    assert {name: actions for name, actions in may.items() if actions} == {
+        "sessions": {"s3:GetObject", "s3:PutObject"}, "memories": {"s3:GetObject", "s3:PutObject"},
+        "sweep": {"s3:DeleteObject", "s3:ListBucket"},
+    }  # fmt: skip
+
+
 def test_the_outputs_name_what_operators_need(prod: Template) -> None:
-    tables = {"TenantsTable", "SessionsTable", "MemoriesTable"}
+    tables = {"TenantsTable", "SessionsTable", "MemoriesTable", "ContentsBucket"}
     wanted = tables | {"Endpoint", "ApiId", "ParkedQueueUrl", "DeadLettersUrl", "OpenAiKeyParameter", "KeyArn"}
     queues = {f"{name.capitalize()}QueueUrl" for name in WORKERS}
     assert wanted | queues <= set(prod.body["Outputs"])

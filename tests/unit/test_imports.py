@@ -63,6 +63,7 @@ def first_answers(function: str, *events: dict[str, Any]) -> tuple[set[str], lis
             "SESSIONS_TABLE": "sessions",
             "TENANTS_TABLE": "tenants",
             "MEMORIES_TABLE": "memories",
+            "CONTENTS_BUCKET": "contents",
             "OPENAI_KEY_PARAMETER": "/palimpsest/local/openai-api-key",
             "EMBEDDING_MODEL": "text-embedding-3-small",
             "EMBEDDING_DIMENSION": "1536",

@@ -70,6 +70,6 @@ def test_a_use_case_without_the_guard_would_be_seen() -> None:
 
 def test_stores_guard_whatever_they_are_made_of_once() -> None:
     bare: Any = object()
-    stores = Stores(InMemorySessions(), bare, bare, bare)
+    stores = Stores(InMemorySessions(), bare, bare, bare, bare)
     assert isinstance(stores.sessions, EpochGuard)
-    assert Stores(stores.sessions, bare, bare, bare).sessions is stores.sessions
+    assert Stores(stores.sessions, bare, bare, bare, bare).sessions is stores.sessions

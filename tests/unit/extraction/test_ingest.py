@@ -224,7 +224,7 @@ def test_nothing_is_written_of_a_transcript_that_can_t_be() -> None:
     service = ExtractionService()
     good = transcript(texts(60))
     orphan = Draft({"role": "tool", "tool_call_id": "c", "content": "?"})
-    huge = Draft({"role": "user", "content": "x" * MAX_MESSAGE_BYTES})
+    huge = Draft({"role": "system", "content": "x" * MAX_MESSAGE_BYTES})
     for last, error in ((orphan, Unprocessable), (huge, TooLarge)):
         with pytest.raises(error) as caught:
             service.ingest_transcript(SARAH, [*good, last], session_id="s")

@@ -27,6 +27,7 @@ from palimpsest.jobs.kinds import (
     RemovalPayload,
     RetainPayload,
     StoredCondition,
+    UploadPayload,
     decoded,
     encoded,
 )
@@ -48,6 +49,7 @@ SAMPLES: dict[JobKind, Payload] = {
     "forget_sessions": ForgetSessionsPayload(user="sarah", status="ended", keep_memories=True, before=1),
     "erase": ErasePayload(stage="memories", sessions=2),
     "retain": RetainPayload(change="0" * 32, stage="memories", user="sarah", page="mem_0", sessions=2),
+    "upload": UploadPayload(upload="0" * 32),
     "reindex": ReindexPayload(phase="messages", within="acme#s", seq=7, model="all-MiniLM-L6-v2 384"),
 }
 NO_TEXT = (bool, int, float, NoneType, Id, Digest, Place, StoredCondition, ModelName)

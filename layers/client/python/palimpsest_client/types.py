@@ -6,11 +6,15 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "message"]]]
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "message"]]]
     min_importance: NotRequired[float | None]
+    max_importance: NotRequired[float | None]
+    min_confidence: NotRequired[float | None]
+    max_confidence: NotRequired[float | None]
     created_after: NotRequired[str | None]
     created_before: NotRequired[str | None]
     subject: NotRequired[str | None]
+    topic_key: NotRequired[str | None]
     session_id: NotRequired[str | None]
     agent_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any]]
@@ -52,6 +56,8 @@ Compaction = TypedDict(
 
 class Context(TypedDict):
     messages: list[dict[str, Any]]
+    system: NotRequired[str | list[dict[str, Any]]]
+    refs: list[MessageRef | None]
     tokens: ContextTokens
     omitted: SequenceRange | None
     compaction: Literal["none", "pending", "failed"]
@@ -103,11 +109,15 @@ class Expires(TypedDict):
 
 
 class Filter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task"]]]
+    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference"]]]
     min_importance: NotRequired[float | None]
+    max_importance: NotRequired[float | None]
+    min_confidence: NotRequired[float | None]
+    max_confidence: NotRequired[float | None]
     created_after: NotRequired[str | None]
     created_before: NotRequired[str | None]
     subject: NotRequired[str | None]
+    topic_key: NotRequired[str | None]
     session_id: NotRequired[str | None]
     agent_id: NotRequired[str | None]
     metadata: NotRequired[dict[str, Any]]
@@ -119,7 +129,7 @@ class Follows(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "message"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "message"]
     content: str
     score: float
     found_by: list[str]
@@ -133,6 +143,7 @@ class Found(TypedDict):
     importance: float | None
     agent_id: str | None
     metadata: dict[str, Any]
+    data: Any
 
 
 class Health(TypedDict):
@@ -143,22 +154,26 @@ class Health(TypedDict):
 class HistoryMessage(TypedDict):
     id: str
     seq: int
-    role: Literal["system", "developer", "user", "assistant", "tool"]
+    role: Literal["system", "developer", "user", "assistant", "tool", "item"]
     content: NotRequired[str | list[dict[str, Any]] | None]
     name: NotRequired[str | None]
     refusal: NotRequired[str | None]
     tool_calls: NotRequired[list[dict[str, Any]] | None]
     tool_call_id: NotRequired[str | None]
+    item: NotRequired[dict[str, Any] | None]
     tokens: int
     timestamp: str | None
     created_at: str
     client_id: NotRequired[str | None]
     metadata: dict[str, Any]
+    content_url: NotRequired[str]
 
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain"]
+    kind: Literal[
+        "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload"
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -191,7 +206,9 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain"]
+    kind: Literal[
+        "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload"
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -210,7 +227,7 @@ class ListedUser(TypedDict):
 
 class Memory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task"]
+    type: Literal["fact", "event", "instruction", "task", "preference"]
     content: str
     subject: str | None
     topic_key: str | None
@@ -228,8 +245,12 @@ class Memory(TypedDict):
     source: Provenance
     agent_id: str | None
     metadata: dict[str, Any]
+    data: Any
     method: str
     expires_at: str | None
+    access_count: int
+    last_accessed_at: str | None
+    decay: float
 
 
 class MemoryCounts(TypedDict):
@@ -237,7 +258,13 @@ class MemoryCounts(TypedDict):
     event: int
     instruction: int
     task: int
+    preference: int
     total: int
+
+
+class MessageRef(TypedDict):
+    seq: int
+    id: str
 
 
 class ModelUsage(TypedDict):
@@ -295,7 +322,7 @@ class RetentionJob(TypedDict):
 
 class SavedMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task"]
+    type: Literal["fact", "event", "instruction", "task", "preference"]
     content: str
     subject: str | None
     topic_key: str | None
@@ -313,8 +340,12 @@ class SavedMemory(TypedDict):
     source: Provenance
     agent_id: str | None
     metadata: dict[str, Any]
+    data: Any
     method: str
     expires_at: str | None
+    access_count: int
+    last_accessed_at: str | None
+    decay: float
     outcome: Literal["created", "updated", "unchanged"]
 
 
@@ -351,7 +382,7 @@ class ShownFact(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "message"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "message"]
     content: str
     score: float | None
     valid_from: str | None
@@ -361,7 +392,7 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "message"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "message"]
     content: str
     score: float | None
     valid_from: str | None

@@ -83,12 +83,14 @@ class SessionsSettings(SearchSettings, NamedModelsSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
+    contents_bucket: Text
 
 
 class MemoriesSettings(SearchSettings, ChatSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
+    contents_bucket: Text
 
 
 class JobQueueSettings(FunctionSettings):
@@ -136,6 +138,7 @@ class SweepSettings(JobQueueSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
+    contents_bucket: Text
 
 
 class SiteSettings(FunctionSettings):

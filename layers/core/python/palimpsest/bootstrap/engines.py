@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from palimpsest import settings
+from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock
 from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
@@ -69,6 +70,13 @@ def memory_store(table: str, jobs_table: str) -> Memories:
     memories = DynamoDbMemories(table, jobs_table)
     memories.warm()
     return memories
+
+
+@cache
+def blob_store(bucket: str) -> Blobs:
+    from palimpsest.engines.s3 import S3Blobs
+
+    return S3Blobs(bucket)
 
 
 @cache

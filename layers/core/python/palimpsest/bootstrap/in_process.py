@@ -20,6 +20,7 @@ from palimpsest.conversations.overflow.extractive_summary import ExtractiveSumma
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries
+from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
@@ -72,7 +73,8 @@ def in_process(
     tenants.replace_settings(scope, TenantSettings(memory=memory))
     index = _index(vectors, life=sessions)
     calls, facts = InMemoryKeyedCalls(sessions.state), InMemoryStaticFacts()
-    stores = MemoryStores(sessions, jobs, calls, tenants, memories, facts, index)
+    blobs = InMemoryBlobs(sessions.state)
+    stores = MemoryStores(sessions, jobs, calls, tenants, blobs, memories, facts, index)
     step, give_up = wire_summarize(
         sessions=sessions,
         jobs=jobs,
@@ -94,6 +96,7 @@ def in_process(
         memories=memories,
         expiries=InMemoryExpiries(memories),
         tenants=tenants,
+        blobs=blobs,
         clock=clock,
     )
     workers = (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal)

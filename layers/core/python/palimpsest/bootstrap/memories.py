@@ -9,6 +9,7 @@ from typing import Protocol
 
 from palimpsest import settings
 from palimpsest.bootstrap.engines import (
+    blob_store,
     chat_model,
     fact_store,
     has_key,
@@ -29,6 +30,7 @@ from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -154,7 +156,8 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
     schedule = ExtractionSchedule(jobs)
-    append = Append(sessions, tenants, tokens, clock, schedule)
+    contents = Contents(stores.blobs, jobs, clock)
+    append = Append(sessions, tenants, tokens, clock, schedule, contents)
     request = RequestExtraction(sessions, schedule, clock)
     blocks = BlockReader(
         static=StaticMemory(stores.facts),
@@ -175,7 +178,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         show=ShowMemories(memories, manage_memories),
         ingest=Ingest(sessions, memories, append, request, clock),
         facts=ManageStaticFacts(stores.facts, clock),
-        context=ReadContext(sessions, tokens, clock, blocks),
+        context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock),
         manage=ManageSessions(sessions, tenants, tokens, clock, schedule),
         read_job=ReadJob(jobs, clock),
@@ -193,6 +196,7 @@ def memories_app() -> MemoriesApp:
         calls=keyed_calls(environment.sessions_table),
         memories=memory_store(environment.memories_table, environment.sessions_table),
         tenants=tenant_store(environment.tenants_table),
+        blobs=blob_store(environment.contents_bucket),
         facts=fact_store(environment.tenants_table),
         index=search_index(environment),
     )

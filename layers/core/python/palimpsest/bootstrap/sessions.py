@@ -8,7 +8,9 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from palimpsest import settings
+from palimpsest.blobs import Blobs
 from palimpsest.bootstrap.engines import (
+    blob_store,
     fact_store,
     keyed_calls,
     memory_store,
@@ -26,6 +28,7 @@ from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import History, ListJobs
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Arm, Prune
@@ -64,6 +67,7 @@ class Stores:
     jobs: Jobs
     calls: KeyedCalls
     tenants: Tenants
+    blobs: Blobs
 
     def __post_init__(self) -> None:
         if not isinstance(self.sessions, EpochGuard):
@@ -110,6 +114,7 @@ def wire_sessions(
     those that callers may name; None: any.
     """
     sessions, jobs, tenants = stores.sessions, stores.jobs, stores.tenants
+    contents = Contents(stores.blobs, jobs, clock)
     schedule = None if memories is None else ExtractionSchedule(jobs)
     blocks = BlockReader(
         static=None if facts is None else StaticMemory(facts),
@@ -119,12 +124,12 @@ def wire_sessions(
     report = None if memories is None else ReportExtraction(memories)
     manage = ManageSessions(sessions, tenants, tokens, clock, schedule, models)
     return SessionsApp(
-        append=Append(sessions, tenants, tokens, clock, schedule),
-        context=ReadContext(sessions, tokens, clock, blocks),
+        append=Append(sessions, tenants, tokens, clock, schedule, contents),
+        context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock),
         manage=manage,
         forget_sessions=ForgetSessions(manage, jobs, clock),
-        history=History(sessions, clock),
+        history=History(sessions, clock, contents),
         read_job=ReadJob(jobs, clock),
         list_jobs=ListJobs(sessions, jobs, as_it_is if report is None else report.shown),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
@@ -158,7 +163,8 @@ def sessions_app() -> SessionsApp:
     environment = settings.SessionsSettings.read()
     table = environment.sessions_table
     sessions, jobs = session_store(table, environment.memories_table)
-    stores = Stores(sessions, jobs, keyed_calls(table), tenant_store(environment.tenants_table, table))
+    tenants, blobs = tenant_store(environment.tenants_table, table), blob_store(environment.contents_bucket)
+    stores = Stores(sessions, jobs, keyed_calls(table), tenants, blobs)
     memories = memory_store(environment.memories_table, table)
 
     def search() -> SearchMemories:

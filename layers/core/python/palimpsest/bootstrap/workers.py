@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from functools import cache
 
 from palimpsest import settings
+from palimpsest.blobs import Blobs
 from palimpsest.bootstrap.engines import (
+    blob_store,
     chat_model,
     expiry_store,
     memory_store,
@@ -19,6 +21,7 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.overflow.arm import GiveUpOverflow
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
@@ -30,7 +33,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
-from palimpsest.jobs.kinds import KINDS, JobKind, Queue
+from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues
 from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
@@ -50,7 +53,7 @@ from palimpsest.tenants.ports import Tenants
 from palimpsest.text.comparing import says_the_same
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.router import GivesUp, Handling, Router
-from palimpsest.workers.sweep import Sweep
+from palimpsest.workers.sweep import Restart, Sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ def wire_sweep(
     memories: Memories,
     expiries: Expiries,
     tenants: Tenants,
+    blobs: Blobs,
     clock: Clock,
     queues: Queues | None = None,
     is_indexed: bool = True,
@@ -76,7 +80,8 @@ def wire_sweep(
     """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to `queues` again;
     changes of records only where there is an index.
     """
-    remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock))
+    contents = Contents(blobs, jobs, clock)
+    remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock), contents)
     removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     pages = UserSteps(jobs, restart, clock)
@@ -86,15 +91,17 @@ def wire_sweep(
             "withdraw": removal,
             "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
-            "erase": Handling(ErasePages(sessions, memories, pages, clock), give_up),
+            "erase": Handling(ErasePages(sessions, memories, pages, clock, contents), give_up),
             "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
+            "upload": Handling(contents.settle, contents.give_up),
         }
     )
     steps = Steps(sessions, jobs, memories, clock)
     parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock, Remind(expiries, clock, queues if is_indexed else None))
-    return work, Sweep(sessions, jobs, clock, {"pages": restart, "extraction": extraction}, expire, queues)
+    restarts: dict[Family, Restart] = {"pages": restart, "extraction": extraction, "upload": contents.abandon}
+    return work, Sweep(sessions, jobs, clock, restarts, expire, queues)
 
 
 def wire_summarize(
@@ -244,6 +251,7 @@ def _sweep() -> tuple[Router, Sweep]:
         memories=memories,
         expiries=expiry_store(environment.memories_table),
         tenants=tenant_store(environment.tenants_table),
+        blobs=blob_store(environment.contents_bucket),
         clock=system_clock(),
         queues=SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url),
         is_indexed=bool(environment.embed_queue_url),

@@ -18,7 +18,9 @@ from palimpsest.context.formats import ContextFormat, Written, written
 from palimpsest.context.prompt import MemoryPrompt
 from palimpsest.context.room import Material, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
+from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
+from palimpsest.conversations.large import within
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
@@ -29,6 +31,8 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3
+MOST_LOADED = 8_000_000  # bytes of large contents that are read; of other large messages the item's part is shown
+MOST_PARTS = 4_000_000  # bytes of images and files: with all that stands beside them, an answer of 5 MB carries them
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ class ReadContext:
     tokens: TokenCounter
     clock: Clock
     blocks: BlockReader = field(default_factory=BlockReader)
+    contents: Contents | None = None
 
     def __call__(
         self,
@@ -190,6 +195,8 @@ class ReadContext:
                 return None
         else:
             head, stored = self._window(plan)
+        stored, is_whole = loaded(self.contents, stored, most=MOST_LOADED)
+        stored = within(stored, most=MOST_PARTS)
         count = partial(self._count, plan.encoding)
         tools = _tools() if config.auto_recall else ()
         material = Material(
@@ -213,7 +220,7 @@ class ReadContext:
             summary=summary,
             has_given=plan.given is not None,
             memory=made.memory,
-            degraded=made.degraded,
+            degraded=made.degraded if is_whole else (*made.degraded, "contents"),
             failures=made.failures,
             tools=tools,
             tools_tokens=material.taken,

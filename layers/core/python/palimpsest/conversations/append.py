@@ -11,6 +11,7 @@ from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import check_last, live, moved_on, window
 from palimpsest.conversations.lifecycle import (
     Configuration,
@@ -99,6 +100,7 @@ class Append:
     tokens: TokenCounter
     clock: Clock
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
+    contents: Contents | None = None  # None: what an item can't hold is refused
     turns: Turns = field(default_factory=Turns)
 
     def __call__(
@@ -126,7 +128,7 @@ class Append:
         `idempotency_key_reused`, `history_moved_on`), `TooLarge`, `Unprocessable`, `Unavailable`.
         """
         drafts = with_joined_calls(drafts)
-        check_size(drafts)
+        check_size(drafts, has_contents=self.contents is not None)
 
         @cache
         def weights(encoding: str) -> tuple[int, ...]:
@@ -224,11 +226,13 @@ class Append:
         head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
         expires_at = seconds(now) + KEY_SECONDS
+        held, uploaded = (messages, None) if self.contents is None else self.contents.set_aside(request.scope, messages)
         commit = Commit(
             before=found.before,
             after=head,
             begins=found.created,
-            messages=messages,
+            messages=held,
+            finished=uploaded,
             key=IdempotencyKey(request.key, request.hash, first, last, expires_at) if request.key else None,
             settings=found.settings if found.created or found.speaks_system else None,
             jobs=found.jobs + armed.jobs + extraction,

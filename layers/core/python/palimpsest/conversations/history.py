@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
@@ -21,6 +22,8 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 
 PAGES_PER_LIST = 5
+LINK_SECONDS = 900
+MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
 MOVED_ON = "history_moved_on"
 MOST_OVERTAKINGS = 50  # a withdrawal that appends overtake commits again at once, without reading anew
 
@@ -67,6 +70,16 @@ def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message
     return tuple(message for message in found if not head.is_withdrawn(message.seq))
 
 
+def _fitting(page: Sequence[Message]) -> int:
+    """How many of the messages a page holds, at least one, so that it has no more than `MOST_LARGE`."""
+    size = 0
+    for number, message in enumerate(page):
+        size += message.large.bytes if message.large else 0
+        if number and size > MOST_LARGE:
+            return number
+    return len(page)
+
+
 def _place(head: Head) -> tuple[object, ...]:
     """What a withdrawal read depends on, besides the newest messages."""
     return (head.status, head.user, head.epoch, head.base, head.window_start, head.summary, head.withdrawn)
@@ -74,8 +87,11 @@ def _place(head: Head) -> tuple[object, ...]:
 
 @dataclass(frozen=True, slots=True)
 class History:
+    """Reads messages whole, wherever their contents are."""
+
     sessions: Sessions
     clock: Clock
+    contents: Contents | None = None
 
     def messages(
         self, scope: SessionScope, *, limit: int, after: int | None = None, newest_first: bool = False
@@ -96,14 +112,24 @@ class History:
         found = () if head.is_withdrawn(seq) or seq <= head.base else self.sessions.messages_at(scope, [seq])
         if not found:
             raise no_message("seq")
-        return found[0]
+        return self._whole(found)[0]
+
+    def address(self, message: Message) -> str:
+        """Where anybody can read the whole content of a large message for a while, as JSON. Raises `Unavailable`."""
+        if self.contents is None or message.large is None:
+            raise no_message("seq")
+        return self.contents.blobs.link(message.large.key, seconds=LINK_SECONDS)
+
+    def _whole(self, page: tuple[Message, ...]) -> tuple[Message, ...]:
+        return page if self.contents is None else self.contents.all_whole(page)
 
     def _page(
         self, scope: SessionScope, head: Head, *, first: int, last: int, limit: int, newest_first: bool
     ) -> tuple[tuple[Message, ...], int | None]:
         shown = self._shown(scope, head, first=first, last=last, newest_first=newest_first, page=limit + 1)
         page = tuple(islice(shown, limit + 1))
-        return page[:limit], page[limit - 1].seq if len(page) > limit else None
+        limit = _fitting(page[:limit])
+        return self._whole(page[:limit]), page[limit - 1].seq if len(page) > limit else None
 
     def _shown(
         self,

@@ -33,6 +33,7 @@ MAX_MESSAGES_PER_APPEND = 50
 MAX_TOOL_CALLS = 128
 MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
 MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
+MAX_CALL_BYTES = 5_000_000  # what a request holds: more than an item or a transaction is stored outside the table
 
 MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
@@ -72,10 +73,21 @@ class Draft:
 
 
 @dataclass(frozen=True, slots=True)
+class Large:
+    """Where the whole of a large message is: the key of its blob, the blob's SHA-256, and how many bytes it has."""
+
+    key: str
+    digest: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Message:
     """A stored message. `seq` orders the session, `id` is a running digest, `turn` counts user messages so far.
 
-    `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`.
+    `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`. With `large` its
+    item can't hold it: then `chat` has beginning and end of its texts, and names its images and files
+    (`contents.Contents.whole` reads all of it).
     """
 
     seq: int
@@ -89,6 +101,7 @@ class Message:
     client_id: str | None = None
     timestamp: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    large: Large | None = None
 
     @property
     def role(self) -> str:
@@ -235,21 +248,32 @@ def _split(open_calls: bytes) -> list[bytes]:
     return [open_calls[i : i + 4] for i in range(0, len(open_calls), 4)]
 
 
-def message_sizes(drafts: Sequence[Draft]) -> list[int]:
-    """Bytes of each message; raise `TooLarge` for one that an item can't hold."""
-    sizes = [len(json.dumps([d.chat, d.extra, d.metadata], default=dict, ensure_ascii=False).encode()) for d in drafts]
-    for number, size in enumerate(sizes):
-        if size > MAX_MESSAGE_BYTES:
-            error = FieldError(f"messages.{number}", f"{size} bytes of at most {MAX_MESSAGE_BYTES}")
+def size_of(*values: Any) -> int:
+    """Bytes of the values as JSON."""
+    return len(json.dumps(values, default=dict, ensure_ascii=False).encode())
+
+
+def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
+    """Bytes of each message; raise `TooLarge` for one that can't be stored: a system message that no item can hold, or
+    any, where there is no place for large contents.
+    """
+    sizes = [size_of(d.chat, d.extra, d.metadata) for d in drafts]
+    for number, (draft, size) in enumerate(zip(drafts, sizes, strict=True)):
+        most = MAX_CALL_BYTES if has_contents and draft.chat["role"] not in SYSTEM_ROLES else MAX_MESSAGE_BYTES
+        if size > most:
+            error = FieldError(f"messages.{number}", f"{size} bytes of at most {most}")
             raise TooLarge("A message is too large.", code="message_too_large", errors=(error,))
     return sizes
 
 
-def check_size(drafts: Sequence[Draft]) -> None:
-    """Raise `TooLarge` if a message does not fit one stored item, or the batch one transaction."""
-    size = sum(message_sizes(drafts))
-    if size > MAX_BATCH_BYTES:
-        raise TooLarge(f"The messages have {size} bytes of at most {MAX_BATCH_BYTES}.", code="batch_too_large")
+def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> None:
+    """Raise `TooLarge` if a message or the whole batch can't be stored. `has_contents`: there is a place for large
+    contents, so that neither an item nor a transaction has to hold them.
+    """
+    size = sum(message_sizes(drafts, has_contents=has_contents))
+    most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
+    if size > most:
+        raise TooLarge(f"The messages have {size} bytes of at most {most}.", code="batch_too_large")
 
 
 def numbered(

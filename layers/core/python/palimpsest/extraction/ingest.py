@@ -96,17 +96,18 @@ class Ingest:
         """
         drafts = with_joined_calls(drafts)
         _check(drafts)
+        sizes = message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
-            return self._ingested(_transcript(scope, drafts, session_id, agent))
+            return self._ingested(_transcript(scope, drafts, session_id, agent, sizes))
         epoch = self.memories.user(scope).epoch
         for length in range(1, len(drafts)):
             session = _derived(scope, drafts[:length], epoch=epoch)
             try:
-                return self._ingested(_transcript(scope, drafts, session, agent))
+                return self._ingested(_transcript(scope, drafts, session, agent, sizes))
             except Conflict as conflict:  # another transcript begins like this one
                 if conflict.code != DIVERGED:
                     raise
-        return self._ingested(_transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent))
+        return self._ingested(_transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent, sizes))
 
     def _ingested(self, transcript: _Transcript) -> Ingested:
         appended, created, job_id = 0, False, None
@@ -173,9 +174,11 @@ def _check(drafts: Sequence[Draft]) -> None:
     open_calls_after(drafts, b"")
 
 
-def _transcript(scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None) -> _Transcript:
+def _transcript(
+    scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None, sizes: Sequence[int]
+) -> _Transcript:
     ids = tuple(_digests(drafts, session=session))
-    return _Transcript(scope.owner.session(session), scope, agent, drafts, message_sizes(drafts), ids)
+    return _Transcript(scope.owner.session(session), scope, agent, drafts, sizes, ids)
 
 
 def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:

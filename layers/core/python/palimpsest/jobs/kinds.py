@@ -13,7 +13,7 @@ from palimpsest.errors import DamagedJob
 from palimpsest.scope import ID_PATTERN
 
 TenantJobKind = Literal[
-    "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain"
+    "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload"
 ]  # fmt: skip
 JobKind = Literal[TenantJobKind, "reindex"]
 """`reindex` is the operator's: no tenant ever sees such a job."""
@@ -125,6 +125,13 @@ class RetainPayload(Payload):
     memories: int = 0
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UploadPayload(Payload):
+    """A name that no other upload has."""
+
+    upload: Digest
+
+
 ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 
 
@@ -158,7 +165,7 @@ class DamagedPayload(Payload):
 
 Queue = Literal["summarize", "extract", "sweep", "reindex"]
 """Each queue has the name of the function that reads it."""
-Family = Literal["overflow", "removal", "extraction", "pages"]
+Family = Literal["overflow", "removal", "extraction", "pages", "upload"]
 """Kinds of one family are started again in the same way. Jobs of `pages` walk through lists, step by step."""
 
 
@@ -179,6 +186,7 @@ KINDS: Mapping[JobKind, Kind] = {
     "forget_sessions": Kind("sweep", "pages", ForgetSessionsPayload),
     "erase": Kind("sweep", "pages", ErasePayload),
     "retain": Kind("sweep", "pages", RetainPayload),
+    "upload": Kind("sweep", "upload", UploadPayload),
     "reindex": Kind("reindex", "pages", ReindexPayload),
 }
 assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an entry stops the import

@@ -6,7 +6,7 @@ Counting tokens takes most of the time: a text of any size is cut with about fou
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 Count = Callable[[str], int]
@@ -46,14 +46,17 @@ def cut(text: str, *, limit: int, count: Count, tokens: int | None = None, seq: 
     if weight >= limit:
         return shortened(text, limit=limit, count=count, tokens=tokens)
 
-    def around(size: int, mark: str = mark) -> str:
-        return text[: _before(text, size // 2)] + mark + text[_behind(text, len(text) - size // 2) :]
-
     guess = len(text) * (limit - weight) // tokens
-    size, used = _longest(around, size=guess, most=len(text), limit=limit, count=count)
-    exact = around(size, marker(max(1, tokens - used + weight), seq))
+    build = partial(around, text, mark=mark)
+    size, used = _longest(lambda size: build(size=size), size=guess, most=len(text), limit=limit, count=count)
+    exact = around(text, size=size, mark=marker(max(1, tokens - used + weight), seq))
     exactly = count(exact)
-    return (exact, exactly) if exactly <= limit else (around(size), used)
+    return (exact, exactly) if exactly <= limit else (build(size=size), used)
+
+
+def around(text: str, *, size: int, mark: str) -> str:
+    """`size` characters of the text, half from its beginning and half from its end, and the mark between them."""
+    return text[: _before(text, size // 2)] + mark + text[_behind(text, len(text) - size // 2) :]
 
 
 def shortened(text: str, *, limit: int, count: Count, tokens: int | None = None) -> tuple[str, int]:

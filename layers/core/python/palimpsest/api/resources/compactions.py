@@ -14,7 +14,7 @@ from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId, paged
-from palimpsest.api.resources.messages import shown_message
+from palimpsest.api.resources.messages import carried
 from palimpsest.conversations.session import Compaction as StoredCompaction
 
 operation = operations_on("context", function="sessions")
@@ -72,7 +72,7 @@ def unfold_compaction(
     scope = call().session(session_id)
     listed = (scope.partition, "unfolded", n)
     page, after = call().use.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
-    rows = ((shown_message(each), each.seq) for each in page)
+    rows = ((carried(each), each.seq) for each in page)
     return paged("messages", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
 
 

@@ -150,12 +150,14 @@ def window(head: Head) -> Window:
     }
 
 
-def answered(value: Mapping[str, Any], *, status: int = 200, headers: dict[str, str] | None = None) -> Response[str]:
+def answered(
+    value: Mapping[str, Any], *, status: int = 200, headers: dict[str, str] | None = None, most: int = MAX_BYTES
+) -> Response[str]:
     """The value as a JSON answer, without what is stored if the caller may not read. Raises `TooLarge`
     (`answer_too_large`) if it is larger than an answer may be.
     """
     body = dumps(value if call().shows else unread(value))
-    if _size(body) > MAX_BYTES:
+    if size_in_answer(body) > most:
         raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
     return _json(body, status=status, headers=headers)
 
@@ -189,7 +191,7 @@ def _json(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]
     return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=body, headers=headers)
 
 
-def _size(text: str) -> int:
+def size_in_answer(text: str) -> int:
     """Bytes within the function's own answer, which is JSON around this text: quotes are escaped again."""
     return len(text.encode()) + text.count('"') + text.count("\\")
 
@@ -205,7 +207,7 @@ def paged(
     size, last = 0, 0
     for row, place in rows:
         text = dumps(row)
-        size += _size(text) + 1
+        size += size_in_answer(text) + 1
         if texts and size > MAX_BYTES - 1_000:
             after = last
             break

@@ -30,15 +30,20 @@ from palimpsest.api.resources.fields import (
     Wait,
     Window,
     answered,
+    dumps,
     paged,
+    size_in_answer,
     window,
 )
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.conversations.append import Appended as AppendedMessages
+from palimpsest.conversations.large import left
 from palimpsest.conversations.messages import MAX_MESSAGES_PER_APPEND, Message
 from palimpsest.errors import FieldError, TooLarge
 
 operation = operations_on("messages", function="sessions")
+
+MOST_ROW = 5_900_000  # bytes of one message in an answer: Lambda carries 6 MB
 
 
 IF_LAST = "Only if this is the sequence number of the newest message (0: there is none); else 409 `history_moved_on`"
@@ -107,6 +112,15 @@ class HistoryMessage(TypedDict):
     created_at: Moment
     client_id: NotRequired[Annotated[str | None, Field(description="The id that it was sent with")]]
     metadata: Mapping[str, Any]
+    content_url: NotRequired[
+        Annotated[
+            str,
+            Field(
+                description="Of a message that no answer can carry: where `chat`, `extra` and `metadata` can be read "
+                "for 15 minutes, as JSON; `content` has its beginning and end"
+            ),
+        ]
+    ]
 
 
 class MessagePage(TypedDict):
@@ -159,7 +173,7 @@ def read_history(
     page, after = call().use.history.messages(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
-    rows = ((shown_message(each), each.seq) for each in page)
+    rows = ((carried(each), each.seq) for each in page)
     return paged("messages", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
 
 
@@ -171,7 +185,7 @@ def read_message(
 
     One message of the history, word for word.
     """
-    return answered(shown_message(call().use.history.message(call().session(session_id), seq)))
+    return answered(carried(call().use.history.message(call().session(session_id), seq)), most=MOST_ROW)
 
 
 @operation(
@@ -213,6 +227,14 @@ def _appended(session_id: str, done: AppendedMessages) -> Appended:
         else {"strategy": happened.strategy, "state": happened.state, "job_id": happened.job_id},
         "replayed": done.replayed,
     }
+
+
+def carried(stored: Message) -> HistoryMessage:
+    """The message, or where it can be read if no answer can carry it."""
+    row = shown_message(stored)
+    if stored.large is None or size_in_answer(dumps(row)) <= MOST_ROW:
+        return row
+    return {**shown_message(left(stored, stored.large)), "content_url": call().use.history.address(stored)}
 
 
 def shown_message(stored: Message) -> HistoryMessage:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
@@ -87,6 +88,7 @@ class ErasePages:
     memories: Memories
     steps: UserSteps
     clock: Clock
+    contents: Contents | None = None
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
@@ -124,6 +126,8 @@ class ErasePages:
             return False
         last = head.seq if head.status == "deleted" else head.base
         removed = self.sessions.remove(scope, first=0, last=last, whole=True)
+        if self.contents is not None:
+            self.contents.remove(scope, first=0, last=last)
         return was_there or removed > 0
 
     def _tombstone(self, scope: SessionScope, job: Job) -> bool:

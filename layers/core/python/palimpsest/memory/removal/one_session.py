@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
@@ -126,6 +127,7 @@ class RemoveFromSession:
     jobs: Jobs
     clock: Clock
     forget: ForgetMemoriesOfSession | None = None  # None: nothing was remembered
+    contents: Contents | None = None
 
     def __call__(self, notice: JobNotice) -> None:
         """Do a removal job. A later session with the same id is not touched: its sequence numbers lie beyond the job's
@@ -144,6 +146,8 @@ class RemoveFromSession:
         forgets = job.payload_as(RemovalPayload).forgets
         result = {"forgotten": self.forget(job)} if forgets and self.forget is not None else {}
         removed = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
+        if self.contents is not None:
+            self.contents.remove(scope, first=job.first, last=job.last)
         done = replace(job, state="done", due_at=None, result={"removed": removed, **result})
         if job.kind == "withdraw":
             until_committed(lambda: self._forget_range(scope, done), clock=self.clock)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import MISSING, Field, fields, replace
+from dataclasses import MISSING, Field, astuple, fields, replace
 from typing import Any, cast
 
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations.messages import Large, Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.dynamodb.lists import BUCKET, FAILED, SESSIONS, bucket_for, bucket_of
 from palimpsest.engines.places import (
@@ -164,7 +164,7 @@ def message_attributes(message: Message) -> Attributes:
         "body": _compact(
             seq=message.seq, id=message.id, turn=message.turn, tokens=message.tokens, chat=message.chat,
             at=message.created_at, encoding=encoding, extra=message.extra, client_id=message.client_id,
-            timestamp=message.timestamp, metadata=message.metadata,
+            timestamp=message.timestamp, metadata=message.metadata, large=message.large and astuple(message.large),
         ),
     }  # fmt: skip
 
@@ -186,6 +186,7 @@ def message_of(item: Item) -> Message:
         seq=found["seq"], id=found["id"], turn=found.get("turn", 0), tokens=found["tokens"], chat=found["chat"],
         created_at=found["at"], encoding=found.get("encoding", DEFAULT_ENCODING), extra=found.get("extra", {}),
         client_id=found.get("client_id"), timestamp=found.get("timestamp"), metadata=found.get("metadata", {}),
+        large=Large(*found["large"]) if "large" in found else None,
     )  # fmt: skip
 
 

@@ -1,0 +1,146 @@
+"""Contents that an item can't hold: stored outside the table before the commit, read back whole, removed, and swept."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from palimpsest import parallel
+from palimpsest.blobs import Blobs
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.large import left, too_large
+from palimpsest.conversations.messages import Large, Message
+from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.jobs.job import Job, on_tenant
+from palimpsest.jobs.kinds import UploadPayload
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.scope import Scope, SessionScope
+
+ABANDONED_SECONDS = 600
+"""After this long no append that uploaded can still be under way."""
+AGAIN_SECONDS = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """Large contents of conversations, over any store of blobs.
+
+    Their keys begin with tenant, session and sequence number, so that a range is removed as its messages are. An upload
+    begins with a job: the commit that names the contents ends it, and only one of both can be. What the job still waits
+    for after ten minutes belongs to no message, and is removed.
+    """
+
+    blobs: Blobs
+    jobs: Jobs
+    clock: Clock
+
+    def set_aside(self, scope: SessionScope, messages: Sequence[Message]) -> tuple[tuple[Message, ...], Job | None]:
+        """Upload what the messages' items can't hold. Returns the messages as their items hold them, and the job to
+        finish in the same commit (None: nothing was uploaded). Raises `Unavailable`.
+        """
+        large = too_large(messages)
+        if not large:
+            return tuple(messages), None
+        payload, now = UploadPayload(upload=secrets.token_hex(16)), seconds(self.clock.now())
+        job = on_tenant(scope.owner, kind="upload", user=None, payload=payload, now=now)
+        job = replace(job, session=scope.session, first=messages[0].seq, last=messages[-1].seq)
+        self.jobs.put(job)
+
+        def upload(message: Message) -> Message:
+            if message.seq not in large:
+                return message
+            data = _data(message)
+            self.blobs.put(key := _key(scope, message.seq) + _suffix(job), data)
+            return left(message, Large(key, hashlib.sha256(data).hexdigest(), len(data)))
+
+        return tuple(parallel.each(upload, messages)), replace(job, state="done", due_at=None)
+
+    def whole(self, message: Message) -> Message:
+        """The message with all that was sent. Raises `Unavailable`, also for contents that are not those uploaded."""
+        if message.large is None:
+            return message
+        data = self.blobs.get(message.large.key)
+        if data is None or hashlib.sha256(data).hexdigest() != message.large.digest:
+            raise Unavailable("A large content can't be read; try again.", code="content_unreadable")
+        return replace(message, **json.loads(data))
+
+    def all_whole(self, messages: Sequence[Message]) -> tuple[Message, ...]:
+        """Each of the messages with all that was sent."""
+        return tuple(parallel.each(self.whole, messages)) if any(each.large for each in messages) else tuple(messages)
+
+    def remove(self, scope: SessionScope, *, first: int, last: int) -> None:
+        """Remove the contents of messages `first` through `last`. Safe to repeat. Raises `Unavailable`."""
+        self._remove(scope, first, last, lambda _: True)
+
+    def settle(self, notice: JobNotice) -> None:
+        """Remove what an upload left that no commit has named; does nothing while its append may be under way."""
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is not None:
+            self.abandon(job)
+
+    def abandon(self, job: Job) -> None:
+        """As `settle`. From here on no commit can name the contents: it would have to end a job that has ended."""
+        now = seconds(self.clock.now())
+        if (job.state == "done" and job.due_at is None) or now < job.created_at + ABANDONED_SECONDS:
+            return
+        job.payload_as(UploadPayload)
+        if not job.has_ended:
+            try:
+                self.jobs.finish(replace(job, state="done", error="abandoned", due_at=now + AGAIN_SECONDS))
+            except CommitLost:
+                return  # its messages are stored
+        scope = Scope(job.tenant).session(job.session)
+        self._remove(scope, job.first, job.last, lambda key: key.endswith(_suffix(job)))
+        self.jobs.settle(job, due_at=None)
+
+    def give_up(self, notice: JobNotice, *, error: str) -> None:
+        """The sweep comes back to the job by itself."""
+
+    def _remove(self, scope: SessionScope, first: int, last: int, is_wanted: Callable[[str], bool]) -> None:
+        begin, end = _key(scope, first), _key(scope, last + 1)
+        prefix = begin.rpartition("/")[0] + "/"
+        gone: list[str] = []
+        for key in self.blobs.keys(prefix, first=begin.removeprefix(prefix)):
+            if key >= end:
+                break
+            gone += [key] if is_wanted(key) else []
+        if gone:
+            self.blobs.remove(gone)
+
+
+def _key(scope: SessionScope, seq: int) -> str:
+    return f"contents/{scope.tenant}/{scope.session}/{max(seq, 0):012d}"
+
+
+def _suffix(job: Job) -> str:
+    return f"-{job.id}"
+
+
+def _data(message: Message) -> bytes:
+    said = {"chat": message.chat, "extra": message.extra, "metadata": message.metadata}
+    return json.dumps(said, ensure_ascii=False, separators=(",", ":"), default=dict).encode()
+
+
+def loaded(contents: Contents | None, messages: Sequence[Message], *, most: int) -> tuple[tuple[Message, ...], bool]:
+    """The messages, oldest first, the newest large ones whole: as many as have `most` bytes together. The others stay
+    as their items hold them. The second result is false if one could not be read now.
+    """
+    wanted: set[int] = set()
+    for message in reversed(messages):
+        if message.large is not None and contents is not None and message.large.bytes <= most:
+            most -= message.large.bytes
+            wanted.add(message.seq)
+    failed: list[int] = []
+
+    def load(message: Message) -> Message:
+        if contents is not None and message.seq in wanted:
+            with suppress(Unavailable):
+                return contents.whole(message)
+            failed.append(message.seq)
+        return message
+
+    return tuple(map(load, messages)), not failed

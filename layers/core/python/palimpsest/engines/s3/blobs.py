@@ -1,0 +1,78 @@
+"""`Blobs` over one bucket of S3."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from palimpsest.errors import Unavailable
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+
+CONNECT_SECONDS, READ_SECONDS, ATTEMPTS = 1.0, 10.0, 3
+AT_ONCE = 1_000  # keys in one DeleteObjects, and on one page of a list (S3)
+
+
+class S3Blobs:
+    """Connects when it is first used: requests without large contents load no client. Safe to use from many threads."""
+
+    def __init__(self, bucket: str, *, endpoint: str | None = None) -> None:
+        self._bucket = bucket
+        self._endpoint = endpoint
+
+    def put(self, key: str, data: bytes) -> None:
+        with _translated():
+            self._s3.put_object(Bucket=self._bucket, Key=key, Body=data)
+
+    def get(self, key: str) -> bytes | None:
+        with _translated():
+            try:
+                return self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+            except self._s3.exceptions.NoSuchKey:
+                return None
+
+    def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
+        pages = self._s3.get_paginator("list_objects_v2")
+        found = pages.paginate(
+            Bucket=self._bucket, Prefix=prefix, StartAfter=prefix + first, PaginationConfig={"PageSize": AT_ONCE}
+        )
+        with _translated():
+            for page in found:
+                yield from (each["Key"] for each in page.get("Contents", ()))
+
+    def remove(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), AT_ONCE):
+            named = [{"Key": key} for key in keys[start : start + AT_ONCE]]
+            with _translated():
+                answer = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": named, "Quiet": True})  # type: ignore[typeddict-item]
+            if answer.get("Errors"):
+                raise Unavailable("The bucket did not remove everything; try again.")
+
+    def link(self, key: str, *, seconds: int) -> str:
+        with _translated():
+            place = {"Bucket": self._bucket, "Key": key}
+            return self._s3.generate_presigned_url("get_object", Params=place, ExpiresIn=seconds)
+
+    @cached_property
+    def _s3(self) -> S3Client:
+        import boto3
+        from botocore.config import Config
+
+        config = Config(
+            connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, signature_version="s3v4",
+            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        )  # fmt: skip
+        return boto3.Session().client("s3", endpoint_url=self._endpoint, config=config)
+
+
+@contextmanager
+def _translated() -> Iterator[None]:
+    from botocore.exceptions import BotoCoreError, ClientError
+
+    try:
+        yield
+    except (BotoCoreError, ClientError) as error:
+        raise Unavailable("The bucket did not answer; try again.") from error
