@@ -194,10 +194,12 @@ def test_parallel_calls_are_answered_one_append_at_a_time() -> None:
     assert service.history() == [1, 2, 3, 4]
 
 
-def test_a_message_over_the_item_limit_is_refused_before_any_write() -> None:
+def test_a_message_over_the_limit_is_refused_before_any_write() -> None:
     service = ConversationService()
     with pytest.raises(TooLarge):
-        service.append("x" * 400_000)
+        service.append("x" * 5_000_000)
+    with pytest.raises(TooLarge):
+        service.append("x" * 400_000, role="system")
     with pytest.raises(NotFound):
         service.history()
 
