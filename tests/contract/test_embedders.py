@@ -15,7 +15,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
 from palimpsest.models.openai.embedder import MAX_TOKENS, OpenAIEmbedder
 from palimpsest.models.ports import Embedder, Space, Vector
-from palimpsest.models.thresholds import thresholds_of
+from palimpsest.models.thresholds import THRESHOLDS
 
 from tests.doubles.openai_api import OK, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi
@@ -106,12 +106,12 @@ def test_the_builtin_model_puts_near_what_means_the_same(builtin: BuiltinEmbedde
     near, far = builtin.embed(["The puppy is asleep", "Taxes are due in July"])
     (query,) = builtin.embed(["Is the dog sleeping?"], as_questions=True)
     assert cosine(query, near) > cosine(query, far) + 0.3
-    assert thresholds_of(SPACE.model).own < strength(cosine(query, near))
-    assert thresholds_of(SPACE.model).own > strength(cosine(query, far))
+    assert THRESHOLDS[SPACE.model].own < strength(cosine(query, near))
+    assert THRESHOLDS[SPACE.model].own > strength(cosine(query, far))
 
 
 def strength(similarity: float) -> float:
-    unrelated = thresholds_of(SPACE.model).unrelated
+    unrelated = THRESHOLDS[SPACE.model].unrelated
     return (similarity - unrelated) / (1 - unrelated)
 
 

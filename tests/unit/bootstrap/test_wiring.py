@@ -8,6 +8,7 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
+from palimpsest.models.builtin.reranker import BuiltinReranker
 from palimpsest.models.openai.embedder import OpenAIEmbedder
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
@@ -87,6 +88,11 @@ def test_the_embedders_name_says_where_it_runs() -> None:
     remote = engines.embedder(told(**OPENAI))
     assert isinstance(remote, OpenAIEmbedder)
     assert remote.space == Space("text-embedding-3-small", 1_536)
+
+
+def test_a_reranker_is_there_where_the_functions_carry_models() -> None:
+    assert isinstance(engines.reranker(told()), BuiltinReranker)
+    assert engines.reranker(told(**OPENAI)) is None
 
 
 def test_a_builtin_model_that_is_not_there_is_said_at_the_first_text() -> None:

@@ -597,7 +597,7 @@ class Reversing:
         self.failure = failure
         self.asked: list[Sequence[str]] = []
 
-    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+    def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
         self.asked.append(texts)
         if self.failure:
             raise self.failure

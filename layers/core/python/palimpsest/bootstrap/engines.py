@@ -15,7 +15,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
-from palimpsest.models.ports import Embedder, Secret, Space, TokenCounter
+from palimpsest.models.ports import Embedder, Reranker, Secret, Space, TokenCounter
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.ports import StaticFacts, Tenants
@@ -122,6 +122,16 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     return OpenAIEmbedder(
         key=model_key(environment.openai_key_parameter), space=space, base_url=environment.openai_base_url
     )
+
+
+@cache
+def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
+    """The built-in model that orders what was found; None where the functions carry no models."""
+    if not embeds_here(environment):
+        return None
+    from palimpsest.models.builtin.reranker import BuiltinReranker
+
+    return BuiltinReranker(_folder_of("builtin_models"))
 
 
 def question_embedder(environment: settings.EmbeddingSettings) -> Embedder | None:

@@ -122,10 +122,11 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
-        """How well each text answers the question, 0 (not at all) to 1, in their order; one call, no retries.
+    def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
+        """How well each text answers the question, in their order, the more the better. The numbers compare within one
+        question alone. It stops in time for `until` (of `time.monotonic()`): then the last texts have no score.
 
-        The texts are data. Raises `ModelFailed`.
+        The texts are data; what is too long for the model is cut at its end. No retries. Raises `ModelFailed`.
         """
 
 

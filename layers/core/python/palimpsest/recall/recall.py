@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from time import monotonic
 from typing import Any
 
 from palimpsest import parallel
@@ -15,7 +16,7 @@ from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, normalized, quoted_in
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
-from palimpsest.models.thresholds import thresholds_of
+from palimpsest.models.thresholds import OTHER, THRESHOLDS
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.echoes import seen_by, without_echoes
 from palimpsest.recall.find import FindCandidates, Findings
@@ -27,6 +28,7 @@ from palimpsest.scope import UserScope
 from palimpsest.search.ports import Vectors, Words
 
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
+RERANK_SECONDS = 0.4
 RERANKED = 30
 TOPICS_COMPARED = 8
 Place = tuple[str | None, int]
@@ -107,8 +109,8 @@ class Recall:
 
     @property
     def _weights(self) -> Weights:
-        model = self.embedder.space.model if self.embedder else None
-        return self.weights or Weights(near=thresholds_of(model))
+        model = self.embedder.space.model if self.embedder else ""
+        return self.weights or Weights(near=THRESHOLDS.get(model, OTHER))
 
     def _ranked(self, found: Sequence[FoundMemory], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
         return ranked(
@@ -124,12 +126,13 @@ class Recall:
             return found
         first, rest = found[:RERANKED], found[RERANKED:]
         try:
-            scores = self.reranker.scores(query.text, [one.content for one in first])
+            texts = [one.content for one in first]
+            scores = self.reranker.scores(query.text, texts, until=monotonic() + RERANK_SECONDS)
         except ModelFailed:
             findings.degraded.add("reranker")
             return found
-        rated = [replace(one, score=score) for one, score in zip(first, scores, strict=True)]
-        return sorted(rated, key=lambda one: -one.score) + rest
+        rated = [replace(one, score=score) for one, score in zip(first, scores, strict=False)]
+        return sorted(rated, key=lambda one: -one.score) + first[len(rated) :] + rest
 
     def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
         if request.max_tokens is None:

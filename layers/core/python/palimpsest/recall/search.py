@@ -14,7 +14,7 @@ from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder
-from palimpsest.models.thresholds import Thresholds, thresholds_of
+from palimpsest.models.thresholds import OTHER, THRESHOLDS, Thresholds
 from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.ranking import FoundMemory, Retriever
@@ -44,7 +44,7 @@ class SearchMemories:
     @property
     def thresholds(self) -> Thresholds:
         """How near is near enough for the embedding model."""
-        return thresholds_of(self.embedder.space.model if self.embedder else None)
+        return THRESHOLDS.get(self.embedder.space.model if self.embedder else "", OTHER)
 
     def __call__(
         self, scope: UserScope, text: str, *, mode: Mode, k: int = DEFAULT_K, where: Filter | None = None

@@ -1,0 +1,49 @@
+"""The cross-encoder that ships with the functions: what it puts first, and that it stops in time."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from palimpsest.errors import ModelUnavailable
+from palimpsest.models.builtin.reranker import BuiltinReranker
+
+from tests.engines import builtin_models
+from tests.engines.npm import required
+
+pytestmark = pytest.mark.timeout(300)
+QUESTION = "What is she allergic to?"
+FITS, FAR, EMPTY = "I am allergic to shellfish, oddly enough.", "My favourite editor is Vim.", ""
+
+
+@pytest.fixture(scope="module")
+def reranker() -> BuiltinReranker:
+    if reason := builtin_models.install():
+        pytest.fail(reason) if required() else pytest.skip(reason)
+    made = BuiltinReranker(builtin_models.FOLDER)
+    made.scores(QUESTION, [FITS], until=time.monotonic() + 60)
+    return made
+
+
+def test_each_text_has_a_score_in_its_place_and_what_answers_has_the_best(reranker: BuiltinReranker) -> None:
+    fits, far, empty, again = reranker.scores(QUESTION, [FITS, FAR, EMPTY, FITS], until=time.monotonic() + 60)
+    assert fits == again > max(far, empty)
+
+
+@pytest.mark.parametrize("text", ["\x00", "\ud800", "字" * 20_000, "word " * 20_000])
+def test_any_text_has_a_score(reranker: BuiltinReranker, text: str) -> None:
+    assert len(reranker.scores(text, [text], until=time.monotonic() + 60)) == 1
+
+
+def test_it_stops_in_time_and_what_it_did_not_reach_has_no_score(reranker: BuiltinReranker) -> None:
+    assert reranker.scores(QUESTION, [FITS], until=time.monotonic() - 1) == []
+    begun = time.monotonic()
+    scores = reranker.scores(QUESTION, [FITS] * 10_000, until=begun + 0.3)
+    assert 0 < len(scores) < 10_000
+    assert time.monotonic() - begun < 3
+
+
+def test_without_its_files_it_is_unavailable(tmp_path: Path) -> None:
+    with pytest.raises(ModelUnavailable):
+        BuiltinReranker(tmp_path).scores(QUESTION, [FITS], until=time.monotonic() + 60)
