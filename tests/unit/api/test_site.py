@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 from palimpsest.api.site import page
 
+from tests.engines import console, npm
 from tests.unit.api.gateway import http_event
 
 
@@ -37,7 +39,26 @@ def test_the_documentation_loads_nothing_from_elsewhere() -> None:
     assert "/v1/sessions/{session_id}/messages" in answer["body"]
 
 
-@pytest.mark.parametrize("path", ["openapi.json", "docs"])
+def test_the_console_runs_its_own_scripts_and_no_other() -> None:
+    answer = get("console")
+    policy = dict(part.strip().split(" ", 1) for part in answer["headers"]["Content-Security-Policy"].split(";"))
+    assert policy["default-src"] == policy["form-action"] == policy["frame-ancestors"] == "'none'"
+    assert "unsafe" not in answer["headers"]["Content-Security-Policy"]
+    for tag, source in (("script", "script-src"), ("style", "style-src")):
+        inline = re.findall(rf"<{tag}>(.*?)</{tag}>", answer["body"], flags=re.DOTALL)
+        hashes = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in inline]
+        assert policy[source].split() == [f"'sha256-{each}'" for each in hashes]
+    assert not re.search(r"(src|href)=[\"']?(https?:)?//", answer["body"])
+
+
+def test_the_consoles_libraries_are_what_npm_has() -> None:
+    if not console.ESBUILD.is_file():
+        reason = "esbuild is not installed"
+        pytest.fail(reason) if npm.required() else pytest.skip(reason)
+    assert console.VENDOR.read_text() == console.bundled()
+
+
+@pytest.mark.parametrize("path", ["openapi.json", "docs", "console"])
 def test_what_is_long_is_packed_for_who_can_unpack_it(path: str) -> None:
     answer = get(path, accept_encoding="gzip, br")
     assert answer["headers"]["Content-Encoding"] == "gzip"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import gzip
+import hashlib
 import importlib.util
 import json
 from collections.abc import Mapping
@@ -22,10 +23,13 @@ operation = operations_on("site", function="site")
 HTML = "text/html; charset=utf-8"
 JSON = "application/json"
 PROBLEM = "application/problem+json"
-CONTENT_SECURITY = (
+DOCS_POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data:; connect-src 'self'; "
     "frame-ancestors 'none'"
 )
+
+
+CONSOLE_SCRIPTS = {"vendor": "vendor.js", "app": "app.js"}
 
 
 class Health(TypedDict):
@@ -52,7 +56,9 @@ def page(event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str =
         case ["GET", "v1", "openapi.json"]:
             return _packed(JSON, openapi(), event)
         case ["GET", "v1", "docs"]:
-            return _packed(HTML, docs(), event)
+            return _packed(HTML, docs(), event, policy=DOCS_POLICY)
+        case ["GET", "v1", "console"]:
+            return _packed(HTML, console(), event, policy=console_policy())
     problem = {
         "type": "urn:palimpsest:problem:route_not_found",
         "title": HTTPStatus.NOT_FOUND.phrase,
@@ -131,12 +137,45 @@ def _resource(event: Mapping[str, Any]) -> str | None:
     return f"https://{event['requestContext']['domainName']}{path}"
 
 
-def _packed(content_type: str, text: str, event: Mapping[str, Any]) -> dict[str, Any]:
-    headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-    if "gzip" not in headers.get("accept-encoding", ""):
-        return _answer(content_type, text)
+@operation("GET /v1/console", answers={200: HTML})
+@cache
+def console() -> str:
+    """Open the memory console.
+
+    One page over this API: users and their memories, sessions, recall, jobs and settings. It asks for a key and keeps
+    it in the browser's tab; the page itself needs none.
+    """
+    page = _console_file("page.html")
+    for name, file in {"style": "style.css", **CONSOLE_SCRIPTS}.items():
+        page = page.replace(f"{{{{{name}}}}}", _console_file(file))
+    return page
+
+
+@cache
+def console_policy() -> str:
+    """The page's content security policy. Its own scripts and style run, by their hashes, and nothing else."""
+    scripts = " ".join(_hash_of(file) for file in CONSOLE_SCRIPTS.values())
+    return (
+        f"default-src 'none'; script-src {scripts}; style-src {_hash_of('style.css')}; connect-src 'self'; "
+        "img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
+    )
+
+
+def _console_file(name: str) -> str:
+    return resources.files("palimpsest.api").joinpath("console", name).read_text()
+
+
+def _hash_of(name: str) -> str:
+    return f"'sha256-{base64.b64encode(hashlib.sha256(_console_file(name).encode()).digest()).decode()}'"
+
+
+def _packed(content_type: str, text: str, event: Mapping[str, Any], *, policy: str = "") -> dict[str, Any]:
+    asked = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
+    headers = {"Content-Security-Policy": policy} if policy else {}
+    if "gzip" not in asked.get("accept-encoding", ""):
+        return _answer(content_type, text, headers=headers)
     packed = base64.b64encode(gzip.compress(text.encode(), mtime=0)).decode()
-    return _answer(content_type, packed, is_base64=True, headers={"Content-Encoding": "gzip"})
+    return _answer(content_type, packed, is_base64=True, headers={"Content-Encoding": "gzip", **headers})
 
 
 def _answer(
@@ -147,10 +186,9 @@ def _answer(
     is_base64: bool = False,
     headers: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
-    security = {"Content-Security-Policy": CONTENT_SECURITY} if content_type == HTML else {}
     return {
         "statusCode": status.value,
-        "headers": {"Content-Type": content_type, "X-Content-Type-Options": "nosniff", **security, **(headers or {})},
+        "headers": {"Content-Type": content_type, "X-Content-Type-Options": "nosniff", **(headers or {})},
         "body": body,
         "isBase64Encoded": is_base64,
     }

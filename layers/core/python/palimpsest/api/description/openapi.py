@@ -66,7 +66,9 @@ KEY_PARAMETER = {
     "schema": {"type": "string", **LIKE_AN_ID},
 }
 PAGES = {"application/json": {"type": "object"}, "text/html; charset=utf-8": {"type": "string"}}
-PAGE_EXAMPLES = {"openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}, "docs": "<!DOCTYPE html>…"}
+PAGE_EXAMPLES = {"openapi": {"openapi": "3.1.0", "info": {"title": TITLE}, "paths": {}}, "docs": "<!DOCTYPE html>…"} | {
+    "console": "<!DOCTYPE html>…"
+}
 
 
 def description() -> Json:

@@ -1,0 +1,146 @@
+"""The memory console in a real browser: every view opens and edits, by keyboard too, and hostile text stays text."""
+
+from collections.abc import Iterator
+from contextlib import closing
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from tests.e2e.stack import Client, eventually
+from tests.engines import chromium, npm
+
+pytestmark = pytest.mark.e2e
+HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></memory> \u202eesrever\u202c'
+WIDTHS = (360, 1600)
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+VIEWS = (
+    "users", "sessions", "jobs", "settings", "users/sarah", "users/sarah/sessions", "users/sarah/recall",
+    "users/sarah/preferences", "users/sarah/jobs", "sessions/s1", "sessions/s1/context", "sessions/s1/compactions",
+    "sessions/s1/settings",
+)  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    if reason := chromium.install():
+        pytest.fail(reason) if npm.required() else pytest.skip(reason)
+    with sync_playwright() as playwright:
+        yield playwright.chromium.launch(executable_path=chromium.program(), args=["--no-sandbox"])
+
+
+@pytest.fixture
+def filled(call: Client) -> Client:
+    """A tenant with something in every view, all of it hostile."""
+    call.append("s1", f"My bicycle is green. {HOSTILE}")
+    call.append("s1", "x" * 200_000, role="assistant")
+    memories = [
+        {"type": "fact", "content": "Sarah lives in Bremen.", "topic_key": "residence"},
+        {"type": "fact", "content": "Sarah lives in Hamburg.", "topic_key": "residence"},
+        {"type": "event", "content": HOSTILE},
+    ]
+    for memory in memories:
+        assert call("POST", "/v1/users/sarah/memories", {"memories": [memory]}).status == 201
+    assert call("PUT", "/v1/static-facts/hr", {"content": HOSTILE}).status in (200, 201)
+    assert call("PUT", "/v1/users/sarah/preferences/theme", {"value": HOSTILE}).status in (200, 201)
+    return call
+
+
+@pytest.fixture
+def page(browser: Browser, filled: Client) -> Iterator[Page]:
+    """The console, logged in. Whatever the browser complains of fails the test."""
+    with closing(browser.new_context(viewport={"width": 1200, "height": 900})) as context:
+        page = context.new_page()
+        complaints: list[str] = []
+        page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.goto(f"{filled.url}/v1/console")
+        page.get_by_label("API key").fill(filled.key)
+        page.get_by_role("button", name="Open the console").click()
+        expect(page.get_by_role("link", name="sarah")).to_be_visible()
+        yield page
+        assert complaints == []
+        assert page.evaluate("window.ran") is None
+
+
+def show(page: Page, view: str) -> None:
+    page.evaluate("view => { location.hash = `/${view}` }", view)
+    expect(page.get_by_text("Loading …")).to_have_count(0)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+def test_every_view_opens_small_and_large_light_and_dark(page: Page) -> None:
+    for scheme in SCHEMES:
+        page.emulate_media(color_scheme=scheme)
+        for width in WIDTHS:
+            page.set_viewport_size({"width": width, "height": 900})
+            for view in VIEWS:
+                show(page, view)
+                expect(page.get_by_role("heading", level=1)).to_have_count(1)
+                wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+                assert page.evaluate(wider) <= 0, (view, width)
+    show(page, "users/sarah")
+    expect(page.get_by_text(HOSTILE.partition("<img")[0])).to_have_count(2)  # the event and the preference
+
+
+def test_memories_are_saved_corrected_reverted_and_forgotten(page: Page) -> None:
+    show(page, "users/sarah")
+    card = page.get_by_role("listitem").filter(has_text="Sarah lives in Hamburg.")
+    card.get_by_role("button", name="Edit").click()
+    card.get_by_label("New content").fill("Sarah lives in Kiel.")
+    card.get_by_role("button", name="Save as a new version").click()
+    kiel = page.get_by_role("listitem").filter(has_text="Sarah lives in Kiel.")
+    kiel.first.get_by_role("button", name="History").click()
+    versions = page.get_by_role("list", name="Versions, the newest first").get_by_role("listitem")
+    expect(versions).to_have_count(3)
+    versions.filter(has_text="Bremen").get_by_role("button", name="Make current again").click()
+    expect(page.get_by_role("status")).to_contain_text("Its content is current again.")
+    page.get_by_text("Save a memory").click()
+    page.get_by_label("Content").fill("Sarah plays chess.")
+    page.get_by_role("button", name="Save", exact=True).click()
+    expect(page.get_by_text("Sarah plays chess.")).to_be_visible()
+    page.get_by_text("Forget by filter").click()
+    page.get_by_label("Type").last.select_option("event")
+    page.get_by_role("button", name="Try (dry run)").click()
+    expect(page.get_by_text("1 memory would be forgotten")).to_be_visible()
+    page.get_by_role("button", name="Forget for good").click()
+    expect(page.get_by_role("status")).to_contain_text("Forgotten.", timeout=30_000)
+    expect(page.get_by_role("listitem").filter(has_text="window.ran")).to_have_count(1)  # the preference stays
+
+
+def test_a_recall_leads_to_the_message_that_it_found(page: Page, filled: Client) -> None:
+    search = {"query": "bicycle", "mode": "keyword"}
+    eventually(lambda: filled("POST", "/v1/users/sarah/memories/search", search).json["memories"])
+    show(page, "users/sarah/recall")
+    page.get_by_label("Question").fill("Which colour has my bicycle?")
+    page.get_by_role("button", name="Recall", exact=True).click()
+    found = page.get_by_role("listitem").filter(has_text="My bicycle is green.").first
+    expect(found.get_by_role("meter").first).to_be_visible()
+    found.get_by_role("link", name="said in s1").click()
+    expect(page.locator(".marked")).to_contain_text("My bicycle is green.")
+
+
+def test_it_works_by_keyboard_alone_and_forgets_the_key(page: Page) -> None:
+    page.locator("body").focus()
+    page.keyboard.press("Tab")
+    expect(page.get_by_role("link", name="To the content")).to_be_focused()
+    page.get_by_role("link", name="sarah").focus()
+    page.keyboard.press("Enter")
+    expect(page.get_by_role("heading", name="sarah")).to_be_visible()
+    expect(page.get_by_role("main")).to_be_focused()
+    button = page.get_by_role("listitem").filter(has_text="Hamburg").get_by_role("button", name="History")
+    button.focus()
+    page.keyboard.press("Space")
+    expect(button).to_have_attribute("aria-expanded", "true")
+    page.get_by_role("button", name="Log out").press("Enter")
+    expect(page.get_by_label("API key")).to_be_visible()
+    assert page.evaluate("sessionStorage.length") == 0
+
+
+def test_a_refused_key_is_told(browser: Browser, call: Client) -> None:
+    with closing(browser.new_context()) as context:
+        page = context.new_page()
+        page.goto(f"{call.url}/v1/console")
+        page.get_by_label("API key").fill("pal_wrong")
+        page.get_by_role("button", name="Open the console").click()
+        expect(page.get_by_role("alert")).to_be_visible()
