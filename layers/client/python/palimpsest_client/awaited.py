@@ -8,12 +8,13 @@ from os import PathLike
 from types import TracebackType
 from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
-import anyio
+import anyio.to_thread
 import httpx2
 
 from palimpsest_client import endpoint, jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
 from palimpsest_client.connection import LOST, TIMEOUT, options, sent_of
+from palimpsest_client.exchange import write_whole
 from palimpsest_client.jobs import JobState
 from palimpsest_client.progress import Counted
 from palimpsest_client.said import OnText, Said, is_stream, message_of, read_async_stream, read_stream
@@ -156,6 +157,24 @@ class AsyncUser(AsyncOver):
     call_tool = value(UserCalls.call_tool)
     erase = begun(UserCalls.erase)
     ingest_one = begun(UserCalls.ingest)
+
+    async def exported(self) -> AsyncIterator[dict[str, Any]]:
+        """Everything of the user, a row at a time: each session with its messages, then memories, superseded too. It
+        is read page by page: what changes meanwhile is in it as it was or as it is.
+        """
+        async for session in self.sessions(order="asc"):
+            yield {"kind": "session", **session}
+            talk = AsyncSession(self._connection, SessionCalls(session["session_id"], user=self.id))
+            async for row in talk.messages():
+                yield {"kind": "message", "session_id": talk.id, **row}
+        for status in ("current", "superseded"):
+            async for memory in self.memories(status=status, order="asc"):
+                yield {"kind": "memory", **memory}
+
+    async def export(self, path: str | PathLike[str]) -> int:
+        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that are."""
+        rows = [row async for row in self.exported()]
+        return await anyio.to_thread.run_sync(write_whole, path, rows)
 
     async def ingest(
         self, source: str | PathLike[str] | Sequence[Said], *, session: str | None = None, progress: bool = False

@@ -14,6 +14,7 @@ import httpx2
 from palimpsest_client import endpoint, jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
 from palimpsest_client.connection import LOST, TIMEOUT, options, sent_of
+from palimpsest_client.exchange import write_whole
 from palimpsest_client.jobs import JobState
 from palimpsest_client.progress import Counted
 from palimpsest_client.said import OnText, Said, is_stream, message_of, read_stream
@@ -149,6 +150,21 @@ class User(Over):
     call_tool = value(UserCalls.call_tool)
     erase = begun(UserCalls.erase)
     ingest_one = begun(UserCalls.ingest)
+
+    def exported(self) -> Iterator[dict[str, Any]]:
+        """Everything of the user, a row at a time: each session with its messages, then memories, superseded too. It
+        is read page by page: what changes meanwhile is in it as it was or as it is.
+        """
+        for session in self.sessions(order="asc"):
+            yield {"kind": "session", **session}
+            talk = Session(self._connection, SessionCalls(session["session_id"], user=self.id))
+            yield from ({"kind": "message", "session_id": talk.id, **row} for row in talk.messages())
+        for status in ("current", "superseded"):
+            yield from ({"kind": "memory", **row} for row in self.memories(status=status, order="asc"))
+
+    def export(self, path: str | PathLike[str]) -> int:
+        """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that are."""
+        return write_whole(path, self.exported())
 
     def ingest(
         self, source: str | PathLike[str] | Sequence[Said], *, session: str | None = None, progress: bool = False

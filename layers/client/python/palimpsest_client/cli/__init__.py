@@ -1,0 +1,14 @@
+"""The command line `palimpsest`: what typer and rich, the extra `cli`, make of the client."""
+
+import sys
+
+
+def main() -> None:
+    """Run the command line."""
+    try:
+        from palimpsest_client.cli.commands import run
+    except ModuleNotFoundError as missing:
+        if missing.name not in ("typer", "rich"):
+            raise
+        sys.exit("The command line needs typer and rich: pip install 'palimpsest-memory[cli]'")
+    run()

@@ -1,0 +1,306 @@
+"""The commands of `palimpsest`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Any
+
+import httpx2
+import typer
+from rich.progress import Progress
+
+from palimpsest_client import errors
+from palimpsest_client.blocking import Palimpsest
+from palimpsest_client.cli import shown, stdio
+from palimpsest_client.connection import TIMEOUT, options
+from palimpsest_client.endpoint import find, login_file
+from palimpsest_client.exchange import memories_of_mem0
+from palimpsest_client.users import conversations
+
+app = typer.Typer(no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said.")
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+User = Annotated[str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Whose memory it is.")]
+AnyUser = Annotated[str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of this user alone.")]
+Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="The most rows.")]
+SessionId = Annotated[str, typer.Argument(help="Id of the session.")]
+MemoryId = Annotated[str, typer.Argument(help="Id of the memory.")]
+MEMORY = {"id": "id", "type": "type", "memory": "content", "topic": "topic_key", "since": "valid_from"}
+
+
+def run() -> None:
+    """Run the command; what goes wrong is told in a sentence, with the exit status 1."""
+    try:
+        app(standalone_mode=True)
+    except errors.Problem as problem:
+        shown.errors.print(shown.plain(f"{problem.code}: {problem.detail}"), style="red")
+        for each in problem.errors:
+            shown.errors.print(shown.plain(f"  {each['field']}: {each['message']}"))
+        if isinstance(problem, errors.Unauthenticated | errors.Forbidden):
+            shown.errors.print("  `palimpsest login` stores another key.")
+        sys.exit(1)
+    except (errors.PalimpsestError, OSError, ValueError) as error:
+        shown.errors.print(shown.plain(str(error)), style="red")
+        sys.exit(1)
+
+
+@app.command()
+def login(
+    url: Annotated[str, typer.Option(prompt="Address of the service", help="https://…")],
+    key: Annotated[str, typer.Option(prompt="API key", hide_input=True, help="pal_…")],
+) -> None:
+    """Try address and key, and keep them for every later command."""
+    with Palimpsest(url, key) as memory:
+        next(memory.sessions(limit=1), None)
+    file = login_file()
+    file.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    file.touch(mode=0o600)
+    file.chmod(0o600)
+    file.write_text(json.dumps({"url": url, "api_key": key}) + "\n")
+    shown.console.print(f"Kept in {file}.")
+
+
+@app.command()
+def chat(
+    user: User,
+    session: Annotated[str, typer.Option("--session", "-s", help="Id of the session.")] = "cli",
+    model: Annotated[str, typer.Option(help="Answers, by OPENAI_API_KEY and OPENAI_BASE_URL.")] = "gpt-4.1-nano",
+) -> None:
+    """Talk to a model that remembers; an empty line or the end of input ends it."""
+    try:
+        import openai
+    except ModuleNotFoundError:
+        raise ValueError("This command needs the package openai: pip install openai") from None
+    llm, talk = openai.OpenAI(), Palimpsest().session(session, user=user)
+    for line in iter(lambda: shown.console.input("[bold]> [/bold]"), ""):
+        turn = talk.say(line)
+        while not turn.is_done:
+            asked: Any = {"model": model, "messages": turn.messages, "tools": turn.tools or openai.omit}
+            stream = llm.chat.completions.create(**asked, stream=True)
+            turn = talk.answer(stream, on_text=lambda text: shown.console.print(shown.plain(text), end=""))
+        shown.console.print()
+    talk.end()
+
+
+@app.command()
+def sessions(user: AnyUser = None, limit: Most = 50, json_: AsJson = False) -> None:
+    """List sessions, the newest first."""
+    columns = {"id": "session_id", "user": "user_id", "status": "status", "messages": "totals.messages",
+               "tokens": "window.tokens", "last": "updated_at"}  # fmt: skip
+    shown.rows(Palimpsest().sessions(user_id=user, limit=limit), columns, json_wanted=json_)
+
+
+@app.command()
+def messages(session: SessionId, limit: Most = 50, json_: AsJson = False) -> None:
+    """Show what was said in a session, word for word."""
+    newest = list(Palimpsest().session(session).messages(order="desc", limit=limit))
+    columns = {"seq": "seq", "role": "role", "content": "content", "tokens": "tokens", "at": "created_at"}
+    shown.rows(reversed(newest), columns, json_wanted=json_)
+
+
+@app.command()
+def context(
+    session: SessionId,
+    message: Annotated[str | None, typer.Argument(help="What the user is about to say.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(help="Another budget than the session's.")] = None,
+    explain: Annotated[bool, typer.Option(help="Say why each part is there, and what was left out.")] = False,
+    json_: AsJson = False,
+) -> None:
+    """Show what the model would see next."""
+    found = Palimpsest().session(session).context(message, max_tokens=max_tokens, explain=explain or None)
+    if json_:
+        shown.as_json(found)
+        return
+    shown.rows(found["messages"], {"role": "role", "content": "content", "calls": "tool_calls"}, json_wanted=False)
+    told = {"tokens": found["tokens"], "omitted": found["omitted"], "degraded": found["degraded"]}
+    shown.facts({**told, **(found.get("trace") or {})}, json_wanted=False)
+
+
+@app.command()
+def recall(
+    query: str,
+    user: User,
+    k: Annotated[int, typer.Option(help="The most memories.")] = 5,
+    answer: Annotated[bool, typer.Option(help="Answer from them, too.")] = False,
+    as_of: Annotated[str | None, typer.Option(help="What was known then, in RFC 3339.")] = None,
+    json_: AsJson = False,
+) -> None:
+    """Find what is remembered that answers a question."""
+    found = Palimpsest().user(user).recall(query, k=k, answer=answer or None, as_of=as_of)
+    if json_:
+        shown.as_json(found)
+        return
+    columns = {"score": "score", "memory": "content", "type": "type", "found by": "found_by", "id": "id"}
+    shown.rows(found["memories"], columns, json_wanted=False)
+    shown.facts({"answer": found["answer"], "degraded": found["degraded"]}, json_wanted=False)
+
+
+@app.command()
+def remember(
+    content: str,
+    user: User,
+    topic: Annotated[str | None, typer.Option(help="It replaces this topic's current memory.")] = None,
+    type_: Annotated[str, typer.Option("--type", help="fact, event, instruction or task.")] = "fact",
+    importance: Annotated[float | None, typer.Option(min=0, max=1)] = None,
+    json_: AsJson = False,
+) -> None:
+    """Save a memory."""
+    saved = Palimpsest().user(user).remember(content, type=type_, topic=topic, importance=importance)
+    shown.facts(saved if json_ else _short(saved), json_wanted=json_)
+
+
+@app.command()
+def memories(
+    user: User,
+    subject: str | None = None,
+    topic: Annotated[str | None, typer.Option(help="Of this topic alone.")] = None,
+    superseded: Annotated[bool, typer.Option(help="What was replaced, instead of what holds.")] = False,
+    limit: Most = 50,
+    json_: AsJson = False,
+) -> None:
+    """List what is remembered of a user, the newest first."""
+    status = "superseded" if superseded else None
+    found = Palimpsest().user(user).memories(subject=subject, topic_key=topic, status=status, limit=limit)
+    shown.rows(found, MEMORY, json_wanted=json_)
+
+
+@app.command()
+def history(memory: MemoryId, user: User, json_: AsJson = False) -> None:
+    """Show every version of a memory's topic, the newest first."""
+    shown.rows(Palimpsest().user(user).history(memory), {**MEMORY, "until": "valid_to"}, json_wanted=json_)
+
+
+@app.command()
+def revert(memory: MemoryId, user: User, json_: AsJson = False) -> None:
+    """Make an earlier version current again."""
+    saved = Palimpsest().user(user).revert(memory)
+    shown.facts(saved if json_ else _short(saved), json_wanted=json_)
+
+
+@app.command()
+def forget(
+    user: User,
+    types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
+    subject: str | None = None,
+    session: Annotated[str | None, typer.Option(help="That come from this session.")] = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
+    json_: AsJson = False,
+) -> None:
+    """Remove memories that match, with all their versions."""
+    where: Any = _given({"types": types, "subject": subject, "session_id": session})
+    if not where:
+        raise typer.BadParameter("Name at least one of --type, --subject and --session; `erase` removes everything.")
+    sarah = Palimpsest().user(user)
+    if dry_run:
+        ids = sarah.would_forget(where)
+        shown.rows(({"id": each} for each in ids), {"would be removed": "id"}, json_wanted=json_)
+        return
+    shown.facts(sarah.forget(where).wait().shown, json_wanted=json_)
+
+
+@app.command()
+def ingest(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines or JSON, with conversations.")],
+    user: User,
+    session: Annotated[str | None, typer.Option(help="Of messages that name none.")] = None,
+    json_: AsJson = False,
+) -> None:
+    """Take in conversations from a file, and wait until memories are extracted."""
+    sarah, told = Palimpsest().user(user), conversations(file, session)
+    with Progress(console=shown.errors, disable=json_) as progress:
+        jobs = [
+            sarah.ingest_one(each, session=name)
+            for name, each in progress.track(told, description="Storing")
+        ]  # fmt: skip
+        ended = [job.wait() for job in progress.track(jobs, description="Extracting")]
+    columns = {"session": "session_id", "state": "state", "messages": "ledger.received",
+               "extracted": "ledger.extracted", "skipped": "ledger.skipped", "parked": "ledger.parked"}  # fmt: skip
+    shown.rows([job.shown for job in ended], columns, json_wanted=json_)
+
+
+@app.command(name="export")
+def export_(
+    user: User,
+    file: Annotated[Path | None, typer.Argument(help="JSON Lines; standard output if it is left out.")] = None,
+) -> None:
+    """Write everything of a user: sessions, messages and memories, superseded ones too."""
+    sarah = Palimpsest().user(user)
+    if file is None:
+        for row in sarah.exported():
+            print(json.dumps(row, ensure_ascii=False))
+        return
+    count = sarah.export(file)
+    shown.errors.print(f"{count} rows in {file}.")
+
+
+@app.command(name="import")
+def import_(
+    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What the other system exported.")],
+    user: User,
+    source: Annotated[str, typer.Option("--from", help="Whose form it has: mem0.")] = "mem0",
+    json_: AsJson = False,
+) -> None:
+    """Take over memories from another system. The same file again changes nothing."""
+    if source != "mem0":
+        raise typer.BadParameter("Only --from mem0 is known.")
+    sarah, told = Palimpsest().user(user), memories_of_mem0(file)
+    saved: list[Mapping[str, Any]] = []
+    with Progress(console=shown.errors, disable=json_) as progress:
+        for batch in progress.track(list(_batches(told, 30)), description="Saving"):
+            saved += sarah.remember_all(batch)
+    shown.rows(saved, {"outcome": "outcome", **MEMORY}, json_wanted=json_)
+
+
+@app.command()
+def jobs(
+    user: AnyUser = None,
+    failed: Annotated[bool, typer.Option("--failed", help="Those that failed; without --user all of them.")] = False,
+    retry: Annotated[bool, typer.Option(help="Have them done again.")] = False,
+    limit: Most = 50,
+    json_: AsJson = False,
+) -> None:
+    """List jobs, the newest first."""
+    memory = Palimpsest()
+    if not user and not failed:
+        raise typer.BadParameter("Name a --user, or --failed.")
+    found = list(memory.jobs(user_id=user, state="failed" if failed else None, limit=limit))
+    if retry:
+        for each in found:
+            if each["state"] == "failed":
+                memory.job(each["job_id"]).retry()
+    columns = {"id": "job_id", "kind": "kind", "state": "state", "user": "user_id", "session": "session_id",
+               "error": "error", "at": "created_at"}  # fmt: skip
+    shown.rows(found, columns, json_wanted=json_)
+
+
+@app.command()
+def erase(
+    user: User, yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False, json_: AsJson = False
+) -> None:
+    """Remove everything of a user, for good, and show the receipt."""
+    if not yes:
+        typer.confirm(f"Erase everything of {user}, for good?", abort=True, err=True)
+    shown.facts(Palimpsest().user(user).erase().wait().receipt or {}, json_wanted=json_)
+
+
+@app.command()
+def mcp(user: User) -> None:
+    """Be an MCP server on standard input and output, for clients that can send no header."""
+    with httpx2.Client(**options(find(), timeout=TIMEOUT)) as http:
+        stdio.serve(http, user, lines=sys.stdin, out=sys.stdout)
+
+
+def _short(saved: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: saved.get(name) for name in ("outcome", "id", "content", "topic_key", "supersedes")}
+
+
+def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value}
+
+
+def _batches(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
+    told = list(rows)
+    return (told[start : start + size] for start in range(0, len(told), size))

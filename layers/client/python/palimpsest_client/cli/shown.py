@@ -1,0 +1,58 @@
+"""How the command line shows what the service answers: tables for people, JSON for programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+console = Console()
+errors = Console(stderr=True)
+
+
+def as_json(found: Any) -> None:
+    """One document: an object, or a list."""
+    print(json.dumps(found, indent=2, ensure_ascii=False, default=str))
+
+
+def rows(found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool) -> None:
+    """A table with a column for each field; a dot in a field's name leads into it. What is stored is shown as text:
+    no markup in it is read, and no control character reaches the terminal.
+    """
+    told = list(found)
+    if json_wanted:
+        as_json(told)
+        return
+    table = Table(box=None, header_style="bold", pad_edge=False)
+    for title in columns:
+        table.add_column(title, overflow="fold")
+    for row in told:
+        table.add_row(*(plain(_field(row, path)) for path in columns.values()))
+    console.print(table if told else "[dim]Nothing.[/dim]")
+
+
+def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
+    """An object, a line for each field that says something."""
+    if json_wanted:
+        as_json(found)
+        return
+    for name, value in found.items():
+        if value not in (None, [], {}, ""):
+            console.print(Text(f"{name}: ", style="bold").append_text(plain(value)))
+
+
+def plain(value: Any) -> Text:
+    """A value as text that a terminal shows and does not obey."""
+    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    return Text("".join(each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text))
+
+
+def _field(row: Mapping[str, Any], path: str) -> Any:
+    found: Any = row
+    for name in path.split("."):
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found

@@ -1,0 +1,67 @@
+"""MCP over standard input and output: each message is passed on to the service's own endpoint, with the key."""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Iterable
+from typing import Any, TextIO
+from urllib.parse import quote
+
+import httpx2
+
+from palimpsest_client.connection import LOST
+
+ENVELOPE = "io.modelcontextprotocol/protocolVersion"
+FAILED = -32603
+
+
+def serve(http: httpx2.Client, user: str, *, lines: Iterable[str], out: TextIO) -> None:
+    """Answer every message, a line each, until there are no more."""
+    for line in lines:
+        if line.strip() and (answer := _answer(http, user, line)) is not None:
+            out.write(answer + "\n")
+            out.flush()
+
+
+def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
+    """The answer as one line; None for a notification."""
+    try:
+        asked = json.loads(line)
+    except ValueError:
+        asked = None
+    headers = {"Content-Type": "application/json", **(_headers(asked) if isinstance(asked, dict) else {})}
+    try:
+        answer = http.post(f"/v1/users/{quote(user, safe='')}/mcp", content=line.encode(), headers=headers)
+        if not answer.content:
+            return None
+        said = answer.json()
+    except (*LOST, ValueError) as error:
+        said = {"detail": f"The service does not answer ({type(error).__name__})."}
+    if "jsonrpc" not in said:  # a problem of the service or its gateway
+        if isinstance(asked, dict) and "id" not in asked:
+            return None
+        asked_by = asked.get("id") if isinstance(asked, dict) else None
+        message = str(said.get("detail") or said.get("message"))
+        said = {"jsonrpc": "2.0", "id": asked_by, "error": {"code": FAILED, "message": message}}
+    return json.dumps(said, separators=(",", ":"))
+
+
+def _headers(asked: dict[str, Any]) -> dict[str, str]:
+    """What HTTP states of a message beside it, from 2026-07-28 on."""
+    params = asked.get("params")
+    if not isinstance(params, dict):
+        return {}
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or ENVELOPE not in meta:
+        return {}
+    stated = {"MCP-Protocol-Version": meta[ENVELOPE], "Mcp-Method": asked.get("method")}
+    if asked.get("method") == "tools/call":
+        stated["Mcp-Name"] = params.get("name")
+    return {name: _encoded(str(value)) for name, value in stated.items() if value is not None}
+
+
+def _encoded(text: str) -> str:
+    if text.isascii() and text.isprintable():
+        return text
+    return f"=?base64?{base64.b64encode(text.encode()).decode()}?="

@@ -1,0 +1,58 @@
+"""Files of memories: what this client writes of a user, and what other systems have written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+JSON = dict[str, Any]
+
+
+def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> int:
+    """Write rows as JSON Lines, the whole file or none; return how many rows that are."""
+    unfinished, count = Path(f"{path}.unfinished"), 0
+    with unfinished.open("w", encoding="utf-8") as file:
+        for row in rows:
+            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            count += 1
+    unfinished.replace(path)
+    return count
+
+
+def memories_of_mem0(file: Path) -> list[JSON]:
+    """The memories of an export of mem0: what `get_all` answers, a list of it, or a line for each. Its ids, times and
+    metadata are kept. Raises `ValueError` with the place of what is none.
+    """
+    text = file.read_text(encoding="utf-8")
+    try:
+        found = json.loads(text)
+    except ValueError:
+        found = [_line(line, f"{file}, line {at}") for at, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if isinstance(found, Mapping):
+        found = found.get("results", found.get("memories", [found]))
+    return list(_statements(found, file))
+
+
+def _line(line: str, place: str) -> Any:
+    try:
+        return json.loads(line)
+    except ValueError as error:
+        raise ValueError(f"{place} is not JSON: {error}") from error
+
+
+def _statements(found: Any, file: Path) -> Iterator[JSON]:
+    for number, each in enumerate(found, 1):
+        text = each.get("memory") or each.get("text") if isinstance(each, Mapping) else None
+        if not isinstance(text, str):
+            raise ValueError(f"{file}: memory {number} has no text under `memory`.")  # noqa: TRY004 - the file is wrong
+        known = {name: value for name, value in (each.get("metadata") or {}).items() if _is_scalar(value)}
+        metadata = {**known, **({"mem0_id": str(each["id"])} if each.get("id") else {})}
+        since = {"valid_from": each["created_at"]} if each.get("created_at") else {}
+        yield {"type": "fact", "content": text, "metadata": metadata, **since}
+
+
+def _is_scalar(value: Any) -> bool:
+    return isinstance(value, str | int | float | bool)

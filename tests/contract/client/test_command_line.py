@@ -1,0 +1,197 @@
+"""The command line, as a person and a program use it."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palimpsest_client import Palimpsest
+from palimpsest_client.cli import stdio
+from palimpsest_client.cli.commands import app
+from typer.testing import CliRunner
+
+from tests.doubles.openai_api import OpenAIApi
+from tests.served import KEY, Served
+
+COMMANDS = {
+    "login", "chat", "sessions", "messages", "context", "recall", "remember", "memories", "history", "revert", "forget",
+    "ingest", "export", "import", "jobs", "erase", "mcp",
+}  # fmt: skip
+
+
+@pytest.fixture(autouse=True)
+def _there(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PALIMPSEST_URL", served.url)
+    monkeypatch.setenv("PALIMPSEST_API_KEY", KEY)
+    monkeypatch.setenv("PALIMPSEST_USER", "sarah")
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    monkeypatch.chdir(tmp_path)
+
+
+def said(*words: str, given: str | None = None) -> str:
+    """What a command prints, which must succeed."""
+    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words, input=given)
+    assert done.exit_code == 0, (done.output, done.exception)
+    return done.stdout
+
+
+def found(*words: str) -> Any:
+    return json.loads(said(*words, "--json"))
+
+
+def test_every_command_is_there_with_help_and_completion() -> None:
+    told = said("--help")
+    assert {each.name or each.callback.__name__ for each in app.registered_commands if each.callback} == COMMANDS
+    assert all(name in told for name in COMMANDS)
+    assert "--install-completion" in told
+
+
+def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:
+    first = found("remember", "Sarah lives in Hamburg.", "--topic", "residence")
+    found("remember", "Sarah lives in Bremen.", "--topic", "residence")
+    assert "Sarah lives in Bremen." in said("recall", "Where does Sarah live?")
+    assert [each["content"] for each in found("memories")] == ["Sarah lives in Bremen."]
+    assert [each["content"] for each in found("memories", "--superseded")] == ["Sarah lives in Hamburg."]
+    assert [each["version"] for each in found("history", first["id"])] == [2, 1]
+    assert found("revert", first["id"])["content"] == "Sarah lives in Hamburg."
+    assert len(found("forget", "--type", "fact", "--dry-run")) == 1
+    assert found("forget", "--type", "fact")["state"] == "done"
+    assert "Nothing." in said("memories")
+
+
+def test_conversations_are_taken_in_and_shown(tmp_path: Path) -> None:
+    row = {"session_id": "old", "messages": [{"role": "user", "content": "I live in Hamburg."}]}
+    (tmp_path / "chats.jsonl").write_text(json.dumps(row))
+    (job,) = found("ingest", "chats.jsonl")
+    assert (job["state"], job["ledger"]["received"]) == ("done", 1)
+    assert [each["session_id"] for each in found("sessions")] == ["old"]
+    assert "I live in Hamburg." in said("messages", "old")
+    assert found("context", "old")["messages"][-1]["content"] == "I live in Hamburg."
+    assert "budget" in said("context", "old", "Where do I live?", "--explain")
+    assert [each["kind"] for each in found("jobs")] == ["extract"]
+    assert found("jobs", "--failed") == []
+
+
+def test_everything_of_a_user_is_exported_and_erased(tmp_path: Path, memory: Palimpsest) -> None:
+    memory.session("s1", user="sarah").say("I live in Hamburg.")
+    said("remember", "Sarah likes tea.", "--topic", "drink")
+    said("remember", "Sarah likes coffee.", "--topic", "drink")
+    said("export", "sarah.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "sarah.jsonl").read_text().splitlines()]
+    assert [row["kind"] for row in rows] == ["session", "message", "memory", "memory"]
+    assert said("export").splitlines() == (tmp_path / "sarah.jsonl").read_text().splitlines()
+    assert CliRunner().invoke(app, ["erase"], input="n\n").exit_code == 1
+    assert len(found("memories")) == 1
+    assert found("erase", "--yes")["memories"]["state"] == "done"
+    assert found("memories") == []
+
+
+@pytest.mark.parametrize("form", ["results", "list", "lines"])
+def test_what_mem0_exported_is_taken_over_once(tmp_path: Path, form: str) -> None:
+    rows = [
+        {"id": "m1", "memory": "Likes tea", "created_at": "2026-01-02T03:04:05Z", "metadata": {"app": "x", "deep": {}}},
+        {"id": "m2", "text": "Owns a dog"},
+    ]
+    text = (
+        "\n".join(map(json.dumps, rows))
+        if form == "lines"
+        else json.dumps({"results": rows} if form == "results" else rows)
+    )
+    (tmp_path / "mem0.json").write_text(text)
+    saved = found("import", "mem0.json", "--from", "mem0")
+    assert [each["content"] for each in saved] == ["Likes tea", "Owns a dog"]
+    assert saved[0]["metadata"] == {"app": "x", "mem0_id": "m1"}
+    assert saved[0]["valid_from"].startswith("2026-01-02T03:04:05")
+    assert {each["outcome"] for each in found("import", "mem0.json")} == {"unchanged"}
+    (tmp_path / "mem0.json").write_text('[{"id": "m3"}]')
+    refused = CliRunner().invoke(app, ["import", "mem0.json"])
+    assert "memory 1 has no text" in str(refused.exception)
+
+
+def test_what_is_stored_is_shown_as_text(memory: Palimpsest) -> None:
+    memory.user("sarah").remember("[red]not markup[/red] \x1b[2J and no control")
+    told = said("memories")
+    assert "[red]not markup[/red] \\x1b[2J and no control" in told
+    assert "\x1b[2J" not in told
+
+
+def test_a_login_is_tried_and_kept_for_its_owner_alone(
+    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("PALIMPSEST_URL")
+    monkeypatch.delenv("PALIMPSEST_API_KEY")
+    refused = CliRunner().invoke(app, ["login", "--url", served.url, "--key", "pal_wrong"])
+    assert refused.exit_code != 0
+    file = tmp_path / "config" / "palimpsest" / "endpoint.json"
+    assert not file.exists()
+    said("login", given=f"{served.url}\n{KEY}\n")
+    assert (file.stat().st_mode & 0o777, json.loads(file.read_text())["api_key"]) == (0o600, KEY)
+    assert found("sessions") == []
+
+
+def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The chat streams; this double answers whole, so what is streamed is empty, and the user's words are stored."""
+    with OpenAIApi() as model:
+        monkeypatch.setenv("OPENAI_API_KEY", "test")
+        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
+        CliRunner().invoke(app, ["chat"], input="I live in Hamburg.\n\n")
+    assert next(memory.session("cli").messages())["content"] == "I live in Hamburg."
+
+
+def run(*words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(  # noqa: S603 - our own program
+        [sys.executable, "-m", "palimpsest_client.cli", *words], input=given, env=os.environ | environment,
+        capture_output=True, text=True, check=False, timeout=50,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("words", "environment", "told"),
+    [
+        (["memories"], {"PALIMPSEST_API_KEY": "pal_wrong"}, "palimpsest login"),
+        (["messages", "nowhere"], {}, "session_not_found: There is no such session."),
+        (["remember", ""], {}, "memories.0.content"),
+        (["memories"], {"PALIMPSEST_URL": "nowhere"}, "https://"),
+        (["forget"], {}, "Name at least one"),
+        (["memories"], {"PALIMPSEST_USER": ""}, "--user"),
+    ],
+)
+def test_what_goes_wrong_is_told_in_a_sentence(words: list[str], environment: dict[str, str], told: str) -> None:
+    done = run(*words, **environment)
+    assert done.returncode in (1, 2)
+    assert told in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
+    def request(method: str, **params: Any) -> str:
+        return json.dumps({"jsonrpc": "2.0", "id": method, "method": method, "params": params})
+
+    client = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+    envelope = {"protocolVersion": "2026-07-28", "clientCapabilities": {}, "clientInfo": client["clientInfo"]}
+    modern = {f"io.modelcontextprotocol/{name}": value for name, value in envelope.items()}
+    lines = [
+        request("initialize", **client),
+        '{"jsonrpc": "2.0", "method": "notifications/initialized"}',
+        request("tools/call", name="remember", arguments={"content": "Sarah likes tea."}),
+        request("tools/call", name="recall", arguments={"query": "tea"}, _meta=modern),
+        "no json",
+    ]
+    done = run("mcp", given="\n".join(lines) + "\n")
+    assert done.returncode == 0, done.stderr
+    begun, saved, recalled, wrong = map(json.loads, done.stdout.splitlines())
+    assert begun["result"]["protocolVersion"] == "2025-11-25"
+    assert saved["result"]["isError"] is False
+    assert "Sarah likes tea." in recalled["result"]["content"][0]["text"]
+    assert "error" in wrong
+    refused = run("mcp", given=lines[2] + "\n", PALIMPSEST_API_KEY="pal_wrong")
+    assert json.loads(refused.stdout)["error"] == {"code": stdio.FAILED, "message": "Forbidden"}
+
+
+def test_without_typer_the_command_says_what_to_install() -> None:
+    program = "import sys; sys.modules['typer'] = None; from palimpsest_client.cli import main; main()"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=50)  # noqa: S603
+    assert (done.returncode, "palimpsest-memory[cli]" in done.stderr) == (1, True)
