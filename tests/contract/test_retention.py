@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, seconds
 from palimpsest.engines.dynamodb.background import DynamoDbExpiries
+from palimpsest.engines.dynamodb.lists import BUCKETS
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
@@ -25,9 +29,11 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.removal import retention
 from palimpsest.memory.removal.retention import ManageSettings, RetainPages
+from palimpsest.parallel import THREADS
 from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants.ports import Tenants, TenantSettings
 
+from benchmarks.meter import metered
 from tests.contract.builders import NOW, Conversation
 from tests.contract.memory_builders import Memory, record
 from tests.contract.tables import memories_table, sessions_table, tenants_table
@@ -138,3 +144,31 @@ def test_every_page_of_memories_gets_its_expiry_and_comes_due(stores: Stores, ac
     assert [acme.expiries(user) for user in users] == [{acme.now + 7 * DAY}] * 3
     assert acme.expiries(other) == {acme.now + 365 * DAY}
     assert acme.keep(memories=7) == done
+
+
+def test_a_change_reaches_100_000_sessions_within_the_hour(dynoxide_endpoint: str) -> None:
+    """By count: what each session and each page asks of the tables, at 20 ms a request, eight sessions at a time."""
+    table, memories = sessions_table(dynoxide_endpoint), memories_table(dynoxide_endpoint)
+    within: dict[str, Any] = {"endpoint": dynoxide_endpoint}
+    stores = Stores(
+        DynamoDbTenants(tenants_table(dynoxide_endpoint), table, **within),
+        DynamoDbSessions(table, memories=memories, **within),
+        DynamoDbJobs(table, **within),
+        DynamoDbMemories(memories, table, **within),
+        DynamoDbExpiries(memories, **within),
+    )
+    sessions, pages = 2 * retention.PAGE, 2
+    for number in range(sessions):
+        Conversation(stores.sessions, ACME.session(f"s{number}")).begin(due_at=None)
+    acme = Acme(stores)
+    with metered(connected(None, dynoxide_endpoint)) as meter:
+        done = acme.keep(sessions=9)
+        spent = Counter(meter.read().operations)
+    assert done is not None
+    assert done.result == {"sessions": sessions, "memories": 0}
+    assert spent["TransactWriteItems"] <= sessions + 3  # one for each, and those of the job itself
+    a_session = 3  # its head and settings, the tenant's days, one transaction
+    beside = spent.total() - a_session * sessions
+    assert beside <= pages * (BUCKETS + 2) + BUCKETS + 20
+    rounds = 100_000 * a_session / THREADS + 100_000 / retention.PAGE * (2 + 2)
+    assert rounds * 0.02 < 3600

@@ -9,7 +9,10 @@ from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
 SETTINGS = "/v1/settings"
-BUILT_IN = {"memory": {}, "retention_days": 30, "memory_days": 365, "models": None, "retention_job": None}
+KEPT = {"conversations": "30d", "facts": "1y", "events": "1y", "instructions": "1y", "preferences": "permanent"}
+BUILT_IN = {
+    "memory": {}, "retention_days": 30, "memory_days": 365, "retention": KEPT, "models": None, "retention_job": None,
+}  # fmt: skip
 
 
 def test_settings_are_the_built_in_ones_until_they_are_set(call: Client) -> None:
@@ -61,6 +64,77 @@ def test_wrong_settings_are_422(call: Client, body: dict[str, Any]) -> None:
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, next(iter(body)))
 
 
+@pytest.mark.parametrize(
+    "kept",
+    [
+        {"facts": "0d"}, {"facts": "30"}, {"facts": "1.5y"}, {"facts": "-1d"}, {"facts": 30}, {"facts": "forever"},
+        {"tasks": "1d"}, {"facts": "1y "}, "1y",
+    ],
+)  # fmt: skip
+def test_a_time_to_keep_that_is_none_is_422_and_changes_nothing(call: Client, kept: object) -> None:
+    answer = call("PUT", SETTINGS, {"retention": kept})
+    assert (answer.status, answer.json["errors"][0]["field"].partition(".")[0]) == (422, "retention")
+    assert call("GET", SETTINGS).json == BUILT_IN
+
+
+def test_each_kind_of_memory_may_be_kept_for_a_time_of_its_own(call: Client, service: Service) -> None:
+    kept = {"conversations": "2y", "facts": "10d", "events": "permanent", "preferences": "90d"}
+    shown = call("PUT", SETTINGS, {"retention": kept}).json
+    assert shown["retention"] == kept | {"instructions": "1y"}
+    assert (shown["retention_days"], shown["memory_days"]) == (730, 365)
+    told = [{"type": kind, "content": f"A word on {kind}."} for kind in ("fact", "event", "instruction")]
+    call("POST", "/v1/users/sarah/memories", {"memories": told})
+    call("PUT", "/v1/users/sarah/preferences/theme", {"value": "dark"})
+    service.time.advance(11 * 24 * 3600)
+    types = {found["type"] for found in call("GET", "/v1/users/sarah/memories").json["memories"]}
+    assert {"fact", "event", "instruction"} & types == {"event", "instruction"}
+    assert call("GET", "/v1/users/sarah/preferences/theme").status == 200
+    service.time.advance(80 * 24 * 3600)
+    assert call("GET", "/v1/users/sarah/preferences/theme").status == 404
+
+
+def test_two_ways_to_say_how_long_conversations_are_kept_are_not_mixed(call: Client) -> None:
+    both = call("PUT", SETTINGS, {"retention": {"conversations": "7d"}, "retention_days": 30})
+    assert (both.status, call("GET", SETTINGS).json) == (422, BUILT_IN)
+
+
+DAYS = 24 * 3600
+
+
+def test_a_session_may_be_kept_for_days_of_its_own(call: Client, service: Service) -> None:
+    for name, days in (("short", 3), ("ever", None)):
+        made = call("POST", "/v1/sessions", {"session_id": name, "user_id": "sarah", "retention_days": days})
+        assert (made.status, made.json["retention_days"]) == (201, days)
+    call("POST", "/v1/sessions", {"session_id": "usual", "user_id": "sarah"})
+    call("PUT", SETTINGS, {"retention_days": 7})
+    service.drain()
+    shown = {name: call("GET", f"/v1/sessions/{name}").json for name in ("short", "usual", "ever")}
+    assert {name: each["retention_days"] for name, each in shown.items()} == {"short": 3, "usual": 7, "ever": None}
+    assert shown["ever"]["expires_at"] is None
+    call.append("short", "hello")  # counts from here on
+    service.time.advance(3 * DAYS)
+    assert [call("GET", f"/v1/sessions/{name}").status for name in shown] == [404, 200, 200]
+    service.time.advance(30 * DAYS)
+    service.sweep_all()
+    assert [call("GET", f"/v1/sessions/{name}").status for name in shown] == [404, 404, 200]
+
+
+def test_a_sessions_own_days_change_by_patch_and_go_back_to_the_tenants_by_put(call: Client, service: Service) -> None:
+    call.append("s", "hello")
+    assert call("PATCH", "/v1/sessions/s", {"retention_days": 2}).json["retention_days"] == 2
+    assert call("PATCH", "/v1/sessions/s", {"metadata": {"a": "b"}}).json["retention_days"] == 2
+    assert call("PATCH", "/v1/sessions/s", {"retention_days": None}).json["expires_at"] is None
+    assert call("PUT", "/v1/sessions/s", {"retention_days": 5}).json["retention_days"] == 5
+    assert call("PUT", "/v1/sessions/s", {}).json["retention_days"] == 30
+    for wrong in (0, -1, "7", 1.5, 36_501):
+        assert call("PATCH", "/v1/sessions/s", {"retention_days": wrong}).status == 422
+    call("PATCH", "/v1/sessions/s", {"retention_days": 1})
+    service.time.advance(DAYS)
+    service.sweep_all()
+    service.drain()
+    assert service.head("s").status == "deleted"
+
+
 def test_a_session_is_gone_when_its_days_are_over(call: Client, service: Service) -> None:
     call("PUT", SETTINGS, {"retention_days": 7})
     call.append("s", "hello")
@@ -80,6 +154,7 @@ def test_settings_show_when_a_changed_retention_has_reached_what_exists(call: Cl
     assert (done["kind"], done["result"]) == ("retain", {"sessions": 1, "memories": 0})
     after = call("GET", "/v1/sessions/s").json
     kept = datetime.fromisoformat(after["expires_at"]) - datetime.fromisoformat(before["expires_at"])
+    before |= {"retention_days": 7}
     assert (kept.days, after | {"expires_at": None}) == (7 - 30, before | {"expires_at": None})
 
 

@@ -93,6 +93,7 @@ class EndedSession(TypedDict):
     system: str | dict[str, Any] | None
     memory: dict[str, Any]
     metadata: dict[str, Any]
+    retention_days: int | None
     window: Window
     totals: Totals
     compaction: Literal["none", "pending", "failed"]
@@ -360,6 +361,7 @@ class Session(TypedDict):
     system: str | dict[str, Any] | None
     memory: dict[str, Any]
     metadata: dict[str, Any]
+    retention_days: int | None
     window: Window
     totals: Totals
     compaction: Literal["none", "pending", "failed"]
@@ -401,6 +403,14 @@ class ShownMessage(TypedDict):
     role: str | None
 
 
+class ShownRetention(TypedDict):
+    conversations: str
+    facts: str
+    events: str
+    instructions: str
+    preferences: str
+
+
 class StaticFact(TypedDict):
     id: str
     content: str
@@ -416,6 +426,7 @@ class TenantSettings(TypedDict):
     memory: dict[str, Any]
     retention_days: int | None
     memory_days: int | None
+    retention: ShownRetention
     models: list[str] | None
     retention_job: RetentionJob | None
 

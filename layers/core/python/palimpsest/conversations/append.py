@@ -209,8 +209,7 @@ class Append:
             scope=request.scope,
             user=request.user,
             agent=request.agent,
-            setup=Configuration(memory=memory, encoding=self.tokens.encoding_for(memory.model)),
-            retention_days=defaults.retention_days,
+            setup=Configuration(memory, self.tokens.encoding_for(memory.model), defaults.retention_days),
             epoch=opened.epoch,
             now=now,
         )

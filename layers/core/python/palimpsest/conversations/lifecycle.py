@@ -22,10 +22,14 @@ MAX_WITHDRAWALS_UNDER_WAY = 8
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
-    """A session's configuration: its system message with its tokens, its memory strategy, its token encoding."""
+    """A session's configuration: its system message with its tokens, its memory strategy, its token encoding, and the
+    days that it is kept: its own (0 = for ever) or else the tenant's (None = for ever).
+    """
 
     memory: Strategy
     encoding: str
+    tenant_days: int | None
+    own_days: int | None = None
     system: Chat | None = None
     system_tokens: int = 0
     metadata: Mapping[str, Any] | None = None
@@ -53,7 +57,6 @@ def begun(
     user: str,
     agent: str | None,
     setup: Configuration,
-    retention_days: int | None,
     now: datetime,
     epoch: int = 0,
 ) -> Beginning:
@@ -64,8 +67,6 @@ def begun(
     is_expired = before is not None and before.status != "deleted"
     tombstone = deleted(before, now=now) if before is not None and is_expired else before
     base = 0 if tombstone is None else tombstone.seq
-    retention = None if retention_days is None else retention_days * DAY
-    expires_at = None if retention is None else at + retention
     head = Head(
         user=user,
         agent=agent,
@@ -73,15 +74,12 @@ def begun(
         seq=base,
         window_start=base + 1,
         updated_at=milliseconds(now),
-        retention=retention,
-        expires_at=expires_at,
         epoch=epoch,
         version=0 if tombstone is None else tombstone.version,
     )
-    settings = Settings(
-        user=user, agent=agent, created_at=stamp(now), base=base, metadata=setup.metadata or {}, due_at=expires_at
-    )
+    settings = Settings(user=user, agent=agent, created_at=stamp(now), base=base, metadata=setup.metadata or {})
     head, settings = configured(head, settings, setup)
+    settings = replace(settings, due_at=head.expires_at)
     leftover = (deletion(tombstone, scope=scope, now=at),) if tombstone is not None and is_expired else ()
     return Beginning(head, settings, leftover)
 
@@ -89,8 +87,9 @@ def begun(
 def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
     """The session under another configuration. A pending overflow is dropped, as the old configuration planned it."""
     memory = setup.memory
+    days = setup.tenant_days if setup.own_days is None else setup.own_days or None
     head = replace(
-        without_overflow(head),
+        kept_for(without_overflow(head), days),
         encoding=setup.encoding,
         system_tokens=setup.system_tokens,
         max_tokens=memory.max_tokens,
@@ -101,6 +100,7 @@ def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[He
         settings,
         system=setup.system,
         memory=stored(memory),
+        retention=setup.own_days,
         metadata=settings.metadata if setup.metadata is None else setup.metadata,
     )
     return head, settings

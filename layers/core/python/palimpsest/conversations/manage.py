@@ -60,12 +60,13 @@ class Activity:
 @dataclass(frozen=True, slots=True)
 class Wanted:
     """What a caller asks of a session: a system message, memory configuration (fields that replace the tenant's
-    defaults), and metadata.
+    defaults), metadata, and the days that it is kept after its last activity (0 = for ever).
     """
 
     system: Chat | None = None
     memory: Mapping[str, Any] | None = None
     metadata: Mapping[str, Any] | None = None
+    retention: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +122,6 @@ class ManageSessions:
             user=user,
             agent=agent,
             setup=self._setup(wanted, defaults),
-            retention_days=defaults.retention_days,
             epoch=opened.epoch,
             now=now,
         )
@@ -181,8 +181,9 @@ class ManageSessions:
             system = None if clear_system else wanted.system or settings.system
             metadata = {**settings.metadata, **(wanted.metadata or {})}
             present = {key: value for key, value in metadata.items() if value is not None}
-            tenant = self.tenants.settings(scope.owner) if wanted.memory else TenantSettings()
-            return self._setup(Wanted(system, wanted.memory, present), tenant, base=settings.memory)
+            kept = settings.retention if wanted.retention is None else wanted.retention
+            tenant = self.tenants.settings(scope.owner)
+            return self._setup(Wanted(system, wanted.memory, present, kept), tenant, base=settings.memory)
 
         def attempt() -> Session:
             opened = self.sessions.open(scope, settings=True, user=user)
@@ -204,6 +205,7 @@ class ManageSessions:
         check_owner(before, user=user, agent=agent)
         head, settings = configured(before, settings, setup(settings))
         after = touched(head, now=now)
+        settings = replace(settings, due_at=after.expires_at)
         self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
         return Session(scope.session, after, settings)
 
@@ -219,7 +221,13 @@ class ManageSessions:
         self.check(memory)
         check_room(system=wanted.system, memory=[stored(memory), wanted.metadata])
         return Configuration(
-            memory=memory, encoding=encoding, system=wanted.system, system_tokens=tokens, metadata=wanted.metadata
+            memory=memory,
+            encoding=encoding,
+            tenant_days=tenant.retention_days,
+            own_days=wanted.retention,
+            system=wanted.system,
+            system_tokens=tokens,
+            metadata=wanted.metadata,
         )
 
     def check_model(self, memory: Mapping[str, Any], tenant: TenantSettings) -> None:

@@ -93,7 +93,8 @@ class Head:
 class Settings:
     """Who a session belongs to, its system message, and its memory configuration as `configuration.stored` returns it.
 
-    `due_at` is when the sweep next looks at the session (epoch seconds), None = never.
+    `retention` is how many days it is kept after its last activity if it says so itself, 0 = for ever; None = as the
+    tenant keeps its sessions. `due_at` is when the sweep next looks at it (epoch seconds), None = never.
     """
 
     user: str
@@ -104,6 +105,7 @@ class Settings:
     system_seq: int = 0
     memory: Mapping[str, Any] = field(default_factory=dict)
     metadata: Mapping[str, Any] = field(default_factory=dict)
+    retention: int | None = None
     due_at: int | None = None
 
 

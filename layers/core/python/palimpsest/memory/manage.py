@@ -14,7 +14,6 @@ from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record, RecordType, Version, versions
-from palimpsest.memory.remember import lifetime_of
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
@@ -221,7 +220,7 @@ class ManageMemories:
     def _written(self, scope: UserScope, record: Record) -> Record:
         """The record with its lifetime counted from now."""
         now = milliseconds(self.clock.now())
-        return confirmed(record, now=now, lifetime=lifetime_of(self.tenants, scope))
+        return confirmed(record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type))
 
     def delete(self, scope: UserScope, record_id: str) -> None:
         """Remove a record for good. If it is current, its topic then has no current record: no older version becomes

@@ -1,4 +1,6 @@
-"""Preferences of a user: values under keys, each stored as a record whose topic is the key, and kept for ever."""
+"""Preferences of a user: values under keys, each stored as a record whose topic is the key, and kept for ever
+unless the tenant's settings say otherwise.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from palimpsest.clock import Clock
+from palimpsest.clock import Clock, seconds
 from palimpsest.errors import Conflict, NotFound
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import MAX_CONTENT, Record
 from palimpsest.memory.remember import Remember
@@ -90,7 +93,8 @@ class ManagePreferences:
 
     def _records(self, scope: UserScope, pointers: Sequence[Pointer]) -> tuple[Record, ...]:
         ids = [pointer.record for pointer in pointers if pointer.record is not None]
-        return self.memories.records(scope, ids)
+        found, now = self.memories.records(scope, ids), seconds(self.clock.now())
+        return tuple(record for record in found if not is_expired(record, now=now))
 
 
 def newest(memories: Memories, scope: UserScope, *, limit: int) -> tuple[Record, ...]:

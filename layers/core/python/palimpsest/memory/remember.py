@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -13,7 +13,6 @@ from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
 from palimpsest.memory.statements import (
     AT_ONCE,
-    DAY,
     MemoryState,
     Near,
     Outcome,
@@ -54,10 +53,8 @@ class Prepared:
         return bool(self.commit.new or self.commit.changed or self.commit.said)
 
 
-def lifetime_of(tenants: Tenants, scope: UserScope) -> int | None:
-    """Seconds until a fact, event or instruction expires after it was last written or confirmed; None: never."""
-    days = tenants.settings(scope.owner).memory_days
-    return None if days is None else days * DAY
+Lifetime = Callable[[str], int | None]
+"""How many seconds a record of a type is kept after it was last written or confirmed; None: for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,7 +125,7 @@ class Remember:
         The returned commit is lost if any of these records changes in between.
         """
         epoch = self.memories.user(scope).epoch
-        lifetime = lifetime_of(self.tenants, scope)
+        lifetime = self.tenants.settings(scope.owner).lifetime
         now = milliseconds(self.clock.now())
         topics = sorted({key for statement in statements if (key := statement.topic_key)})
         pointers = self._pointers(scope, topics)
@@ -222,12 +219,7 @@ def _joining(scope: UserScope, statement: Statement, draft: Record, pointer: Poi
 
 
 def _drafts(
-    scope: UserScope,
-    statements: Sequence[Statement],
-    pointers: Mapping[str, Pointer],
-    *,
-    now: int,
-    lifetime: int | None,
+    scope: UserScope, statements: Sequence[Statement], pointers: Mapping[str, Pointer], *, now: int, lifetime: Lifetime
 ) -> list[Record]:
     """The records that the statements would become.
 
@@ -239,7 +231,9 @@ def _drafts(
     for rank, statement in enumerate(statements):
         key = statement.topic_key or ""
         moment = now if statement.valid_from is not None else max(now, latest.get(key, 0) + 1)
-        draft = drafted(statement, tenant=scope.tenant, user=scope.user, now=moment, lifetime=lifetime, rank=rank)
+        draft = drafted(
+            statement, tenant=scope.tenant, user=scope.user, now=moment, lifetime=lifetime(statement.type), rank=rank
+        )
         if draft.topic_key is not None:
             latest[key] = max(latest.get(key, 0), draft.valid_from)
         drafts.append(draft)
@@ -268,7 +262,7 @@ def _changed(
     topics: Mapping[str, Topic],
     *,
     now: int,
-    lifetime: int | None,
+    lifetime: Lifetime,
 ) -> tuple[Record, ...]:
     """The stored records that change: one that is said again expires later, and one that becomes current or stops being
     current is indexed again.
@@ -279,7 +273,7 @@ def _changed(
         if record is not None and _is_current(record, topics):
             again = one.record if one.outcome == "updated" else changed.get(record.id, record)
             again = said_also(again, draft)
-            again = confirmed(again, now=now, lifetime=lifetime)
+            again = confirmed(again, now=now, lifetime=lifetime(again.type))
             if one.outcome != "unchanged":
                 again = replace(again, index_state="pending")
             if again != record:

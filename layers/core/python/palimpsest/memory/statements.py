@@ -27,8 +27,6 @@ AT_ONCE = 60_000
 
 TOPICAL = frozenset({"fact", "instruction"})
 """Types that callers give topics, so that they can be superseded; an event happened, and a task is done or not."""
-PERMANENT = frozenset({"task", "preference"})
-"""Types that do not expire with time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,7 +174,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
 
 
 def _expiry(kind: RecordType, since: int, lifetime: int | None) -> int | None:
-    return None if lifetime is None or kind in PERMANENT else since + lifetime
+    return None if lifetime is None or kind == "task" else since + lifetime
 
 
 def event_before(statement: Statement, draft: Record, *, tenant: str, user: str) -> str | None:
@@ -303,7 +301,8 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
     It is returned unchanged if it would gain less than a day, or less than a hundredth of its lifetime: that is not
     worth a write. What is permanent, or expires when its caller said, is always unchanged.
     """
-    if record.type in PERMANENT or record.expiry_given:
+    is_permanent = lifetime is None and record.expires_at is None and record.type == "preference"
+    if record.type == "task" or is_permanent or record.expiry_given:
         return record
     at = now // 1000
     expires_at = None if lifetime is None else at + lifetime
@@ -318,9 +317,9 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 
 def kept_for(record: Record, lifetime: int | None) -> Record:
     """The record with this lifetime (seconds; None: it never expires), counted from when it was last written or
-    confirmed. What is permanent, or expires when its caller said, is unchanged.
+    confirmed. A task, which ends with its session, and what expires when its caller said are unchanged.
     """
-    if record.type in PERMANENT or record.expiry_given:
+    if record.type == "task" or record.expiry_given:
         return record
     since = record.created_at // 1000 if record.confirmed_at is None else record.confirmed_at
     return replace(record, expires_at=None if lifetime is None else since + lifetime)

@@ -15,6 +15,7 @@ SESSION: Json = {
     "system": "You answer questions about our HR policies.",
     "memory": {"strategy": "summarize", "max_tokens": 100000, "trigger_ratio": 0.8, "keep_recent_turns": 5},
     "metadata": {"channel": "chat"},
+    "retention_days": 30,
     "window": WINDOW,
     "totals": {"messages": 2, "tokens": 29},
     "compaction": "none",
@@ -99,9 +100,15 @@ NEW_TENANT_SETTINGS: Json = {
     "memory": {"strategy": "summarize", "max_tokens": 32000},
     "retention_days": 30,
     "memory_days": 365,
+    "retention": {"facts": "2y", "preferences": "permanent"},
     "models": None,
 }
-TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {"retention_job": None}
+TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {
+    "retention": {
+        "conversations": "30d", "facts": "2y", "events": "1y", "instructions": "1y", "preferences": "permanent",
+    },
+    "retention_job": None,
+}  # fmt: skip
 PAGES: dict[str, Json] = {
     "SessionPage": {"sessions": [SESSION], "next_cursor": None},
     "MessagePage": {"messages": [ROW], "next_cursor": None},

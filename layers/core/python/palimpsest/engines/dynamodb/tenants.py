@@ -68,6 +68,7 @@ class DynamoDbTenants(OneTable):
             memory=json.loads(item["memory"]["S"]),
             retention_days=_days(item.get("retention_days")),
             memory_days=_days(item["memory_days"]) if "memory_days" in item else TenantSettings().memory_days,
+            by_type=json.loads(item["days_by_type"]["S"]) if "days_by_type" in item else {},
             models=tuple(json.loads(item["models"]["S"])) if "models" in item else None,
             change=item["change"]["S"] if "change" in item else None,
         )
@@ -92,6 +93,7 @@ class DynamoDbTenants(OneTable):
         update.put("memory", items.json_text({**settings.memory}))
         update.put("retention_days", None if days is None else items.number(days))
         update.put("memory_days", {"NULL": True} if memory_days is None else items.number(memory_days))
+        update.put("days_by_type", items.json_text({**settings.by_type}))
         update.put("models", None if settings.models is None else items.json_text([*settings.models]))
         update.put("change", None if settings.change is None else items.text(settings.change))
         if before is not None:

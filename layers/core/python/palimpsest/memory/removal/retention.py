@@ -18,7 +18,7 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
-from palimpsest.memory.statements import DAY, kept_for
+from palimpsest.memory.statements import kept_for
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.tenants.ports import Tenants, TenantSettings
@@ -57,7 +57,7 @@ class ManageSettings:
     def _replace(self, scope: Scope, settings: TenantSettings) -> None:
         before, job = self.tenants.settings(scope), None
         settings = replace(settings, change=before.change)
-        if (settings.retention_days, settings.memory_days) != (before.retention_days, before.memory_days):
+        if settings.days != before.days:
             change = secrets.token_hex(16)
             settings, job = replace(settings, change=change), self._job(scope, change)
         self.tenants.replace_settings(scope, settings, before=before, job=job)
@@ -127,10 +127,12 @@ class RetainPages:
         return replace(place, stage="sessions" if page.after else "memories", sessions=count, after=page.after)
 
     def _keep_session(self, scope: SessionScope, place: RetainPayload) -> bool:
-        """Whether the session, if it is alive, was to be kept for another time."""
+        """Whether the session, if it is alive and has no days of its own, was to be kept for another time."""
         opened, wanted = self.sessions.open(scope, settings=True), self._wanted(scope.owner, place)
         head, settings = opened.head, opened.settings
         if wanted is None or head is None or settings is None or settings.base != head.base:
+            return False
+        if settings.retention is not None:
             return False
         after = lifecycle.kept_for(head, wanted.retention_days)
         if after == head or head.is_gone(seconds(self.clock.now())):
@@ -152,10 +154,9 @@ class RetainPages:
         epoch, wanted = self.memories.user(scope).epoch, self._wanted(scope.owner, place)
         if wanted is None:
             return replace(place, page=None)
-        lifetime = None if wanted.memory_days is None else wanted.memory_days * DAY
         page, now = self.expiries.records(scope, limit=PAGE, after=place.page), seconds(self.clock.now())
         alive = [record for record in page.records if not is_expired(record, now=now)]
-        changed = [after for record in alive if (after := kept_for(record, lifetime)) != record]
+        changed = [after for record in alive if (after := kept_for(record, wanted.lifetime(record.type))) != record]
         if changed:
             self.memories.commit(scope, MemoryCommit(epoch, changed=changed))
         return replace(place, page=page.after, memories=place.memories + len(changed))

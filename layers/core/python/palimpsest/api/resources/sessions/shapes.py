@@ -23,6 +23,7 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.conversations import manage
 from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.lifecycle import DAY
 from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.session import CompactionState, Status
 from palimpsest.jobs.job import JobState
@@ -38,9 +39,18 @@ class SessionSetup(Closed):
     system: Annotated[System | None, Field(description="System message: text, or a system or developer message")] = None
     memory: Annotated[MemoryFields | None, Field(description="Fields over the tenant's defaults")] = None
     metadata: Metadata | None = None
+    retention_days: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            le=36_500,
+            description="Days that it is kept after its last activity, whatever the tenant's; null = for ever",
+        ),
+    ] = None
 
     def wanted(self) -> manage.Wanted:
-        return manage.Wanted(system=self.system, memory=self.memory, metadata=self.metadata)
+        kept = (self.retention_days or 0) if "retention_days" in self.model_fields_set else None
+        return manage.Wanted(system=self.system, memory=self.memory, metadata=self.metadata, retention=kept)
 
 
 class NewSession(SessionSetup):
@@ -88,6 +98,7 @@ class Session(TypedDict):
     system: Annotated[str | Json | None, Field(description="The text, or the whole message if it is more than text")]
     memory: Annotated[Json, Field(description="The whole configuration, defaults included")]
     metadata: Mapping[str, Any]
+    retention_days: Annotated[int | None, Field(description="Its own, or else the tenant's; null = for ever")]
     window: Window
     totals: Totals
     compaction: CompactionState
@@ -118,6 +129,7 @@ def session(shown: manage.Session) -> Session:
         "system": _system(settings.system),
         "memory": parsed(dict(settings.memory)).model_dump(),
         "metadata": settings.metadata,
+        "retention_days": None if head.retention is None else head.retention // DAY,
         "window": window(head),
         "totals": {"messages": head.total_messages, "tokens": head.total_tokens},
         "compaction": head.compaction,

@@ -130,6 +130,7 @@ def settings_attributes(scope: SessionScope, settings: Settings) -> Attributes:
         "body": body(
             user=settings.user, agent=settings.agent, created_at=settings.created_at, system=settings.system,
             system_seq=settings.system_seq, memory=settings.memory, metadata=settings.metadata,
+            retention=settings.retention,
         ),
     }  # fmt: skip
 
