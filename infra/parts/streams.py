@@ -9,7 +9,7 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 
 NEW_JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
-NEW_MESSAGES = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
+NEW_MESSAGES = {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}}
 GONE_MESSAGES = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}}
 CHANGED_RECORDS = {
     "eventName": ["INSERT", "MODIFY"],

@@ -46,6 +46,19 @@ def test_a_commit_is_read_back_whole(store: Store, talk: Conversation, scope: Se
     assert store.sessions.open(scope).head == head
 
 
+def test_a_redacted_message_replaces_the_stored_one_and_no_other(store: Store, talk: Conversation) -> None:
+    talk.begin()
+    head = talk.append("My card is 4711")
+    old = message(1, "My card is 4711")
+    new = replace(old, chat={"role": "user", "content": "[redacted]"}, tokens=4, redacted_at="2026-01-02T00:00:00.000Z")
+    after = replace(head, version=head.version + 1, redactions=1)
+    with pytest.raises(CommitLost):
+        store.sessions.commit(talk.scope, Commit(before=head, after=after, redacted=replace(new, seq=9)))
+    store.sessions.commit(talk.scope, Commit(before=head, after=after, redacted=new))
+    assert store.sessions.messages_at(talk.scope, [1, 9]) == (new,)
+    assert store.sessions.open(talk.scope).head == after
+
+
 def test_fields_that_go_back_to_their_defaults_are_read_as_such(store: Store, talk: Conversation) -> None:
     talk.begin()
     talk.commit(replace(talk.known, version=2, job="job_1", open_calls=b"abcd", expires_at=NOW, withdrawn=((1, 2),)))

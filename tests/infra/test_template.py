@@ -73,7 +73,7 @@ def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
 
 JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
 MESSAGES = [
-    {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}},
+    {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}},
     {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}},
 ]
 RECORDS = [

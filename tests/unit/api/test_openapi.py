@@ -135,6 +135,7 @@ def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
         "user_id": "sarah",
         "memory_id": "mem_0",
         "fact_id": "f",
+        "seq": 1,
         "key": "k",
         "name": "search_memory_tool",
     }

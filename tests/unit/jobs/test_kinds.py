@@ -38,6 +38,7 @@ SAMPLES: dict[JobKind, Payload] = {
     "flush": FlushPayload(messages=4, tokens=120),
     "delete": RemovalPayload(forgets=True),
     "withdraw": RemovalPayload(),
+    "redact": NOTHING,
     "forget": ForgetPayload(
         types=("fact", "event"),
         min_importance=0.5,

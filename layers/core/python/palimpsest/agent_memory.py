@@ -14,7 +14,7 @@ from palimpsest.api.resources.context import ContextRequest, PruneRequest
 from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.filters import Filter as FilterBody
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
-from palimpsest.api.resources.messages import AppendRequest
+from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.preferences import NewPreferences
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
@@ -256,6 +256,14 @@ class AgentMemory:
         """Every message of the session, oldest first, whatever has left the window since."""
         scope, history = self.conversation(session).scope, self._sessions.history
         return _pages(lambda after: history.messages(scope, limit=PAGE, after=after))
+
+    def redact(self, session: str | Conversation, seq: int, *, content: str) -> None:
+        """Replace what message `seq` says, and take back the summaries and memories that were made of it; its place and
+        its id stay. Raises `NotFound`.
+        """
+        asked = _read(Redaction, content=content)
+        self._sessions.redact(self.conversation(session).scope, seq, content=asked.content)
+        self._work()
 
     def compactions(self, session: str | Conversation) -> Iterator[Compaction]:
         """What has left the window, each part with its summary, oldest first; its number is `last`."""

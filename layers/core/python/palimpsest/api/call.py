@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.conversations.history import History, ListJobs
     from palimpsest.conversations.manage import ManageSessions
     from palimpsest.conversations.overflow.arm import Prune
+    from palimpsest.conversations.redact import Redact
     from palimpsest.extraction.ingest import Ingest
     from palimpsest.extraction.report import ReportExtraction
     from palimpsest.extraction.schedule import RequestExtraction
@@ -94,6 +95,8 @@ class UseCases(Common, Windows, Protocol):
     def append(self) -> Append: ...
     @property
     def history(self) -> History: ...
+    @property
+    def redact(self) -> Redact: ...
 
 
 class MemoryUseCases(Common, Windows, Protocol):

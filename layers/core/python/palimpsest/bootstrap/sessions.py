@@ -33,6 +33,7 @@ from palimpsest.conversations.history import History, ListJobs
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Arm, Prune
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import RetryExtraction
@@ -84,6 +85,7 @@ class SessionsApp:
     manage: ManageSessions
     forget_sessions: ForgetSessions
     history: History
+    redact: Redact
     read_job: ReadJob
     list_jobs: ListJobs
     retry_job: RetryJob
@@ -130,6 +132,7 @@ def wire_sessions(
         manage=manage,
         forget_sessions=ForgetSessions(manage, jobs, clock),
         history=History(sessions, clock, contents),
+        redact=Redact(sessions, tokens, clock),
         read_job=ReadJob(jobs, clock),
         list_jobs=ListJobs(sessions, jobs, as_it_is if report is None else report.shown),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),

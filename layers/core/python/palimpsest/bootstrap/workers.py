@@ -46,6 +46,7 @@ from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.forget import ForgetPages
 from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
+from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
 from palimpsest.memory.statements import Near
 from palimpsest.models.ports import TokenCounter
@@ -81,14 +82,15 @@ def wire_sweep(
     changes of records only where there is an index.
     """
     contents = Contents(blobs, jobs, clock)
-    remove = RemoveFromSession(sessions, jobs, clock, ForgetMemoriesOfSession(memories, clock), contents)
-    removal = Handling(remove, GiveUpOverflow(sessions, jobs, clock))
+    forget, give_up_removal = ForgetMemoriesOfSession(memories, clock), GiveUpOverflow(sessions, jobs, clock)
+    removal = Handling(RemoveFromSession(sessions, jobs, clock, forget, contents), give_up_removal)
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     pages = UserSteps(jobs, restart, clock)
     work = Router(
         {
             "delete": removal,
             "withdraw": removal,
+            "redact": Handling(TakeBackRedacted(sessions, jobs, clock, forget, contents), give_up_removal),
             "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(ErasePages(sessions, memories, pages, clock, contents), give_up),

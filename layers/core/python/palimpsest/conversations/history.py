@@ -51,7 +51,7 @@ def moved_on(*errors: FieldError) -> Conflict:
 
 def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_last: int) -> None:
     """Raise `Conflict` (`history_moved_on`) unless `if_last` is the sequence number of the session's newest message (0:
-    it has none), or is None. `head` is None for a session that does not exist yet.
+    it has none). `head` is None for a session that does not exist yet.
     """
     newest = 0
     if head is not None and head.last_id:

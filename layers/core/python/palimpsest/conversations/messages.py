@@ -87,7 +87,8 @@ class Message:
 
     `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`. With `large` its
     item can't hold it: then `chat` has beginning and end of its texts, and names its images and files
-    (`contents.Contents.whole` reads all of it).
+    (`contents.Contents.whole` reads all of it). If its content was replaced
+    since, `redacted_at` says when, and `id` is still that of the first content.
     """
 
     seq: int
@@ -102,6 +103,7 @@ class Message:
     timestamp: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     large: Large | None = None
+    redacted_at: str | None = None
 
     @property
     def role(self) -> str:
@@ -309,6 +311,37 @@ def numbered(
             )
         )
     return tuple(messages)
+
+
+def redacted(message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count) -> Message:
+    """The message with another text. Nothing else that it said is left: no refusal, no unknown field, no argument of a
+    call, and of an item its type alone. Without `metadata` the old ones stay.
+    """
+    chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}
+    if message.role == ITEM:
+        chat["item"] = {"type": str(message.chat["item"].get("type", ITEM)), "text": content}
+    else:
+        chat["content"] = unlike_a_summary(content)
+    if "tool_calls" in message.chat:
+        chat["tool_calls"] = [_without_arguments(call) for call in message.chat["tool_calls"]]
+    return replace(
+        message,
+        chat=chat,
+        extra={},
+        tokens=weigh(chat, count),
+        metadata=message.metadata if metadata is None else metadata,
+        large=None,
+        redacted_at=now,
+    )
+
+
+_UNSAID = ("role", "name", "tool_call_id")
+
+
+def _without_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(call.get("type", "function"))
+    inner = call.get(kind) or {}
+    return {**call, kind: {**inner, **({"input": ""} if "input" in inner else {"arguments": "{}"})}}
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:

@@ -64,6 +64,7 @@ class Head:
     armed_seq: int = 0  # the last message that an extraction job covers
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
+    redactions: int = 0  # how often a message was redacted: who has read one before must read it again
     extract_turns: int = 0  # a job is created after so many complete turns; 0 = only on request
 
     @property
@@ -160,7 +161,8 @@ class Commit:
     pending or the window begins elsewhere; counters then change by their difference, so that appends in between stay.
     `begins` marks a new session: with long-term memory, `after.epoch` must then be the user's present epoch.
     The commit is also lost if `key` is stored already, has not expired and belongs to this session.
-    `compaction` replaces a stored one of the same number, which a withdrawal has made void.
+    `redacted` replaces the stored message of its number; the commit is lost if there is none. `compaction` replaces a
+    stored one of the same number, which a withdrawal or a redaction has made void.
     Each of `jobs` is new: the commit is lost if its id exists. `finished` updates the job of its id; the commit is lost
     if that job has ended, or lacks a part that is `needed`. `call` is stored as `KeyedCalls.put` does.
     """
@@ -171,6 +173,7 @@ class Commit:
     begins: bool = False
     settings: Settings | None = None
     messages: tuple[Message, ...] = ()
+    redacted: Message | None = None
     compaction: Compaction | None = None
     key: IdempotencyKey | None = None
     jobs: tuple[Job, ...] = ()

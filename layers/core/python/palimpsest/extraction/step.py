@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
 from palimpsest.extraction.chunk import Chunk, Finding, fitting
@@ -32,13 +32,16 @@ ITEMS_OF_STEP = 4  # line, progress, next job, ended job
 
 @dataclass(frozen=True, slots=True)
 class _StepFindings:
-    """What a step found: in which messages, by which extraction, the checked findings, and counts of dropped ones."""
+    """What a step found: in which messages, by which extraction, the checked findings, and counts of dropped ones.
+    `redactions` counts those of the session when the messages were read.
+    """
 
     turn: Turn
     chunk: Chunk
     extraction: Extraction
     findings: tuple[Finding, ...]
     dropped: Mapping[str, int]
+    redactions: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,9 +74,8 @@ class ExtractChunk:
         if at.turn.standing != "now":
             return until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
         self.steps.jobs.start(job)
-        found = self._found(job, at)
-        until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
-        return True
+        found = replace(self._found(job, at), redactions=_redactions(at))
+        return until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
 
     def _pass_by(self, job: Job) -> bool:
         at = self.steps.look(job)
@@ -91,17 +93,22 @@ class ExtractChunk:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
 
-    def _commit(self, job: Job, found: _StepFindings) -> None:
-        """Commit if it is still this job's turn; if another delivery was faster, discard the work."""
+    def _commit(self, job: Job, found: _StepFindings) -> bool:
+        """Commit if it is still this job's turn; if another delivery was faster, discard the work. False if a message
+        was redacted since the messages were read: the step must be done again.
+        """
         at = self.steps.look(job)
-        if at.turn != found.turn:
-            self.steps.pass_by(job, at)
+        if at.turn != found.turn or _redactions(at) != found.redactions:
             if spent := priced(found.extraction.model, **asdict(found.extraction.usage)):
                 self.steps.jobs.spend(job, spent)
-            return
+            if at.turn == found.turn:
+                return False
+            self.steps.pass_by(job, at)
+            return True
         prepared, found = self._prepared(job, at, found)
         line = _line(job.session, found, prepared)
         self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
+        return True
 
     def _prepared(self, job: Job, at: Looked, found: _StepFindings) -> tuple[Prepared, _StepFindings]:
         """The changes that remember the findings, and these findings: fewer if all are too many for one transaction."""
@@ -112,7 +119,7 @@ class ExtractChunk:
             less = _checked_findings(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
-        return prepared, _StepFindings(found.turn, found.chunk, found.extraction, found.findings, dropped)
+        return prepared, replace(found, dropped=dropped)
 
     def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
         """The changes that remember the statements except those that the user removed, and how many were removed."""
@@ -129,6 +136,10 @@ class ExtractChunk:
         if len(left) == len(statements):
             return prepared, 0
         return self._prepared_without_removed(scope, left)[0], len(statements) - len(left)
+
+
+def _redactions(at: Looked) -> int:
+    return at.head.redactions if at.head else 0
 
 
 def _owner(job: Job) -> ConversationOwner:

@@ -13,7 +13,8 @@ from palimpsest.errors import DamagedJob
 from palimpsest.scope import ID_PATTERN
 
 TenantJobKind = Literal[
-    "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload"
+    "summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain",
+    "upload",
 ]  # fmt: skip
 JobKind = Literal[TenantJobKind, "reindex"]
 """`reindex` is the operator's: no tenant ever sees such a job."""
@@ -181,6 +182,7 @@ KINDS: Mapping[JobKind, Kind] = {
     "flush": Kind("extract", "overflow", FlushPayload),
     "delete": Kind("sweep", "removal", RemovalPayload),
     "withdraw": Kind("sweep", "removal", RemovalPayload),
+    "redact": Kind("sweep", "removal"),
     "extract": Kind("extract", "extraction"),
     "forget": Kind("sweep", "pages", ForgetPayload),
     "forget_sessions": Kind("sweep", "pages", ForgetSessionsPayload),

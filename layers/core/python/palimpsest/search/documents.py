@@ -36,7 +36,9 @@ class Stage(IntEnum):
 
 
 MESSAGE_VERSION = 1
-"""The version of every message: a message never changes, and its sequence number is never used again."""
+"""The version of a message that nobody has redacted."""
+MESSAGE_GONE = 10**15
+"""The version of a removed message: its sequence number is never used again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +93,9 @@ def of_record(record: Record) -> Indexable:
     return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
 
 
-def of_message(message: Message, *, session: str, head: Head, before: Sequence[str] = ()) -> Indexable | None:
+def of_message(
+    message: Message, *, session: str, head: Head, before: Sequence[str] = (), version: int = MESSAGE_VERSION
+) -> Indexable | None:
     """The document of a message; None if it has nothing to search.
 
     `before` is what was said before it: that makes a short answer findable, and weighs half as much as the message's
@@ -107,7 +111,7 @@ def of_message(message: Message, *, session: str, head: Head, before: Sequence[s
         key=message_key(session, message.seq),
         kind="message",
         text=_lines(f"{who} {_day(when)}", own, *map(shortened_end, before), own),
-        version=versioned(MESSAGE_VERSION),
+        version=versioned(version),
         created_at=when,
         session=session,
         agent=head.agent,

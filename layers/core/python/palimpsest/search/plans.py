@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.messages import Message, answers_own_tool
@@ -14,6 +15,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search.documents import (
+    MESSAGE_GONE,
     MESSAGE_VERSION,
     Indexable,
     gone,
@@ -25,6 +27,7 @@ from palimpsest.search.documents import (
 from palimpsest.search.ports import Gone
 
 READ_BEFORE = 6  # messages before one: what it answers is among them, even with tool calls and results between
+REACH = range(1, READ_BEFORE + 1)
 DISPLACED = 5  # older versions of a topic that are removed again with each change of it
 PAGE = 100  # keys that one read takes
 
@@ -98,13 +101,18 @@ class EmbedPlans:
         owner = session.owner.user(head.user)
         plan = Plan(owner, self.memories.user(owner).epoch)
         is_erased = head.epoch < plan.epoch
-        found = {} if is_erased else self._readable(session, head, [change.seq for change in changes])
-        for change in changes:
-            key = message_key(session.session, change.seq)
+        changed = {change.seq: change for change in changes}
+        found = {} if is_erased else self._readable(session, head, tuple(changed))
+        behind = {seq + n: each for seq, each in changed.items() if _is_redacted(found, seq) for n in REACH}
+        if behind:  # their documents hold the beginning of what was said before
+            changed = {**{seq: each for seq, each in behind.items() if seq <= head.seq}, **changed}
+            found = self._readable(session, head, tuple(changed))
+        for seq, change in changed.items():
+            key = message_key(session.session, seq)
             plan.changes[key] = change
-            item = _indexable(found, change.seq, session=session.session, head=head)
+            item = _indexable(found, seq, session=session.session, head=head)
             if item is None:
-                plan.gone[key] = gone(key, version=MESSAGE_VERSION)
+                plan.gone[key] = gone(key, version=MESSAGE_GONE)
             else:
                 plan.there[key] = item
         return plan
@@ -138,4 +146,10 @@ def _indexable(found: Mapping[int, Message], seq: int, *, session: str, head: He
     earlier = [found[near] for near in range(seq - READ_BEFORE, seq) if near in found]
     if answers_own_tool(message, earlier):
         return None
-    return of_message(message, session=session, head=head, before=said_before(message, earlier))
+    redacted = (milliseconds(datetime.fromisoformat(one.redacted_at)) for one in (*earlier, message) if one.redacted_at)
+    version = max(redacted, default=MESSAGE_VERSION)
+    return of_message(message, session=session, head=head, before=said_before(message, earlier), version=version)
+
+
+def _is_redacted(found: Mapping[int, Message], seq: int) -> bool:
+    return seq in found and found[seq].redacted_at is not None

@@ -173,6 +173,7 @@ REQUESTS: dict[str, Json] = {
     "ContextRequest": {"message": "And on Mondays?", "max_tokens": 8000},
     "PruneRequest": {"strategy": "summarize", "wait": 20},
     "EndRequest": {"wait": 20},
+    "Redaction": {"content": "[redacted]", "wait": 20},
     "ExtractRequest": {"if_needed": True, "wait": 20},
     "NewTenantSettings": NEW_TENANT_SETTINGS,
 }

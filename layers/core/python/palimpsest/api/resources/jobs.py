@@ -114,6 +114,17 @@ class Receipt(TypedDict):
     epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
 
 
+class RedactionReceipt(TypedDict):
+    """From which stores the old text of a redacted message is gone."""
+
+    messages: Reached
+    summaries: Annotated[Reached, Field(description="Those that may have held it lost their text, and are made anew")]
+    memories: Annotated[Reached, Field(description="Those that came from the message alone, with their quotes")]
+    index: Follows
+    streams: Annotated[Expires, Field(description="The tables' logs of changes")]
+    backups: Expires
+
+
 class WorkedJob(ListedJob):
     result: Mapping[str, int]
     ledger: Ledger
@@ -122,7 +133,7 @@ class WorkedJob(ListedJob):
 
 
 class Job(WorkedJob):
-    receipt: NotRequired[Annotated[Receipt, Field(description="Of an erasure")]]
+    receipt: NotRequired[Annotated[Receipt | RedactionReceipt, Field(description="Of an erasure or a redaction")]]
 
 
 class JobPage(TypedDict):
@@ -288,16 +299,16 @@ def _job(found: StoredJob, report: Report | None) -> Job:
     }
     if report:
         answer["state"] = report.state
-    if found.kind == "erase":
+    if found.kind in ("erase", "redact"):
         answer["receipt"] = _receipt(found)
     return answer
 
 
-def _receipt(job: StoredJob) -> Receipt:
-    """What an erasure has reached; its index follows by the stream, and its backups end by themselves."""
-    from palimpsest.memory.removal.erase import receipt
+def _receipt(job: StoredJob) -> Receipt | RedactionReceipt:
+    """What it has reached; its index follows by the stream, and its backups end by themselves."""
+    from palimpsest.memory.removal import erase, redaction
 
-    stores = receipt(job)
+    stores = (erase if job.kind == "erase" else redaction).receipt(job)
     for store in stores.values():
         if "until" in store:
             store["until"] = rfc3339_or_null(store["until"])

@@ -8,17 +8,18 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import BeforeValidator, ConfigDict, Field, with_config
+from pydantic import BeforeValidator, ConfigDict, Field, field_validator, with_config
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.cursors import after_number
 from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import ChatMessage, Id
+from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
+    NOT_BLANK,
     Closed,
     Cursor,
     Json,
@@ -28,9 +29,11 @@ from palimpsest.api.resources.fields import (
     Order,
     SessionId,
     Wait,
+    WaitSeconds,
     Window,
     answered,
     dumps,
+    not_blank,
     paged,
     size_in_answer,
     window,
@@ -46,6 +49,7 @@ operation = operations_on("messages", function="sessions")
 MOST_ROW = 5_900_000  # bytes of one message in an answer: Lambda carries 6 MB
 
 
+Seq = Annotated[int, Path(ge=1, lt=10**12, description="Sequence number of the message")]
 IF_LAST = "Only if this is the sequence number of the newest message (0: there is none); else 409 `history_moved_on`"
 
 
@@ -69,6 +73,19 @@ class AppendRequest(Closed):
         bool, Field(description="Without a key: store the messages even if they equal the last append")
     ] = False
     if_last: Annotated[int | None, Field(ge=0, description=IF_LAST)] = None
+
+
+class Redaction(Closed):
+    content: Annotated[
+        str, Field(max_length=100_000, json_schema_extra=NOT_BLANK, description="The text in place of the old one")
+    ]
+    metadata: Annotated[Metadata | None, Field(description="In place of the old ones; without it they stay")] = None
+    wait: WaitSeconds = 0
+
+    @field_validator("content")
+    @classmethod
+    def _not_blank(cls, value: str) -> str:
+        return not_blank(value)
 
 
 class AppendedMessage(TypedDict):
@@ -121,6 +138,7 @@ class HistoryMessage(TypedDict):
             ),
         ]
     ]
+    redacted_at: NotRequired[Annotated[Moment, Field(description="When its content was replaced")]]
 
 
 class MessagePage(TypedDict):
@@ -178,9 +196,7 @@ def read_history(
 
 
 @operation("GET /v1/sessions/{session_id}/messages/{seq}", answers={200: "HistoryMessage"})
-def read_message(
-    session_id: SessionId, seq: Annotated[int, Path(ge=1, lt=10**12, description="Sequence number of the message")]
-) -> Response[str]:
+def read_message(session_id: SessionId, seq: Seq) -> Response[str]:
     """Read a message.
 
     One message of the history, word for word.
@@ -213,6 +229,19 @@ def remove_messages(
     if job_id is None:
         return answered({"session_id": session_id, "window": window(head)})
     return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})
+
+
+@operation("PATCH /v1/sessions/{session_id}/messages/{seq}", answers={200: "JobDone", 202: "JobPending"})
+def redact_message(session_id: SessionId, seq: Seq, body: Redaction) -> Response[str]:
+    """Redact a message.
+
+    Replace what a message says. Its place, role and id stay; refusal, unknown fields and the arguments of its calls
+    go. From this answer on no read of the session shows the old text. A job takes back the summaries and memories that
+    were made of it, and its receipt says so; the search index follows.
+    """
+    scope = call().session(session_id)
+    head, job_id = call().use.redact(scope, seq, content=body.content, metadata=body.metadata)
+    return awaited(job_id, wait=body.wait, beside={"session_id": session_id, "window": window(head)})
 
 
 def _appended(session_id: str, done: AppendedMessages) -> Appended:
@@ -248,4 +277,5 @@ def shown_message(stored: Message) -> HistoryMessage:
         "created_at": stored.created_at,
         "metadata": stored.metadata,
     }
-    return cast(HistoryMessage, row if stored.client_id is None else {**row, "client_id": stored.client_id})
+    row |= {} if stored.client_id is None else {"client_id": stored.client_id}
+    return cast(HistoryMessage, row if stored.redacted_at is None else {**row, "redacted_at": stored.redacted_at})

@@ -63,7 +63,7 @@ class InMemorySessions:
             self.state.put_call(commit.call)
             if commit.begins:
                 self.state.users.add((scope.tenant, commit.after.user))
-            self._note_changes(scope, [message.seq for message in commit.messages])
+            self._note_changes(scope, [message.seq for message in _written(commit)])
 
     def messages(
         self, scope: SessionScope, *, first: int, last: int, newest_first: bool = False, page: int | None = None
@@ -167,6 +167,7 @@ def _holds(found: Partition, commit: Commit) -> bool:
     return (
         _guard_holds(found.head, commit)
         and not any(message.seq in found.messages for message in commit.messages)
+        and (commit.redacted is None or commit.redacted.seq in found.messages)
         and (commit.key is None or _is_free(found.keys.get(commit.key.key), commit.after))
     )
 
@@ -180,13 +181,17 @@ def _guard_holds(head: Head | None, commit: Commit) -> bool:
     return (head.job, head.window_start) == (before.job, before.window_start)
 
 
+def _written(commit: Commit) -> tuple[Message, ...]:
+    return commit.messages if commit.redacted is None else (*commit.messages, commit.redacted)
+
+
 def _is_free(key: IdempotencyKey | None, after: Head) -> bool:
     """Whether a key may be written: none is there, or one that has expired or is of an earlier life."""
     return key is None or key.expires_at <= after.updated_second or key.last <= after.base
 
 
 def _apply(found: Partition, commit: Commit) -> None:
-    messages = [_as_json(message, "chat", "extra", "metadata") for message in commit.messages]
+    messages = [_as_json(message, "chat", "extra", "metadata") for message in _written(commit)]
     if commit.settings is not None:
         found.settings = _as_json(commit.settings, "system", "memory", "metadata")
     found.head = commit.after if found.head is None else _moved(found.head, commit)

@@ -29,8 +29,8 @@ class ForgetMemoriesOfSession:
     clock: Clock
 
     def __call__(self, job: Job) -> int:
-        """Remove the memories whose only source is the deleted session; return how many. A memory with other sources
-        stays, without this one. Safe to repeat: the count may then be lower.
+        """Remove the memories whose only source is the deleted session, or the redacted message, of the job; return how
+        many. A memory with other sources stays, without this one. Safe to repeat: the count may then be lower.
 
         Raises `Unavailable`.
         """
@@ -42,11 +42,13 @@ class ForgetMemoriesOfSession:
         )
 
     def _overtake(self, scope: UserScope, job: Job) -> None:
-        """Make a running extraction of the session lose its next commit, as it would store more memories."""
+        """Make a running extraction of the session lose its next commit, as it would store more memories. After a
+        redaction it reads the messages again.
+        """
         if self._is_erased(scope, job):
             return
         progress = self.memories.progress(scope, job.session)
-        moved = replace(progress, through=max(progress.through, job.last))
+        moved = replace(progress, through=max(progress.through, 0 if job.kind == "redact" else job.last))
         self.memories.commit(scope, MemoryCommit(epoch=job.epoch, progress=moved))
 
     def _is_erased(self, scope: UserScope, job: Job) -> bool:
@@ -60,7 +62,7 @@ class ForgetMemoriesOfSession:
         while True:
             page = self.memories.listed(scope, limit=PAGE, after=after)
             for record in page.records:
-                if _is_said_in(job, record) or job.session in record.also:
+                if _is_said_in(job, record) or (job.kind != "redact" and job.session in record.also):
                     yield record.id
             after = page.after
             if after is None:
@@ -113,11 +115,13 @@ class ForgetMemoriesOfSession:
 
 
 def _is_said_in(job: Job, said: Record) -> bool:
-    """Whether the record was said in the deleted session, and not in a later one with the same id. A record without
-    message numbers is assigned by its time.
+    """Whether the record was said in the deleted session, and not in a later one with the same id, or in the redacted
+    message. A record without message numbers is assigned by its time.
     """
     if said.source.session != job.session:
         return False
+    if job.kind == "redact":
+        return job.first in said.source.seqs
     return max(said.source.seqs) <= job.last if said.source.seqs else said.created_at // 1000 <= job.created_at
 
 

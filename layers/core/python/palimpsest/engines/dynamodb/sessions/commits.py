@@ -117,6 +117,11 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
         _put(table, partition, items.message_sort(message.seq), items.message_attributes(message))
         for message in commit.messages
     ]
+    if commit.redacted is not None:
+        update, sort = Update(), items.message_sort(commit.redacted.seq)
+        update.put_all(items.message_attributes(commit.redacted))
+        update.require("type", items.text("message"))
+        actions.append({"Update": update.arguments(table, partition, sort)})
     if commit.compaction is not None:
         actions.append({"Update": _compaction_arguments(table, partition, commit.compaction)})
     if commit.key is not None:

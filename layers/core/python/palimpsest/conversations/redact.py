@@ -1,0 +1,112 @@
+"""Redact a message in place: its text is replaced, and whatever was derived from it is taken back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations.history import live, no_message
+from palimpsest.conversations.lifecycle import touched, without_overflow
+from palimpsest.conversations.messages import SYSTEM_ROLES, UNSHOWN_ROLES, Message, redacted
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Head, Settings
+from palimpsest.jobs.job import armed
+from palimpsest.models.ports import TokenCounter
+from palimpsest.retry import until_committed
+from palimpsest.scope import SessionScope
+
+
+@dataclass(frozen=True, slots=True)
+class Redact:
+    sessions: Sessions
+    tokens: TokenCounter
+    clock: Clock
+
+    def __call__(
+        self, scope: SessionScope, seq: int, *, content: str, metadata: Mapping[str, Any] | None = None
+    ) -> tuple[Head, str]:
+        """Replace the content of message `seq`, and its metadata if any is given; its place, role and id stay. Returns
+        the new head, and the id of the job that takes back summaries and memories that were made of the old text.
+
+        From now on no read shows the old text, except a summary of it in the list of compactions until the job has
+        ended. A summary that covers the message leaves the window at once: the messages behind the one before it are
+        in the window again, and are folded anew. A pending overflow is dropped, so that what has read the old text
+        can't be stored.
+        Raises `NotFound` (`session_not_found`, `message_not_found`), `TooLarge`, `Unavailable`.
+        """
+        return until_committed(lambda: self._attempt(scope, seq, content, metadata), clock=self.clock)
+
+    def _attempt(
+        self, scope: SessionScope, seq: int, content: str, metadata: Mapping[str, Any] | None
+    ) -> tuple[Head, str]:
+        now = self.clock.now()
+        before, settings = live(self.sessions.open(scope, settings=True), now=now)
+        is_here = before.base < seq <= before.seq and not before.is_withdrawn(seq)
+        found = self.sessions.messages_at(scope, [seq]) if is_here else ()
+        if not found:
+            raise no_message("seq")
+        old = found[0]
+        new = redacted(
+            old,
+            content=content,
+            metadata=metadata,
+            now=stamp(now),
+            count=lambda text: self.tokens.count(text, old.encoding),
+        )
+        head, settings = _with(self._reopened(scope, before, seq), settings, old, new)
+        after = touched(without_overflow(head), now=now)
+        job = armed(
+            tenant=scope.tenant,
+            user=before.user,
+            epoch=before.epoch,
+            kind="redact",
+            session=scope.session,
+            first=seq,
+            last=seq,
+            version=after.version,
+            now=seconds(now),
+        )
+        is_system = settings.system_seq == seq
+        commit = Commit(before=before, after=after, redacted=new, settings=settings if is_system else None, jobs=(job,))
+        self.sessions.commit(scope, commit)
+        return after, job.id
+
+    def _reopened(self, scope: SessionScope, head: Head, seq: int) -> Head:
+        """The head without a summary that covers the message: the window then begins behind the newest compaction
+        before it. That reads the window which comes of it.
+        """
+        if head.summary < seq:
+            return head
+        found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
+        summary = found[0] if found and found[0].last >= head.cleared else None
+        start = max(summary.last if summary else head.base, head.cleared) + 1
+        shown = [
+            message.tokens
+            for message in self.sessions.messages(scope, first=start, last=head.seq)
+            if not head.is_withdrawn(message.seq) and message.role not in UNSHOWN_ROLES
+        ]
+        return replace(
+            head,
+            window_start=start,
+            window_tokens=sum(shown),
+            window_messages=len(shown),
+            summary=summary.summary_number if summary else 0,
+            summary_tokens=summary.summary_tokens if summary else 0,
+        )
+
+
+def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[Head, Settings]:
+    """Head and settings with the weight of the new message in place of the old one's."""
+    more = new.tokens - old.tokens
+    is_in_window = old.seq >= head.window_start and old.role not in UNSHOWN_ROLES
+    is_system = old.role in SYSTEM_ROLES and settings.system_seq == old.seq
+    head = replace(
+        head,
+        window_tokens=head.window_tokens + (more if is_in_window else 0),
+        system_tokens=new.tokens if is_system else head.system_tokens,
+        total_tokens=head.total_tokens + more,
+        redactions=head.redactions + 1,
+    )
+    return head, replace(settings, system=new.chat) if is_system else settings
