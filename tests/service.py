@@ -24,7 +24,7 @@ from palimpsest.jobs.job import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.records import Record
-from palimpsest.models.ports import ChatModel, JsonModel
+from palimpsest.models.ports import ChatModel, JsonModel, Reranker
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
@@ -34,6 +34,7 @@ from palimpsest.workers.router import Handling, Router
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex
 from tests.doubles.meanings import Meanings
+from tests.doubles.reranker import Indifferent
 from tests.doubles.summarizer import RecordingSummarizer
 from tests.doubles.tokens import LetterCounter
 
@@ -95,6 +96,7 @@ class Service:
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
         self.extractor: Any = Extracts()
         self.embedder, self.has_embedder = embedder or Meanings(), True
+        self.reranker: Reranker | None = Indifferent()
         self.answerer: JsonModel | None = None
         self.index = FailingIndex(
             index or EmbeddedIndex((folder or NOWHERE) / "index.sqlite", space=self.embedder.space)
@@ -115,6 +117,7 @@ class Service:
             embedder=lambda: self.embedder if self.has_embedder else None,
             answerer=lambda: self.answerer,
             selector=selector,
+            reranker=lambda: self.reranker,
         )
         self.stores = MemoryStores(**self.front_stores(), index=self.index)
         self.app: SessionsApp = wire_sessions(

@@ -69,7 +69,7 @@ def _applications(place: Place) -> tuple[Any, Any]:
         blobs=InMemoryBlobs(), facts=facts, index=place.index,
     )  # fmt: skip
     of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
-    models = Models(embedder=lambda: place.embedder)
+    models = Models(embedder=lambda: place.embedder, reranker=lambda: place.reranker)
     of_memories = wire_memories(stores, models=models, tokens=tokens, clock=place.clock)
     return (
         HttpApp(lambda: of_sessions, operations_of("sessions")),

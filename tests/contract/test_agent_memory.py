@@ -69,7 +69,7 @@ def test_what_is_said_and_remembered_is_in_the_next_context(memory: AgentMemory)
     assert "Sarah works in Marketing." in context.memory.text
     recalled = memory.recall("Where does Sarah work?")
     assert recalled.memories[0].content == "Sarah works in Marketing."
-    assert recalled.degraded == ("search", "vector")
+    assert recalled.degraded == ("reranker", "search", "vector")
 
 
 def test_the_work_that_a_call_causes_waits_as_a_job(memory: AgentMemory, stores: MemoryStores) -> None:

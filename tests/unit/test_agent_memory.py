@@ -84,7 +84,8 @@ def test_without_an_embedder_a_recall_says_that_it_compared_words_alone() -> Non
     memory.remember("I drink green tea.")
     recalled = memory.recall("Which tea do I drink?")
     assert [one.content for one in recalled.memories] == ["I drink green tea."]
-    assert recalled.degraded == ("vector",)
+    assert recalled.degraded == ("reranker", "vector")
+    assert memory.recall("Which tea do I drink?", rerank=False).degraded == ("vector",)
 
 
 def test_what_is_said_twice_is_stored_twice_and_with_a_key_once() -> None:

@@ -132,6 +132,7 @@ class RecallService(Service):
             model=model,
             reranker=reranker,
         )
+        more = {"rerank": reranker is not None, **more}
         return use(scope, RecallRequest(query, filter=where or Filter(), **more))
 
     def found(self, query: str, **more: Any) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.conversations.session import Commit
-from palimpsest.errors import ModelFailed, ModelUnavailable, NotFound, Unavailable, Unprocessable
+from palimpsest.errors import ModelUnavailable, NotFound, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.recall import find as recall_search
 from palimpsest.recall.question import RecallRequest
@@ -520,7 +520,7 @@ def test_without_an_embedder_it_says_so(service: RecallService) -> None:
     recall = Recall(service.memories, service.sessions, service.index, service.index, None, Words(), service.time)
     recalled = recall(SARAH, RecallRequest("green tea"))
     assert len(recalled.memories) == 1
-    assert recalled.degraded == ("vector",)
+    assert recalled.degraded == ("reranker", "vector")
 
 
 def test_with_the_search_engine_down_the_tables_answer(service: RecallService) -> None:
@@ -585,39 +585,6 @@ def test_a_use_that_can_not_be_counted_does_no_harm(service: RecallService, monk
     service.index_all()
     monkeypatch.setattr(service.memories, "used", _failing)
     assert service.found("tea") == ["likes tea"]
-
-
-# Reranking
-
-
-class Reversing:
-    """The longer the text, the better."""
-
-    def __init__(self, failure: Exception | None = None) -> None:
-        self.failure = failure
-        self.asked: list[Sequence[str]] = []
-
-    def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
-        self.asked.append(texts)
-        if self.failure:
-            raise self.failure
-        return [len(text) / 1_000 for text in texts]
-
-
-def test_a_reranker_has_the_last_word(service: RecallService) -> None:
-    service.keep("green tea")
-    service.keep("green tea, bought at the little shop behind the old station")
-    service.index_all()
-    assert service.found("green tea")[0] == "green tea"
-    assert service.found("green tea", reranker=Reversing())[0].startswith("green tea, bought")
-
-
-def test_a_reranker_that_fails_is_done_without(service: RecallService) -> None:
-    service.keep("green tea")
-    service.index_all()
-    recalled = service.recall("green tea", reranker=Reversing(ModelFailed("no")))
-    assert len(recalled.memories) == 1
-    assert recalled.degraded == ("reranker",)
 
 
 # One retriever alone

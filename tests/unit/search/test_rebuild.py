@@ -130,11 +130,11 @@ def test_another_models_index_is_built_while_the_old_one_answers_and_vectors_are
     recall = Recall(service.memories, service.sessions, index, index, newer, Words(), service.time)
     state = run(use, ReindexPayload(), steps=4)
     assert not state.is_done
-    during = recall(SARAH, RecallRequest("message 6 3"))
+    during = recall(SARAH, RecallRequest("message 6 3", rerank=False))
     assert (during.degraded, bool(during.memories)) == (("vector",), True)
     assert service.recall("message 6 3").degraded == ()  # whoever still has the old model
     assert run(use, state).is_done
-    assert recall(SARAH, RecallRequest("message 6 3")).degraded == ()
+    assert recall(SARAH, RecallRequest("message 6 3", rerank=False)).degraded == ()
     assert service.recall("message 6 3").degraded == ("vector",)
     assert [name.rpartition(".")[0] for name in index.indexes()] == ["newer-model-64"]
 

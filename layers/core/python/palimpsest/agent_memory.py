@@ -40,7 +40,7 @@ from palimpsest.memory.filters import Filter
 from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
-from palimpsest.models.ports import Embedder
+from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
@@ -110,16 +110,18 @@ class AgentMemory:
         static_facts: Sequence[str] = (),
         chat: LanguageModel | None = None,
         embedder: Embedder | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has all blocks that can
         be read here. Without a `chat` model summaries and memories consist of the conversation's own words. Without an
-        `embedder` nothing is searched by meaning; a block that would need it is named in `degraded`.
+        `embedder` nothing is searched by meaning; a block that would need it is named in `degraded`. A `reranker` puts
+        what a recall found in order.
         """
         blocks = [{"type": "static"}, {"type": "extractive"}, *([{"type": "vector"}] if embedder else [])]
         config = _json_object({"blocks": blocks, **(memory or {})})
         with naming("memory"):
             parsed(config)
-        here = in_process(TENANT, memory=config, chat=chat, embedder=embedder)
+        here = in_process(TENANT, memory=config, chat=chat, embedder=embedder, reranker=reranker)
         self._begin(here.sessions, here.memories, TENANT.user(user), agent, here.work)
         for number, fact in enumerate(static_facts, 1):
             here.memories.facts.put(TENANT, f"fact-{number}", content=fact)
@@ -195,6 +197,7 @@ class AgentMemory:
         known_at: str | None = None,
         answer: bool = False,
         session: str | None = None,
+        rerank: bool = True,
     ) -> Recalled:
         """Return the `memories` of all sessions that answer the query, best first, with their sources; none where
         nothing comes near it, and nothing that the window of the asking `session` holds. With `answer` also an answer
@@ -210,6 +213,7 @@ class AgentMemory:
             known_at=known_at,
             answer=answer,
             session_id=session,
+            rerank=rerank,
         )
         return self._memories.recall(self._user, asked.asked())
 

@@ -31,7 +31,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.ports import Embedder
+from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
@@ -59,6 +59,7 @@ def in_process(
     chat: LanguageModel | None = None,
     embedder: Embedder | None = None,
     clock: Clock | None = None,
+    reranker: Reranker | None = None,
 ) -> InProcess:
     """A service with one tenant, whose sessions begin with `memory`.
 
@@ -100,7 +101,8 @@ def in_process(
         clock=clock,
     )
     workers = (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal)
-    app = wire_memories(stores, models=Models.fixed(embedder=vectors, chat=chat), tokens=tokens, clock=clock)
+    models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
+    app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
     within: dict[str, Any] = {"memories": memories, "facts": stores.facts, "search": lambda: app.search}
     return InProcess(
         sessions=wire_sessions(stores, tokens=tokens, clock=clock, **within),

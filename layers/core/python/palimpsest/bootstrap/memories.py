@@ -16,6 +16,7 @@ from palimpsest.bootstrap.engines import (
     keyed_calls,
     memory_store,
     question_embedder,
+    reranker,
     search_index,
     session_store,
     system_clock,
@@ -46,7 +47,7 @@ from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
-from palimpsest.models.ports import ChatModel, Embedder, JsonModel, TokenCounter
+from palimpsest.models.ports import ChatModel, Embedder, JsonModel, Reranker, TokenCounter
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories
 from palimpsest.recall.tool import MemoryTools
@@ -79,11 +80,14 @@ class Models:
     embedder: Callable[[], Embedder | None] = _none
     answerer: Callable[[], JsonModel | None] = _none
     selector: ChatModel | None = None
+    reranker: Callable[[], Reranker | None] = _none
 
     @classmethod
-    def fixed(cls, *, embedder: Embedder | None, chat: LanguageModel | None) -> Models:
+    def fixed(
+        cls, *, embedder: Embedder | None, chat: LanguageModel | None, reranker: Reranker | None = None
+    ) -> Models:
         """Models that stay the same for every call."""
-        return cls(lambda: embedder, lambda: chat, chat)
+        return cls(lambda: embedder, lambda: chat, chat, lambda: reranker)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +136,7 @@ class MemoriesApp:
             tokens=self.tokens,
             clock=self.clock,
             model=models.answerer(),
+            reranker=models.reranker(),
         )
 
     @property
@@ -204,5 +209,6 @@ def memories_app() -> MemoriesApp:
         embedder=lambda: question_embedder(environment),
         answerer=lambda: chat_model(environment) if has_key(environment) else None,
         selector=chat_model(environment),
+        reranker=lambda: reranker(environment),
     )
     return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())

@@ -41,7 +41,7 @@ _PAST = re.compile(
 class RecallRequest:
     """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds). `k`
     is how many memories may be returned, `max_tokens` how much they may weigh together. `session` is the one that asks:
-    what its window holds is not returned.
+    what its window holds is not returned. `rerank` has a model read the first of what was found.
     """
 
     query: str
@@ -53,6 +53,7 @@ class RecallRequest:
     answer: bool = False
     explain: bool = False
     session: str | None = None
+    rerank: bool = True
 
     @property
     def looks_back(self) -> bool:

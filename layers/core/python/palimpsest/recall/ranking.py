@@ -53,7 +53,8 @@ class FoundMemory:
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is the role of a
     message, None for a record. `outdated_by` is the id of the current record of a topic of which this message says an
-    earlier value. `times` is how many memories and messages with this text were found.
+    earlier value. `times` is how many memories and messages with this text were found. `before` is what was said right
+    before a message, where somebody reads it.
     """
 
     id: str
@@ -66,6 +67,7 @@ class FoundMemory:
     speaker: str | None = None
     score: float = 0.0
     times: int = 1
+    before: str = ""
 
     @property
     def found_by(self) -> tuple[str, ...]:
@@ -80,14 +82,16 @@ class FoundMemory:
 class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
-    `vector` is the share of meaning, the rest is words. The factors change a score by at most their part of it; what
-    only asks or says nothing keeps `asking` or `empty` of its score, a task of an ended session `over`.
+    `vector` is the share of meaning, the rest is words; `reranker` that of a model that read the memory. The
+    factors change a score by at most their part of it; what only asks or says nothing keeps `asking` or `empty` of its
+    score, a task of an ended session `over`.
 
     `near` holds the thresholds of the embedding model. All of the question's words are enough, and so is a topic that
     the question names.
     """
 
     vector: float = 0.6
+    reranker: float = 0.5
     topic_key: float = 0.3
     neighbour: float = 0.3
     asking: float = 0.6
@@ -134,6 +138,35 @@ def ranked(
     if not shows_outdated:
         scored = _with_outdated_behind(scored, weights)
     return tuple(sorted(scored, key=lambda each: (-each.score, each.candidate.key)))
+
+
+def reranked(
+    places: Sequence[Ranked],
+    scores: Mapping[str, float],
+    *,
+    now: int,
+    period: Period | None = None,
+    shows_outdated: bool = False,
+    weights: Weights = DEFAULT,
+) -> tuple[Ranked, ...]:
+    """Order those anew that a reranker gave `scores`, by key: half by what they were ranked by, half by its scores,
+    of whatever scale. Equal ones stay in their order, and the others in their places behind them.
+    """
+    relevance = {each.candidate.key: each.parts["relevance"] for each in places}
+    fused, read = _normalised({key: relevance[key] for key in scores}), _normalised(scores)
+    share = weights.reranker
+    blended = relevance | {key: share * read[key] + (1 - share) * fused[key] for key in scores}
+    first = [
+        _scored(each.candidate, blended, now=now, period=period, weights=weights)
+        for each in places
+        if each.candidate.key in scores
+    ]
+    if not shows_outdated:
+        first = _with_outdated_behind(first, weights)
+    first = [replace(each, parts={**each.parts, "reranker": scores[each.candidate.key]}) for each in first]
+    least = min((each.score for each in first), default=1.0)
+    rest = (replace(each, score=min(each.score, least)) for each in places if each.candidate.key not in scores)
+    return (*sorted(first, key=lambda each: -each.score), *rest)
 
 
 def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple[Ranked, ...]:

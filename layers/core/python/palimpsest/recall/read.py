@@ -19,7 +19,7 @@ from palimpsest.recall.echoes import Seen
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.scope import UserScope
-from palimpsest.search.documents import message_key, message_of, spoken_text
+from palimpsest.search.documents import SPOKEN, message_key, message_of, spoken_text
 from palimpsest.text.analyser import terms
 from palimpsest.text.salience import says
 
@@ -33,7 +33,7 @@ Given = TypeVar("Given")
 @dataclass(frozen=True, slots=True)
 class RecallRun:
     """One recall under way: who asks for what and has `seen` what, and the raw scores of every key that was found, by
-    retriever.
+    retriever. `reads_before`: of a message, what was said right before it is read too.
     """
 
     scope: UserScope
@@ -42,6 +42,7 @@ class RecallRun:
     scores: Mapping[str, Scores]
     now: datetime
     seen: Seen = field(default_factory=Seen)
+    reads_before: bool = False
 
     @property
     def moment(self) -> int:
@@ -193,7 +194,8 @@ def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sess
         return ReadResult(dropped=dict.fromkeys(keys.values(), "missing"))
     if head.user != run.scope.user:
         return ReadResult(dropped=dict.fromkeys(keys.values(), "foreign"))
-    stored = (message for page in _pages(list(keys)) for message in sessions.messages_at(scope, page))
+    wanted = keys.keys() | ({seq - 1 for seq in keys if seq > 1} if run.reads_before else set())
+    stored = (message for page in _pages(sorted(wanted)) for message in sessions.messages_at(scope, page))
     messages = {message.seq: message for message in stored}
     read = ReadResult()
     for seq, key in keys.items():
@@ -205,8 +207,15 @@ def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sess
         elif message.role == "user" and run.seen.asks(text):
             read.dropped[key] = "question"
         else:
-            read.found.append(_found_message(message, text, run, session=session))
+            before = _said_before(messages.get(seq - 1), head) if run.reads_before else ""
+            read.found.append(_found_message(message, text, run, session=session, before=before))
     return read
+
+
+def _said_before(message: Message | None, head: Head) -> str:
+    if message is None or message.role not in SPOKEN or message.seq <= head.base or head.is_withdrawn(message.seq):
+        return ""
+    return spoken_text(message)
 
 
 def _reason_against_message(message: Message, head: Head, run: RecallRun, *, session: str) -> str | None:
@@ -225,7 +234,7 @@ def _reason_against_message(message: Message, head: Head, run: RecallRun, *, ses
     return None if passes else "filtered"
 
 
-def _found_message(message: Message, text: str, run: RecallRun, *, session: str) -> FoundMemory:
+def _found_message(message: Message, text: str, run: RecallRun, *, session: str, before: str) -> FoundMemory:
     key = message_key(session, message.seq)
     when = milliseconds(said_at(message))
     return FoundMemory(
@@ -235,6 +244,7 @@ def _found_message(message: Message, text: str, run: RecallRun, *, session: str)
         source=Source(session=session, message_ids=(message.id,), seqs=(message.seq,)),
         valid_from=when,
         speaker=message.role,
+        before=before,
         candidate=Candidate(
             key=key,
             scores=run.scores[key],

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from time import monotonic
+from functools import partial
 from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.messages import name_of
 from palimpsest.conversations.ports import Sessions
-from palimpsest.errors import ModelFailed, Unavailable
+from palimpsest.errors import Unavailable
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Record, normalized, quoted_in
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
@@ -21,15 +21,23 @@ from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.echoes import seen_by, without_echoes
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
-from palimpsest.recall.ranking import FoundMemory, Ranked, Weights, near_enough, preselected, ranked, within_budget
+from palimpsest.recall.ranking import (
+    FoundMemory,
+    Ranked,
+    Weights,
+    near_enough,
+    preselected,
+    ranked,
+    reranked,
+    within_budget,
+)
 from palimpsest.recall.read import RecallRun, read_all
+from palimpsest.recall.rerank import Reading, reading
 from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Vectors, Words
 
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
-RERANK_SECONDS = 0.4
-RERANKED = 30
 TOPICS_COMPARED = 8
 Place = tuple[str | None, int]
 """A message, by its session and sequence number."""
@@ -86,24 +94,28 @@ class Recall:
         findings = find(scope, query, request)
         most = max(MIN_READ, 2 * request.k)
         keys = preselected(findings.scores, most=most, weights=self._weights)
-        run = RecallRun(scope, query, request, {key: findings.scores[key] for key in keys}, now, seen)
+        scores = {key: findings.scores[key] for key in keys}
+        run = RecallRun(scope, query, request, scores, now, seen, reads_before=self._reads(request))
         read = read_all(run, self.memories, self.sessions)
         places = self._ranked(read.found, query, request)
         if request.filter.includes_messages and not request.looks_back:
             marked = with_outdated(self.memories, scope, _in_order(read.found, places))
             read = replace(read, found=marked)
             places = self._ranked(marked, query, request)
+        read_first = self._read_first(_in_order(read.found, places), query, request, findings)
+        places = reranked(places, read_first.scores, **self._ranking(query, request))
         found = _in_order(read.found, near_enough(places, weights=self._weights))
-        found = self._reranked(without_echoes(found, question=query.text), query, findings)
+        found = without_echoes(found, question=query.text)
         chosen = self._within_budget(found, request)
         answered = self._answered(query, chosen, user=scope.user) if request.answer else None
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
+        told = partial(trace, run, findings, read, places, found=found, chosen=chosen, reranker=read_first)
         return Recalled(
             memories=tuple(chosen),
             degraded=tuple(sorted(findings.degraded)),
-            trace=trace(run, findings, read, places, found=found, chosen=chosen) if request.explain else None,
+            trace=told() if request.explain else None,
             **_answer_fields(answered),
         )
 
@@ -113,26 +125,29 @@ class Recall:
         return self.weights or Weights(near=THRESHOLDS.get(model, OTHER))
 
     def _ranked(self, found: Sequence[FoundMemory], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
-        return ranked(
-            [one.candidate for one in found],
-            now=milliseconds(self.clock.now()),
-            period=query.period,
-            shows_outdated=query.asks_of_the_past or request.looks_back,
-            weights=self._weights,
-        )
+        return ranked([one.candidate for one in found], **self._ranking(query, request))
 
-    def _reranked(self, found: list[FoundMemory], query: Query, findings: Findings) -> list[FoundMemory]:
-        if self.reranker is None or not found:
-            return found
-        first, rest = found[:RERANKED], found[RERANKED:]
-        try:
-            texts = [one.content for one in first]
-            scores = self.reranker.scores(query.text, texts, until=monotonic() + RERANK_SECONDS)
-        except ModelFailed:
+    def _ranking(self, query: Query, request: RecallRequest) -> dict[str, Any]:
+        """What a ranking depends on beside what was found."""
+        return {
+            "now": milliseconds(self.clock.now()),
+            "period": query.period,
+            "shows_outdated": query.asks_of_the_past or request.looks_back,
+            "weights": self._weights,
+        }
+
+    def _reads(self, request: RecallRequest) -> bool:
+        return request.rerank and self.reranker is not None
+
+    def _read_first(
+        self, found: Sequence[FoundMemory], query: Query, request: RecallRequest, findings: Findings
+    ) -> Reading:
+        if not request.rerank:
+            return Reading()
+        done = reading(self.reranker, query, found)
+        if done.failed or self.reranker is None:
             findings.degraded.add("reranker")
-            return found
-        rated = [replace(one, score=score) for one, score in zip(first, scores, strict=False)]
-        return sorted(rated, key=lambda one: -one.score) + first[len(rated) :] + rest
+        return done
 
     def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
         if request.max_tokens is None:

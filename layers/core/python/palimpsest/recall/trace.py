@@ -9,6 +9,7 @@ from palimpsest.recall.find import Findings
 from palimpsest.recall.question import Query
 from palimpsest.recall.ranking import FoundMemory, Ranked, Retriever
 from palimpsest.recall.read import ReadResult, RecallRun
+from palimpsest.recall.rerank import Reading
 
 
 def trace(
@@ -19,6 +20,7 @@ def trace(
     *,
     found: Sequence[FoundMemory],
     chosen: Sequence[FoundMemory],
+    reranker: Reading,
 ) -> Mapping[str, Any]:
     """Return the trace as JSON. `places` is everything that was ranked, `found` what passed the threshold, `chosen`
     what is shown.
@@ -41,6 +43,7 @@ def trace(
             }
             for place in places
         ],
+        "reranker": {"asked": reranker.asked, "read": len(reranker.scores), "milliseconds": reranker.milliseconds},
         "dropped": dict(read.dropped),
     }
 

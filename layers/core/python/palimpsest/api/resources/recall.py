@@ -57,6 +57,9 @@ class RecallBody(Closed):
     answer: Annotated[bool, Field(description="Answer the question from the memories, with citations")] = False
     explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
     session_id: AskingSession = None
+    rerank: Annotated[
+        bool, Field(description="Have a model read the first 20 found, for 400 ms at most, and put them in order")
+    ] = True
 
     def asked(self) -> RecallRequest:
         return RecallRequest(
@@ -69,6 +72,7 @@ class RecallBody(Closed):
             answer=self.answer,
             explain=self.explain,
             session=self.session_id,
+            rerank=self.rerank,
         )
 
 
@@ -135,7 +139,8 @@ def recall(user_id: UserId, body: RecallBody) -> Response[str]:
     and by meaning; if nothing fits, there are none. Memories that were corrected are not returned as current. Left out
     are calls and results of our own tools, the question said again, equal texts beyond the first (`times` counts them),
     and with `session_id` what that session's window still holds. With `answer` a model answers the question from the
-    memories and cites them. What could not take part is named in `degraded`.
+    memories and cites them. A reranker that fails, is too slow or absent leaves the order that the searches gave; what
+    it cost and did is in the `trace` of `explain`. What could not take part is named in `degraded`.
     """
     found = call().memory.recall(call().user(user_id), body.asked())
     return answered(_recalled(found, asked=body.answer))

@@ -1,0 +1,72 @@
+"""Have a model read the question beside each of the first memories, within its time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from functools import partial
+from time import monotonic
+
+from palimpsest import parallel
+from palimpsest.errors import ModelFailed
+from palimpsest.models.ports import Reranker
+from palimpsest.recall.question import Query, coverage
+from palimpsest.recall.ranking import FoundMemory
+from palimpsest.search.documents import shortened_end
+from palimpsest.text.analyser import terms
+from palimpsest.text.sentences import sentences
+
+FIRST = 20  # of the fused order: what stands behind them is rarely what was asked for
+SECONDS = 0.4
+GRACE = 0.05  # seconds more, in which a reranker that stops in time gives what it has
+LONG = 400  # characters; of a longer text the best sentences are read
+BEST_SENTENCES = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What a reranker did: the `scores` of those that it read in time, by key, of `asked` that it was given."""
+
+    scores: Mapping[str, float] = field(default_factory=dict)
+    asked: int = 0
+    milliseconds: int = 0
+
+    @property
+    def failed(self) -> bool:
+        """Whether it read fewer than it was given."""
+        return len(self.scores) < self.asked
+
+
+def reading(
+    reranker: Reranker | None, query: Query, found: Sequence[FoundMemory], *, seconds: float = SECONDS
+) -> Reading:
+    """Have the first of what was found read. Whatever the reranker does, this ends in time and raises nothing."""
+    first = found[:FIRST]
+    begun = monotonic()
+    scores: Sequence[float] = ()
+    if reranker is not None and first:
+        until = begun + seconds
+        texts = [passage(one, query) for one in first]
+        task = parallel.begin(partial(reranker.scores, query.text, texts, until=until), until=until + GRACE)
+        with suppress(ModelFailed, TimeoutError):
+            scores = task.result()
+    by_key = {one.candidate.key: score for one, score in zip(first, scores, strict=False)}
+    return Reading(by_key, len(first), round((monotonic() - begun) * 1000))
+
+
+def passage(one: FoundMemory, query: Query) -> str:
+    """What is read of a memory: its day, of a message what was said right before it, and its text."""
+    day = f"{datetime.fromtimestamp(one.valid_from / 1000, UTC):%A, %d %B %Y}:"
+    return " ".join(filter(None, (day, shortened_end(one.before), _best_sentences(one.content, query))))
+
+
+def _best_sentences(text: str, query: Query) -> str:
+    """The whole of a short text; of a long one the sentences with most of the question's words, in their order."""
+    if len(text) <= LONG:
+        return text
+    every = list(sentences(text))
+    shares = [coverage(query.terms, frozenset(terms(sentence))) for sentence in every]
+    best = sorted(range(len(every)), key=lambda place: (-shares[place], place))[:BEST_SENTENCES]
+    return " ".join(every[place] for place in sorted(best))

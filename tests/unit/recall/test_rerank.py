@@ -1,0 +1,123 @@
+"""A model that reads question and memory has half the say over the first of them, for as long as it has time."""
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from palimpsest.errors import ModelFailed
+from palimpsest.recall.rerank import FIRST, SECONDS
+
+from tests.doubles.reranker import Rating
+from tests.unit.recall.service import RecallService
+
+SLACK = 1.0  # seconds that a busy machine may need more
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> RecallService:
+    return RecallService(tmp_path)
+
+
+def remembering(service: RecallService, count: int) -> None:
+    for number in range(count):
+        service.keep(f"green tea, box {number}", importance=1 - number / 100)
+    service.index_all()
+
+
+def rating(**ratings: float) -> Rating:
+    return Rating(lambda text: next(rate for word, rate in ratings.items() if word in text))
+
+
+def test_it_has_half_the_say_and_not_all(service: RecallService) -> None:
+    near, middle, far = "some green tea", "green tea from the old shop behind the station", "a green bicycle of Sarah's"
+    for content in (near, middle, far):
+        service.keep(content)
+    service.index_all()
+    assert service.found("green tea") == [near, middle, far]
+    assert service.found("green tea", reranker=rating(some=0.1, station=1, bicycle=0))[0] == middle
+    assert service.found("green tea", reranker=rating(some=0.9, station=0, bicycle=1))[0] == near
+    assert service.found("green tea", reranker=rating(some=1, station=1, bicycle=1)) == [near, middle, far]
+
+
+def test_it_reads_the_day_what_was_said_before_and_of_a_long_text_the_best_sentences(service: RecallService) -> None:
+    long = " ".join(f"We spoke about the weather of day {number}." for number in range(30))
+    service.say("Which tea?", f"{long} Green tea please. {long} The tea must be warm.", role=("assistant", "user"))
+    service.index_all()
+    reader = Rating()
+    service.recall("Is the green tea warm?", reranker=reader)
+    (read,) = (text for text in reader.asked if "Green tea please" in text)
+    assert read.startswith(f"{service.time.now():%A, %d %B %Y}: Which tea? ")
+    assert "Green tea please." in read
+    assert read.endswith("The tea must be warm.")
+    assert len(read) < 200
+
+
+def test_what_was_withdrawn_is_not_read_with_what_followed(service: RecallService) -> None:
+    service.say("My secret is 4711", "I like green tea", role="user")
+    service.index_all()
+    service.change_head(base=1)
+    reader = Rating()
+    service.recall("green tea", reranker=reader)
+    assert [text.rpartition(": ")[2] for text in reader.asked] == ["I like green tea"]
+
+
+def test_only_the_first_are_read_and_the_others_stay_behind_them(service: RecallService) -> None:
+    remembering(service, FIRST + 5)
+    fused = service.found("green tea", k=FIRST + 5)
+    reader = Rating(lambda text: int(text.rpartition(" ")[2]))
+    found = service.found("green tea", k=FIRST + 5, reranker=reader)
+    assert (len(reader.asked), found[FIRST:]) == (FIRST, fused[FIRST:])
+    assert found[:FIRST] != fused[:FIRST]
+
+
+@pytest.mark.parametrize("failing", [{"failure": ModelFailed("no")}, {"seconds": SECONDS + SLACK}])
+def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
+    service: RecallService, failing: dict[str, Any]
+) -> None:
+    remembering(service, 6)
+    fused = service.found("green tea")
+    begun = time.monotonic()
+    recalled = service.recall("green tea", reranker=Rating(**failing))
+    assert time.monotonic() - begun < SECONDS + SLACK
+    assert [one.content for one in recalled.memories] == fused
+    assert recalled.degraded == ("reranker",)
+
+
+def test_what_it_did_not_reach_keeps_its_place(service: RecallService) -> None:
+    remembering(service, FIRST)
+    fused = service.found("green tea", k=FIRST)
+    slow = Rating(lambda text: int(text.rpartition(" ")[2]), seconds=SECONDS / 6)
+    recalled = service.recall("green tea", k=FIRST, reranker=slow, explain=True)
+    found = [one.content for one in recalled.memories]
+    read = sum("reranker" in one["parts"] for one in (recalled.trace or {})["ranking"])
+    assert 1 <= read < FIRST
+    assert found[read:] == fused[read:]
+    assert set(found[:read]) == set(fused[:read])
+    assert recalled.degraded == ("reranker",)
+
+
+def test_without_one_the_recall_says_so_unless_none_is_wanted(service: RecallService) -> None:
+    remembering(service, 2)
+    assert service.recall("green tea", rerank=True).degraded == ("reranker",)
+    reader = Rating()
+    assert service.recall("green tea", reranker=reader, rerank=False).degraded == ()
+    assert reader.asked == []
+
+
+def test_a_record_stays_before_the_message_that_says_its_earlier_value(service: RecallService) -> None:
+    old, new = service.say("My manager is Tom.", "My manager is Dana.")
+    service.keep("The manager is Tom", topic="manager", said=[old], quote="manager is Tom")
+    service.keep("The manager is Dana", topic="manager", said=[new], quote="manager is Dana")
+    service.index_all()
+    found = service.found("Who is the manager?", reranker=Rating(lambda text: "Tom" in text))
+    assert found.index("The manager is Dana") < found.index("My manager is Tom.")
+
+
+def test_the_trace_says_what_it_did(service: RecallService) -> None:
+    remembering(service, 3)
+    trace = service.recall("green tea", reranker=Rating(), explain=True).trace
+    assert trace is not None
+    assert (trace["reranker"]["asked"], trace["reranker"]["read"]) == (3, 3)
+    assert trace["reranker"]["milliseconds"] >= 0
+    assert all(one["parts"]["reranker"] > 0 for one in trace["ranking"])
