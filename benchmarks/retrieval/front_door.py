@@ -35,9 +35,12 @@ class FrontDoor:
         given = event(method, path, body, tenant=TENANT.tenant)
         return body_of(app(given, LambdaContext()))
 
-    def recall(self, user: str, question: str) -> list[Found]:
+    def recall(self, user: str, question: str, *, rerank: bool = True) -> list[Found]:
         """What all retrievers find together. It is a fault of the measurement if one could not look."""
-        answer = self("POST", f"/v1/users/{user}/recall", {"query": question, "k": MOST})
+        asked = {"query": question, "k": MOST, "rerank": rerank and self._place.reranker is not None}
+        answer = self("POST", f"/v1/users/{user}/recall", asked)
+        while "reranker" in answer["degraded"]:
+            answer = self("POST", f"/v1/users/{user}/recall", asked)  # it has read more meanwhile
         assert answer["degraded"] == [], f"degraded: {answer['degraded']}"
         return self._found(answer["memories"])
 

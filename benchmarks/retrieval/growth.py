@@ -150,17 +150,23 @@ def crowd(dataset: Dataset, *, endpoint: str, quick: bool) -> list[Table]:
 
 def _crowded(name: str, engine: Engine, dataset: Dataset, foreigners: int) -> list[Cell]:
     asked = [(question.user, question.question) for question in dataset.questions[:ROUNDS]]
-    before, alone = scored(dataset, engine.door.recall), [_timed(engine, *each) for each in asked]
+    before, alone = (
+        scored(dataset, partial(engine.door.recall, rerank=False)),
+        [_timed(engine, *each) for each in asked],
+    )
     add_foreigners(dataset, engine.place.index, foreigners)
     time.sleep(REFRESH_SECONDS)
-    after, crowded = scored(dataset, engine.door.recall), [_timed(engine, *each) for each in asked]
+    after, crowded = (
+        scored(dataset, partial(engine.door.recall, rerank=False)),
+        [_timed(engine, *each) for each in asked],
+    )
     assert abs(before.recall[10] - after.recall[10]) <= SAME, "foreigners changed what is found"
     first, then = statistics.median(alone), statistics.median(crowded)
     return [name, foreigners, f"{before.recall[10]:.3f}", f"{after.recall[10]:.3f}", first, then, then / first]
 
 
 def _timed(engine: Engine, user: str, question: str) -> float:
-    return _taken(lambda: engine.door.recall(user, question))
+    return _taken(lambda: engine.door.recall(user, question, rerank=False))
 
 
 def add_foreigners(dataset: Dataset, index: SearchIndex, count: int) -> None:

@@ -20,7 +20,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
-from palimpsest.models.ports import Embedder
+from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.ranking import FoundMemory, Weights
@@ -63,14 +63,16 @@ class Place:
         index: SearchIndex,
         embedder: Embedder | None,
         stores: tuple[Sessions, Memories] | None = None,
+        reranker: Reranker | None = None,
     ) -> None:
         self.dataset = dataset
         last = max(session.messages[-1].timestamp for session in dataset.sessions())
         self.clock = FakeClock(last.astimezone(UTC) + timedelta(days=1))
         self.sessions, self.memories = stores or _stores_here()
         self.index = index
-        self.embedder = embedder
-        self._recall = Recall(self.memories, self.sessions, index, index, embedder, TiktokenCounter(), self.clock)
+        self.embedder, self.reranker = embedder, reranker
+        recall = Recall(self.memories, self.sessions, index, index, embedder, TiktokenCounter(), self.clock)
+        self._recall = replace(recall, reranker=reranker)
         self._search = SearchMemories(self.memories, self.sessions, index, index, embedder, self.clock)
         self._embed = Embed(self.memories, self.sessions, index, embedder, self.clock)
         self._remember = Remember(self.memories, InMemoryTenants(), self.clock)
@@ -132,16 +134,21 @@ class Place:
             valid_from=milliseconds(self.dataset.message(said.message).timestamp),
         )
 
-    def recalled(self, user: str, question: str, *, weights: Weights | None = None, k: int = MOST) -> Recalled:
+    def recalled(
+        self, user: str, question: str, *, weights: Weights | None = None, k: int = MOST, rerank: bool = True
+    ) -> Recalled:
         """What all retrievers find together. It is a fault of the measurement if one could not look."""
         recall = replace(self._recall, weights=weights)
-        found = recall(TENANT.user(user), RecallRequest(question, k=k))
+        request = RecallRequest(question, k=k, rerank=rerank and self.reranker is not None)
+        found = recall(TENANT.user(user), request)
+        while "reranker" in found.degraded:
+            found = recall(TENANT.user(user), request)  # it has read more meanwhile
         expected = () if recall.embedder is not None else ("vector",)
         assert found.degraded == expected, f"degraded: {found.degraded}"
         return found
 
-    def recall(self, user: str, question: str, *, weights: Weights | None = None) -> list[Found]:
-        return [self._found(one) for one in self.recalled(user, question, weights=weights).memories]
+    def recall(self, user: str, question: str, *, weights: Weights | None = None, rerank: bool = True) -> list[Found]:
+        return [self._found(one) for one in self.recalled(user, question, weights=weights, rerank=rerank).memories]
 
     def search(self, user: str, question: str, *, mode: Mode) -> list[Found]:
         """What one retriever finds alone."""
