@@ -19,6 +19,7 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import Changed, JobNotice
@@ -119,7 +120,8 @@ class Service:
             selector=selector,
             reranker=lambda: self.reranker,
         )
-        self.stores = MemoryStores(**self.front_stores(), index=self.index)
+        vectors = InMemoryVectors(self.memories)
+        self.stores = MemoryStores(**self.front_stores(), index=self.index, vectors=vectors)
         self.app: SessionsApp = wire_sessions(
             self.stores,
             tokens=self.tokens,

@@ -9,6 +9,7 @@ from palimpsest.bootstrap.engines import token_counter
 from palimpsest.bootstrap.memories import MemoryStores, Models
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
@@ -17,6 +18,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.engines.no_search import AbsentIndex
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import TenantSettings
@@ -33,7 +35,15 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
         jobs, memories = InMemoryJobs(within.state), InMemoryMemories(within.state)
         calls = InMemoryKeyedCalls(within.state)
         return MemoryStores(
-            within, jobs, calls, InMemoryTenants(), InMemoryBlobs(), memories, InMemoryStaticFacts(), AbsentIndex()
+            within,
+            jobs,
+            calls,
+            InMemoryTenants(),
+            InMemoryBlobs(),
+            memories,
+            InMemoryStaticFacts(),
+            AbsentIndex(),
+            InMemoryVectors(memories),
         )
     sessions, table, tenants = sessions_table(endpoint), memories_table(endpoint), tenants_table(endpoint)
     return MemoryStores(
@@ -45,6 +55,7 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
         blobs=InMemoryBlobs(),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
         index=AbsentIndex(),
+        vectors=DynamoDbVectors(table, endpoint=endpoint),
     )
 
 

@@ -298,3 +298,10 @@ def test_uses_are_counted_beside_the_record(memory: Memory) -> None:
     assert memory.memories.uses(memory.scope, ids) == {ids[0]: (2, 8), ids[1]: (1, 8)}
     assert memory.memories.records(memory.scope, ids) == (record(1), record(2))
     assert memory.memories.user(memory.scope) == before
+
+
+@pytest.mark.parametrize("data", [None, False, 0, "", {}, [], {"a": {}, "b": [None]}])
+def test_data_comes_back_as_it_was_stored(memories: MemoryStore, sarah: UserScope, data: object) -> None:
+    Memory(memories.memories, sarah).commit(record(1, data=data))
+    (found,) = memories.memories.records(sarah, [record(1).id])
+    assert repr(found.data) == repr(data)

@@ -287,3 +287,14 @@ def test_preferences_are_set_read_and_deleted_and_every_context_shows_them() -> 
         memory.preferences.set("language", "x" * 20_000)
     with pytest.raises(BadRequest):
         memory.preferences.set("../etc", 1)
+
+
+def test_vectors_are_stored_searched_and_deleted_by_namespace() -> None:
+    memory = AgentMemory()
+    memory.vectors.upsert([{"id": "east", "values": [1, 0]}, {"id": "north", "values": [0, 1], "metadata": {"n": 1}}])
+    assert [match.vector.id for match in memory.vectors.search(values=[1, 0.1])] == ["east", "north"]
+    assert [match.vector.id for match in memory.vectors.search(values=[1, 0.1], filter={"n": 1})] == ["north"]
+    assert [(one.name, one.count, one.dimension) for one in memory.vectors.stats()] == [("default", 2, 2)]
+    assert (memory.vectors.delete("east"), memory.vectors.delete()) == (1, 1)
+    with pytest.raises(Unprocessable):
+        memory.vectors.upsert([{"id": "east", "text": "east"}])

@@ -66,6 +66,7 @@ MEMORY_STATUS = {
     "tools": 200,
     "user": 200,
     "users": 200,
+    "vectors": 200,
 }
 
 

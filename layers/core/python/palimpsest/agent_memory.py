@@ -19,6 +19,7 @@ from palimpsest.api.resources.preferences import NewPreferences
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.api.resources.tools import ToolCallBody
+from palimpsest.api.resources.vectors import VectorSearch, VectorsToStore
 from palimpsest.bootstrap.in_process import in_process
 from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
@@ -46,6 +47,8 @@ from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
 from palimpsest.tenants.ports import StaticFact
+from palimpsest.vectors.manage import DEFAULT_NAMESPACE, ManageVectors, Match
+from palimpsest.vectors.ports import Namespace
 
 TENANT = Scope("local")
 
@@ -83,6 +86,33 @@ class PreferencesOfUser:
         """Remove a preference with all its versions. Raises `NotFound`."""
         self._preferences.delete(self._user, key)
         self._work()
+
+
+class VectorsOfUser:
+    """Vectors of one user under ids of the caller's own, in namespaces. Fields are those of the API."""
+
+    def __init__(self, vectors: ManageVectors, user: UserScope) -> None:
+        self._vectors, self._user = vectors, user
+
+    def upsert(self, vectors: Sequence[Mapping[str, Any]], *, namespace: str = DEFAULT_NAMESPACE) -> Namespace:
+        """Store 1 to 100 vectors (`id`, `values` or `text`, `metadata`), replacing those with the same ids."""
+        asked = _read(VectorsToStore, vectors=vectors, namespace=namespace)
+        return self._vectors.upsert(self._user, asked.namespace, asked.read())
+
+    def search(self, *, namespace: str = DEFAULT_NAMESPACE, **asked: Any) -> tuple[Match, ...]:
+        """The nearest vectors to `values` or `text` (`top_k`, `filter` of metadata), nearest first."""
+        body = _read(VectorSearch, namespace=namespace, **asked)
+        return self._vectors.search(
+            self._user, body.namespace, values=body.values, text=body.text, metadata=body.filter, k=body.top_k
+        )
+
+    def delete(self, *ids: str, namespace: str = DEFAULT_NAMESPACE) -> int:
+        """Delete vectors by id, or all of the namespace; return how many there were."""
+        return self._vectors.delete(self._user, namespace, ids or None)
+
+    def stats(self) -> tuple[Namespace, ...]:
+        """The namespaces that hold vectors."""
+        return self._vectors.stats(self._user)
 
 
 def _no_work() -> None:
@@ -146,6 +176,7 @@ class AgentMemory:
         self._agent = None if agent is None else checked_id(agent, field="agent_id")
         self._work = work
         self.preferences = PreferencesOfUser(memories.preferences, user, work)
+        self.vectors = VectorsOfUser(memories.vectors, user)
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
         self.extractive = ExtractiveMemory(

@@ -44,6 +44,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.recall.search import FindSessions, SearchMemories
     from palimpsest.recall.tool import MemoryTools
     from palimpsest.tenants.static_facts import ManageStaticFacts
+    from palimpsest.vectors.manage import ManageVectors
 
 KEY = "Idempotency-Key"
 OWNER = "user_id"
@@ -110,6 +111,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def manage_memories(self) -> ManageMemories: ...
     @property
     def preferences(self) -> ManagePreferences: ...
+    @property
+    def vectors(self) -> ManageVectors: ...
     @property
     def forget(self) -> Forget: ...
     @property

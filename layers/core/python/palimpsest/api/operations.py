@@ -30,6 +30,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.users",
         "resources.memories.routes",
         "resources.preferences",
+        "resources.vectors",
         "resources.ingest",
         "resources.recall",
         "resources.tools",

@@ -19,6 +19,7 @@ from palimpsest.models.ports import Embedder, Reranker, Secret, Space, TokenCoun
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.vectors.ports import VectorStore
 
 if TYPE_CHECKING:
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
@@ -77,6 +78,13 @@ def blob_store(bucket: str) -> Blobs:
     from palimpsest.engines.s3 import S3Blobs
 
     return S3Blobs(bucket)
+
+
+@cache
+def vector_store(memories_table: str) -> VectorStore:
+    from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
+
+    return DynamoDbVectors(memories_table)
 
 
 @cache

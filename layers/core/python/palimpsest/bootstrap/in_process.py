@@ -25,6 +25,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
@@ -75,7 +76,7 @@ def in_process(
     index = _index(vectors, life=sessions)
     calls, facts = InMemoryKeyedCalls(sessions.state), InMemoryStaticFacts()
     blobs = InMemoryBlobs(sessions.state)
-    stores = MemoryStores(sessions, jobs, calls, tenants, blobs, memories, facts, index)
+    stores = MemoryStores(sessions, jobs, calls, tenants, blobs, memories, facts, index, InMemoryVectors(memories))
     step, give_up = wire_summarize(
         sessions=sessions,
         jobs=jobs,

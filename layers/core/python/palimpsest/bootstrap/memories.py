@@ -22,6 +22,7 @@ from palimpsest.bootstrap.engines import (
     system_clock,
     tenant_store,
     token_counter,
+    vector_store,
 )
 from palimpsest.bootstrap.sessions import Stores
 from palimpsest.clock import Clock
@@ -54,6 +55,8 @@ from palimpsest.recall.tool import MemoryTools
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.tenants.static_facts import ManageStaticFacts
+from palimpsest.vectors.manage import ManageVectors, VectorCache
+from palimpsest.vectors.ports import VectorStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +66,7 @@ class MemoryStores(Stores):
     memories: Memories
     facts: StaticFacts
     index: SearchIndex
+    vectors: VectorStore
 
 
 def _none() -> None:
@@ -101,6 +105,7 @@ class MemoriesApp:
     remember: Remember
     manage_memories: ManageMemories
     preferences: ManagePreferences
+    vectors: ManageVectors
     forget: Forget
     erase: Erase
     show: ShowMemories
@@ -178,6 +183,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         remember=remember,
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock),
+        vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),
@@ -204,6 +210,7 @@ def memories_app() -> MemoriesApp:
         blobs=blob_store(environment.contents_bucket),
         facts=fact_store(environment.tenants_table),
         index=search_index(environment),
+        vectors=vector_store(environment.memories_table),
     )
     models = Models(
         embedder=lambda: question_embedder(environment),

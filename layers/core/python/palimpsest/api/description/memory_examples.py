@@ -68,6 +68,7 @@ PREFERENCE: Json = {
     "memory_id": "mem_7b1e0c5d2f9a4c3e8d6b5a4f3e2d1c0b",
     "updated_at": "2026-01-05T09:00:00.000Z",
 }
+NAMESPACE: Json = {"namespace": "default", "dimension": 3, "model": None, "count": 1}
 FACT: Json = {
     "id": "remote-work",
     "content": "Employees may work from home two days a week.",
@@ -122,6 +123,10 @@ ANSWERS: dict[str, Json] = {
             "isError": False,
         },
     },
+    "VectorNamespace": NAMESPACE,
+    "VectorStats": {"namespaces": [NAMESPACE], "count": 1},
+    "VectorMatches": {"matches": [{"id": "photo-1", "score": 0.98, "metadata": {"album": "Rome"}, "text": None}]},
+    "VectorsDeleted": {"count": 1},
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
@@ -167,6 +172,8 @@ REQUESTS: dict[str, Json] = {
     "ToolCallBody": {"arguments": '{"query": "department"}', "tool_call_id": "call_1"},
     "PreferenceValue": {"value": "German"},
     "NewPreferences": {"preferences": {"language": "German", "answers": {"length": "short", "emoji": False}}},
+    "VectorsToStore": {"vectors": [{"id": "photo-1", "values": [0.1, 0.2, 0.3], "metadata": {"album": "Rome"}}]},
+    "VectorSearch": {"values": [0.1, 0.2, 0.25], "top_k": 5, "filter": {"album": {"in": ["Rome", "Oslo"]}}},
     "StaticFactBody": {"content": FACT["content"]},
     "MemoryChange": {"content": "Sarah works in Product Marketing."},
 }

@@ -41,6 +41,7 @@ TAGS = {
     "memories": "Facts, events, instructions and tasks remembered of a user: extracted from conversations, or saved by "
     "hand.",
     "preferences": "What a user prefers: any JSON value under a key, kept for ever and shown in contexts.",
+    "vectors": "Vectors under ids of your own, in namespaces: stored, searched by nearness and metadata, deleted.",
     "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
     "mcp": "A user's memory as tools of the Model Context Protocol, for clients that speak it.",
     "users": "Users of whom anything is remembered. Erasing a user removes everything.",

@@ -28,7 +28,8 @@ from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.fields import Closed, Json, UserId, dumps
 from palimpsest.api.resources.memories import routes as memories
-from palimpsest.api.resources.memories.shapes import Filter, ForgetRequest, NewMemories, NewMemory
+from palimpsest.api.resources.memories.filters import Filter
+from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, NewMemory
 from palimpsest.errors import PalimpsestError
 from palimpsest.memory.records import RecordType
 

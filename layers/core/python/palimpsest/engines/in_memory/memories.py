@@ -25,6 +25,7 @@ from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.memory.records import Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
+from palimpsest.vectors.ports import Namespace, StoredVector
 
 
 @dataclass(slots=True)
@@ -39,10 +40,15 @@ class Era:
     uses: dict[str, tuple[int, int]] = field(default_factory=dict)
     progress: dict[str, Progress] = field(default_factory=dict)
     lines: dict[tuple[str, int], ChunkLine] = field(default_factory=dict)
+    namespaces: dict[str, Namespace] = field(default_factory=dict)
+    vectors: dict[tuple[str, int, str], StoredVector] = field(default_factory=dict)
 
     @property
     def _kinds(self) -> tuple[dict[Any, Any], ...]:
-        return (self.records, self.pointers, self.places, self.marks, self.uses, self.progress, self.lines)
+        return (
+            self.records, self.pointers, self.places, self.marks, self.uses, self.progress, self.lines,
+            self.namespaces, self.vectors,
+        )  # fmt: skip
 
     def keys(self) -> set[tuple[str, Any]]:
         return {(str(number), name) for number, kind in enumerate(self._kinds) for name in kind}

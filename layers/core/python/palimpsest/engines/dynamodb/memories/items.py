@@ -115,6 +115,8 @@ def record_changes(record: Record) -> Attributes:
 def _record_body(record: Record) -> dict[str, str]:
     values = {name: getattr(record, name) for name in _DEFAULTS if name not in _APART | {"source"}}
     changed = {name: value for name, value in values.items() if value != _DEFAULTS[name]}
+    if record.data is not None:
+        changed["data"] = [record.data]  # a body leaves out what is empty
     return body(**changed, source=_source_values(record.source))
 
 
@@ -126,6 +128,7 @@ def record_of(item: Item) -> Record:
     found = values_of(item["body"])
     found["source"] = source_of(found.get("source", {}))
     found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also") if name in found}
+    found["data"] = found["data"][0] if "data" in found else None
     return Record(id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found)
 
 

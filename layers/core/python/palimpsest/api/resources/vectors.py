@@ -1,0 +1,158 @@
+"""Vectors of a user: stored under ids of the caller's own, in namespaces, and searched by nearness and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from pydantic import ConfigDict, Field, model_validator
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.operations import operations_on
+from palimpsest.api.resources.chat import LIKE_AN_ID, Id
+from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, answered
+from palimpsest.api.resources.memories.filters import Conditions, Metadata
+from palimpsest.vectors.manage import DEFAULT_NAMESPACE, MAX_DIMENSION, NewVector
+from palimpsest.vectors.ports import Namespace
+
+operation = operations_on("vectors", function="memories")
+
+AT_ONCE = 100
+MAX_TEXT = 8_000  # characters; models cut what is too long for them
+
+Values = Annotated[
+    list[float], Field(min_length=1, max_length=MAX_DIMENSION, description="Numbers of single precision, not all zero")
+]
+Text = Annotated[
+    str, Field(max_length=MAX_TEXT, json_schema_extra=NOT_BLANK, description="What the embedding model makes it of")
+]
+InNamespace = Annotated[Id, Field(description="Vectors are compared within a namespace")]
+NamedInQuery = Annotated[str, Query(description="The namespace", json_schema_extra=LIKE_AN_ID)]
+
+
+class _Placed(Closed):
+    values: Values | None = None
+    text: Text | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> _Placed:
+        if (self.values is None) == (self.text is None):
+            raise ValueError("needs either values or text")
+        return self
+
+
+class VectorToStore(_Placed):
+    """Either `values` or `text`."""
+
+    id: Id
+    metadata: Annotated[Metadata, Field(default_factory=dict)]
+
+
+class VectorsToStore(Closed):
+    namespace: InNamespace = DEFAULT_NAMESPACE
+    vectors: Annotated[list[VectorToStore], Field(min_length=1, max_length=AT_ONCE)]
+
+    def read(self) -> list[NewVector]:
+        return [NewVector(one.id, one.values, one.text, one.metadata) for one in self.vectors]
+
+
+class VectorSearch(_Placed):
+    """Either `values` or `text`."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    namespace: InNamespace = DEFAULT_NAMESPACE
+    top_k: Annotated[int, Field(ge=1, le=100, description="The most results")] = 10
+    filter: Annotated[Conditions, Field(default_factory=dict)]
+
+
+class VectorNamespace(TypedDict):
+    namespace: str
+    dimension: int
+    model: Annotated[str | None, Field(description="The embedding model; null: the vectors are the caller's own")]
+    count: Annotated[int, Field(description="How many vectors it holds")]
+
+
+class VectorStats(TypedDict):
+    namespaces: list[VectorNamespace]
+    count: int
+
+
+class VectorMatch(TypedDict):
+    id: str
+    score: Annotated[float, Field(description="Cosine, -1 to 1")]
+    metadata: Mapping[str, Any]
+    text: str | None
+
+
+class VectorMatches(TypedDict):
+    matches: list[VectorMatch]
+
+
+class VectorsDeleted(TypedDict):
+    count: Annotated[int, Field(description="How many there were")]
+
+
+@operation("POST /v1/users/{user_id}/vectors", answers={200: "VectorNamespace"}, refuses=(409,))
+def put_vectors(user_id: UserId, body: VectorsToStore) -> Response[str]:
+    """Store vectors.
+
+    Store 1 to 100 vectors under ids of your own, each of its `values`, or made of a `text` by the embedding model; one
+    with the same id is replaced. The first vector fixes the dimension and the model of its namespace: another one is
+    422 `other_dimension` or `other_model`. A namespace holds 5,000 at most.
+    """
+    scope = call().user(user_id)
+    made = call().made(lambda _: dict(_shown(call().memory.vectors.upsert(scope, body.namespace, body.read()))))
+    return answered(made)
+
+
+@operation("POST /v1/users/{user_id}/vectors/search", scopes=("read",), answers={200: "VectorMatches"})
+def search_vectors(user_id: UserId, body: VectorSearch) -> Response[str]:
+    """Search vectors.
+
+    The nearest vectors of a namespace by cosine, among those whose metadata meet the `filter`. All of them are
+    compared, also those that were stored just now.
+    """
+    found = call().memory.vectors.search(
+        call().user(user_id), body.namespace, values=body.values, text=body.text, metadata=body.filter, k=body.top_k
+    )
+    matches: list[VectorMatch] = [
+        {"id": one.vector.id, "score": one.score, "metadata": one.vector.metadata, "text": one.vector.text}
+        for one in found
+    ]
+    return answered({"matches": matches})
+
+
+@operation("DELETE /v1/users/{user_id}/vectors", answers={200: "VectorsDeleted"})
+def delete_vectors(
+    user_id: UserId,
+    namespace: NamedInQuery = DEFAULT_NAMESPACE,
+    ids: Annotated[
+        list[Annotated[str, Field(json_schema_extra=LIKE_AN_ID)]] | None,
+        Query(max_length=AT_ONCE, description="Only these; without ids all of the namespace"),
+    ] = None,
+) -> Response[str]:
+    """Delete vectors.
+
+    Delete vectors by id, or all of a namespace. A namespace that is empty takes a new dimension.
+    """
+    done: VectorsDeleted = {"count": call().memory.vectors.delete(call().user(user_id), namespace, ids)}
+    return answered(done)
+
+
+@operation("GET /v1/users/{user_id}/vectors/stats", answers={200: "VectorStats"})
+def count_vectors(user_id: UserId) -> Response[str]:
+    """Count vectors.
+
+    The namespaces of the user that hold vectors, by name.
+    """
+    namespaces = [_shown(one) for one in call().memory.vectors.stats(call().user(user_id))]
+    stats: VectorStats = {"namespaces": namespaces, "count": sum(one["count"] for one in namespaces)}
+    return answered(stats)
+
+
+def _shown(one: Namespace) -> VectorNamespace:
+    return {"namespace": one.name, "dimension": one.dimension, "model": one.model, "count": one.count}

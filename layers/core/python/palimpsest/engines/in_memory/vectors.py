@@ -1,0 +1,65 @@
+"""Callers' vectors within one process, under the same contract as the table."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+
+from palimpsest.engines.in_memory.memories import InMemoryMemories, Known
+from palimpsest.errors import CommitLost
+from palimpsest.scope import UserScope
+from palimpsest.vectors.ports import Namespace, StoredVector
+
+
+class InMemoryVectors:
+    """`VectorStore` beside the records of `memories`."""
+
+    def __init__(self, memories: InMemoryMemories) -> None:
+        self._memories = memories
+        self._state = memories.state
+
+    def namespaces(self, scope: UserScope) -> tuple[Namespace, ...]:
+        with self._state.lock:
+            found = self._of(scope).era.namespaces
+            return tuple(found[name] for name in sorted(found))
+
+    def namespace(self, scope: UserScope, name: str) -> Namespace | None:
+        with self._state.lock:
+            return self._of(scope).era.namespaces.get(name)
+
+    def vectors(self, scope: UserScope, namespace: Namespace) -> Iterator[StoredVector]:
+        here = (namespace.name, namespace.generation)
+        with self._state.lock:
+            found = self._of(scope).eras[namespace.epoch].vectors
+            taken = [found[place] for place in sorted(found) if place[:2] == here]
+        return iter(taken)
+
+    def existing(self, scope: UserScope, namespace: Namespace, ids: Sequence[str]) -> frozenset[str]:
+        return frozenset(one.id for one in self.vectors(scope, namespace) if one.id in ids)
+
+    def commit(
+        self, scope: UserScope, namespace: Namespace, *, put: Sequence[StoredVector] = (), removed: Sequence[str] = ()
+    ) -> None:
+        with self._state.write("commit vectors"):
+            known = self._of(scope)
+            before = known.era.namespaces.get(namespace.name)
+            if known.user.epoch != namespace.epoch or (before.version if before else 0) != namespace.version:
+                raise CommitLost("Another writer was first.")
+            self._state.users.add((scope.tenant, scope.user))
+            known.era.namespaces[namespace.name] = replace(namespace, version=namespace.version + 1)
+            here = (namespace.name, namespace.generation)
+            for vector in put:
+                metadata = json.loads(json.dumps(vector.metadata))
+                known.era.vectors[(*here, vector.id)] = replace(vector, metadata=metadata)
+            for vector_id in removed:
+                known.era.vectors.pop((*here, vector_id), None)
+
+    def clear(self, scope: UserScope, namespace: Namespace) -> None:
+        with self._state.write("clear vectors"):
+            found = self._of(scope).era.vectors
+            for place in [each for each in found if each[0] == namespace.name and each[1] != namespace.generation]:
+                del found[place]
+
+    def _of(self, scope: UserScope) -> Known:
+        return self._memories.known[scope.tenant, scope.user]

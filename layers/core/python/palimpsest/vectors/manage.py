@@ -1,0 +1,243 @@
+"""Store, search, count and delete the vectors of a user."""
+
+from __future__ import annotations
+
+import heapq
+import threading
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+from operator import mul
+from typing import Any
+
+from cachetools import LRUCache
+
+from palimpsest.clock import Clock
+from palimpsest.errors import Conflict, FieldError, ModelFailed, Unavailable, Unprocessable
+from palimpsest.memory.conditions import conditions, metadata_terms
+from palimpsest.memory.ports import Memories
+from palimpsest.models.embedding import unit
+from palimpsest.models.ports import Embedder, Vector
+from palimpsest.retry import until_committed
+from palimpsest.scope import UserScope, checked_id
+from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
+
+DEFAULT_NAMESPACE = "default"
+MOST_VECTORS = 5_000  # in a namespace: a search compares all that pass its filter
+MOST_NAMESPACES = 100  # of a user
+MAX_DIMENSION = 4_096
+AT_ONCE = 50  # vectors in one transaction
+MAX_CACHED = 8_000_000  # numbers in a process: 32 MB
+
+
+@dataclass(frozen=True, slots=True)
+class NewVector:
+    """A vector to store: its `values`, or the `text` of which the embedding model makes them."""
+
+    id: str
+    values: Sequence[float] | None = None
+    text: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A vector that was found. `score` is the cosine, -1 to 1."""
+
+    vector: StoredVector
+    score: float
+
+
+@dataclass(frozen=True, slots=True)
+class ManageVectors:
+    """`embedder` gives the embedding model; None while there is none. Every method raises `BadRequest` (`invalid_id`)
+    for a name that is no id, and `Unavailable`.
+    """
+
+    store: VectorStore
+    memories: Memories
+    embedder: Callable[[], Embedder | None]
+    clock: Clock
+    cache: VectorCache
+
+    def upsert(self, scope: UserScope, name: str, given: Sequence[NewVector]) -> Namespace:
+        """Store 1 to 100 vectors, replacing those with the same ids; return the namespace.
+
+        The first vector fixes the dimension and the model of a namespace; one that differs is refused before anything
+        is written: `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`, `duplicate_id`, `no_vectors`
+        for a text where there is no model). Raises `Conflict` (`too_many_vectors`, `too_many_namespaces`).
+        """
+        checked_id(name, field="namespace")
+        model, made = self._made(given)
+        first = Namespace(name, len(made[0].values), model)
+        before = self._namespace(scope, name)
+        if before.version and before.count:
+            _check_same(before, first)
+        _check_dimensions(before.dimension if before.count else first.dimension, made)
+        namespace = before
+        for start in range(0, len(made), AT_ONCE):
+            part = made[start : start + AT_ONCE]
+            namespace = until_committed(partial(self._put, scope, first, part), clock=self.clock)
+        return namespace
+
+    def _put(self, scope: UserScope, first: Namespace, part: Sequence[StoredVector]) -> Namespace:
+        before = self._namespace(scope, first.name)
+        if before.count:
+            _check_same(before, first)
+        if not before.version and len(self.store.namespaces(scope)) >= MOST_NAMESPACES:
+            raise Conflict(f"A user has at most {MOST_NAMESPACES} namespaces.", code="too_many_namespaces")
+        there = self.store.existing(scope, before, [one.id for one in part]) if before.version else frozenset()
+        count = before.count + len(part) - len(there)
+        if count > MOST_VECTORS:
+            raise Conflict(f"A namespace has at most {MOST_VECTORS} vectors.", code="too_many_vectors")
+        after = replace(before, dimension=first.dimension, model=first.model, count=count)
+        self.store.commit(scope, after, put=part)
+        return replace(after, version=after.version + 1)
+
+    def search(
+        self,
+        scope: UserScope,
+        name: str,
+        *,
+        values: Sequence[float] | None = None,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        k: int = 10,
+    ) -> tuple[Match, ...]:
+        """Return the k nearest vectors that meet the conditions on metadata, nearest first; none of an empty namespace.
+
+        All of them are compared. Raises `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`,
+        `no_vectors`).
+        """
+        namespace = self._namespace(scope, checked_id(name, field="namespace"))
+        model, (asked,) = self._made([NewVector("asked", values, text)], field="")
+        if not namespace.count:
+            return ()
+        _check_same(namespace, Namespace(name, len(asked.values), model))
+        tests = [condition.test for condition in conditions(metadata or {})]
+        question = unit(asked.values)
+        found = (
+            Match(one, max(-1.0, min(1.0, sum(map(mul, direction, question)))))
+            for one, direction in self.cache.of(self.store, scope, namespace)
+            if not tests or all(test.passes(metadata_terms(one.metadata)) for test in tests)
+        )
+        return tuple(heapq.nsmallest(k, found, key=lambda match: (-match.score, match.vector.id)))
+
+    def delete(self, scope: UserScope, name: str, ids: Sequence[str] | None = None) -> int:
+        """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None); return how many there were.
+        A namespace without vectors takes a new dimension.
+        """
+        checked_id(name, field="namespace")
+        if ids is None:
+            return until_committed(lambda: self._empty(scope, name), clock=self.clock)
+        wanted = list(dict.fromkeys(checked_id(each, field="ids") for each in ids))
+        parts = [wanted[start : start + AT_ONCE] for start in range(0, len(wanted), AT_ONCE)]
+        return sum(until_committed(partial(self._remove, scope, name, part), clock=self.clock) for part in parts)
+
+    def _remove(self, scope: UserScope, name: str, ids: Sequence[str]) -> int:
+        before = self._namespace(scope, name)
+        there = self.store.existing(scope, before, ids) if before.count else frozenset()
+        if there:
+            self.store.commit(scope, replace(before, count=before.count - len(there)), removed=sorted(there))
+        return len(there)
+
+    def _empty(self, scope: UserScope, name: str) -> int:
+        before = self._namespace(scope, name)
+        after = replace(before, count=0, generation=before.generation + 1)
+        if before.count:
+            self.store.commit(scope, after)
+        if before.version:
+            self.store.clear(scope, after if before.count else before)
+        return before.count
+
+    def stats(self, scope: UserScope) -> tuple[Namespace, ...]:
+        """The namespaces that hold vectors, by name."""
+        return tuple(one for one in self.store.namespaces(scope) if one.count)
+
+    def _namespace(self, scope: UserScope, name: str) -> Namespace:
+        found = self.store.namespace(scope, name)
+        return found or Namespace(name, 0, epoch=self.memories.user(scope).epoch)
+
+    def _made(self, given: Sequence[NewVector], *, field: str = "vectors.{}.") -> tuple[str | None, list[StoredVector]]:
+        """The vectors with their values, and the model that made these; None if the caller did."""
+        ids = [one.id for one in given]
+        for number, one in enumerate(given):
+            if one.id in ids[:number]:
+                raise _refused("duplicate_id", f"{field.format(number)}id", "each id once")
+            if (one.text is None) != (given[0].text is None):
+                raise _refused("other_model", f"{field.format(number)}text", "all with values, or all with text")
+        model, vectors = self._embedded([one.text for one in given if one.text is not None])
+        values = vectors or [one.values or () for one in given]
+        for number, each in enumerate(values):
+            if not _is_vector(each):
+                raise _refused("invalid_vector", f"{field.format(number)}values", "finite numbers, not all zero")
+        return model, [
+            StoredVector(one.id, array("f", each), one.metadata, one.text)
+            for one, each in zip(given, values, strict=True)
+        ]
+
+    def _embedded(self, texts: Sequence[str]) -> tuple[str | None, Sequence[Vector]]:
+        if not texts:
+            return None, ()
+        embedder = self.embedder()
+        if embedder is None:
+            raise Unprocessable("There is no embedding model here: give values.", code="no_vectors")
+        try:
+            return embedder.space.model, embedder.embed(texts)
+        except ModelFailed as failure:
+            raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
+
+
+class VectorCache:
+    """The vectors of the namespaces that were searched last, each as of a version. Safe to use from many threads."""
+
+    def __init__(self) -> None:
+        self._cache: LRUCache[tuple[UserScope, str], tuple[Namespace, Directions]] = LRUCache(
+            MAX_CACHED, getsizeof=lambda cached: 1 + cached[0].count * cached[0].dimension
+        )
+        self._lock = threading.Lock()
+
+    def of(self, store: VectorStore, scope: UserScope, namespace: Namespace) -> Directions:
+        """Each vector of the namespace, with its direction: the same at length 1."""
+        with self._lock:
+            cached = self._cache.get((scope, namespace.name))
+        if cached is not None and cached[0] == namespace:
+            return cached[1]
+        found = tuple((one, array("f", unit(one.values))) for one in store.vectors(scope, namespace))
+        with self._lock:
+            if (namespace.count + 1) * namespace.dimension < MAX_CACHED:
+                self._cache[scope, namespace.name] = (namespace, found)
+        return found
+
+
+Directions = Sequence[tuple[StoredVector, Sequence[float]]]
+
+
+def _is_vector(values: Sequence[float]) -> bool:
+    try:
+        unit(array("f", values))
+    except (ValueError, OverflowError):
+        return False
+    return 0 < len(values) <= MAX_DIMENSION
+
+
+def _check_same(namespace: Namespace, other: Namespace) -> None:
+    """Raise `Unprocessable` unless vectors of both can be compared."""
+    if namespace.model != other.model:
+        made_by = "the caller" if namespace.model is None else f"the model {namespace.model}"
+        raise Unprocessable(f"The vectors of this namespace were made by {made_by}.", code="other_model")
+    if namespace.dimension != other.dimension:
+        raise Unprocessable(
+            f"The vectors of this namespace have {namespace.dimension} numbers.", code="other_dimension"
+        )
+
+
+def _check_dimensions(dimension: int, made: Sequence[StoredVector]) -> None:
+    for number, one in enumerate(made):
+        if len(one.values) != dimension:
+            raise _refused("other_dimension", f"vectors.{number}.values", f"{dimension} numbers")
+
+
+def _refused(code: str, name: str, message: str) -> Unprocessable:
+    return Unprocessable("The vectors can't be stored.", code=code, errors=(FieldError(name, message),))
