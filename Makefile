@@ -8,7 +8,7 @@ SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
-STAGES := lint,imports unit audit,type,infra,contract e2e searches
+STAGES := lint,imports unit audit,type,infra,contract,adapters e2e searches
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -77,6 +77,9 @@ infra: setup ## The synthesized template
 
 contract: setup ## Every adapter of a port against its one suite
 	@$(BIN)/pytest tests/contract $(ARGS)
+
+adapters: setup ## Each agent framework, in an environment of its own, over its adapter
+	@$(BIN)/pytest tests/adapters $(ARGS)
 
 e2e: setup ## Through the front door of a local stack that it starts itself
 	@$(BIN)/pytest tests/e2e --timeout 600 $(ARGS)
@@ -168,5 +171,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup test lint type imports audit unit infra contract e2e searches test-deep bench cost format \
+.PHONY: help start stop reset logs sam demo setup test lint type imports audit unit infra contract adapters e2e searches test-deep bench cost format \
 	synth api-key key redrive reindex lock sbom catalogue clean

@@ -19,7 +19,7 @@ class Subject:
         self._histories: dict[str, Any] = {}
 
     def append(self, session: str, messages: Sequence[Said]) -> None:
-        from langchain_core.messages import AIMessage, HumanMessage  # type: ignore[import-not-found]
+        from langchain_core.messages import AIMessage, HumanMessage
 
         kinds = {"user": HumanMessage, "assistant": AIMessage}
         self._history(session).add_messages([kinds[role](content=text) for role, text in messages])

@@ -12,8 +12,8 @@ class Subject:
     """Every append stores the whole conversation once more: filled in small batches it would fill the disk."""
 
     def __init__(self, place: str) -> None:
-        from langgraph.checkpoint.sqlite import SqliteSaver  # type: ignore[import-not-found] # in its own environment
-        from langgraph.graph import START, MessagesState, StateGraph  # type: ignore[import-not-found]
+        from langgraph.checkpoint.sqlite import SqliteSaver  # in its own environment
+        from langgraph.graph import START, MessagesState, StateGraph
 
         self._file = f"{place}/checkpoints.sqlite"
         builder = StateGraph(MessagesState)

@@ -12,7 +12,7 @@ class Subject:
     batch = 50
 
     def __init__(self, place: str) -> None:
-        from llama_index.core.utils import get_tokenizer  # type: ignore[import-not-found] # in its own environment
+        from llama_index.core.utils import get_tokenizer  # in its own environment
 
         self._file = f"{place}/memory.db"
         self._runner = asyncio.Runner()
@@ -20,7 +20,7 @@ class Subject:
         self._weight = len(get_tokenizer()(said(0)[1]))
 
     def append(self, session: str, messages: Sequence[Said]) -> None:
-        from llama_index.core.llms import ChatMessage  # type: ignore[import-not-found]
+        from llama_index.core.llms import ChatMessage
 
         chat = [ChatMessage(role=role, content=text) for role, text in messages]
         memory = self._memory(session)
@@ -36,7 +36,7 @@ class Subject:
         return database_bytes(self._file)
 
     def _memory(self, name: str) -> Any:
-        from llama_index.core.memory import Memory  # type: ignore[import-not-found]
+        from llama_index.core.memory import Memory
 
         if name not in self._memories:
             self._memories[name] = Memory.from_defaults(

@@ -29,7 +29,7 @@ class Subject:
         return database_bytes(self._file)
 
     def _session(self, name: str) -> Any:
-        from agents import SQLiteSession  # type: ignore[import-not-found] # in its own environment
+        from agents import SQLiteSession  # in its own environment
 
         if name not in self._sessions:
             self._sessions[name] = SQLiteSession(name, self._file)

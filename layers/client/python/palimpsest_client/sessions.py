@@ -197,9 +197,11 @@ class SessionCalls:
         """The next context begins empty; the history stays."""
         return call("DELETE", "sessions", self.id, "messages")
 
-    def withdraw(self, seq: int, *, wait: float | None = None) -> Steps[JSON]:
-        """Remove every message from this sequence number on."""
-        return call("DELETE", "sessions", self.id, "messages", query={"from": seq, "wait": wait})
+    def withdraw(self, seq: int, *, if_last: int | None = None, wait: float | None = None) -> Steps[JSON]:
+        """Remove every message from this sequence number on; with `if_last` only while that is the newest one. Raises
+        `HistoryMovedOn`.
+        """
+        return call("DELETE", "sessions", self.id, "messages", query={"from": seq, "if_last": if_last, "wait": wait})
 
     def end(self, *, wait: float | None = None) -> Steps[EndedSession]:
         """Mark it ended, and have memories extracted from all of it; the next append opens it again."""

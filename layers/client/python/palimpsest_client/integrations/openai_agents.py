@@ -1,0 +1,123 @@
+"""A `Session` of the OpenAI Agents SDK: what a runner keeps of a conversation, stored for good.
+
+session = PalimpsestSession("s1", user="sarah")
+await Runner.run(agent, "Where do I live?", session=session)
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from palimpsest_client.awaited import AsyncPalimpsest
+from palimpsest_client.errors import HistoryMovedOn, SessionNotFound
+from palimpsest_client.said import Message
+
+Item = dict[str, Any]
+MOST_AT_ONCE = 50
+"""Messages that one append takes."""
+ITEMS = "items"
+"""The field of a stored message that holds the items which it stands for, as they were given."""
+
+
+class PalimpsestSession:
+    """Implements `agents.memory.Session`. Items come back as they were given; parallel calls are one stored message,
+    and what no chat message is like, such as reasoning, is kept and left out of contexts.
+    """
+
+    session_settings: Any = None
+
+    def __init__(self, session_id: str, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
+        self.session_id = session_id
+        self._session = (memory or AsyncPalimpsest()).session(session_id, user=user, tools=False)
+
+    async def get_items(self, limit: int | None = None) -> list[Item]:
+        """The newest `limit` items, or all, oldest first."""
+        found: list[Item] = []
+        try:
+            async for row in self._session.messages(order="desc"):
+                found += reversed(_items(row))
+                if limit is not None and len(found) >= limit:
+                    break
+        except SessionNotFound:
+            return []
+        return (found if limit is None else found[:limit])[::-1]
+
+    async def add_items(self, items: Sequence[Item]) -> None:
+        """Store items, up to 50 messages of them all or none."""
+        messages = messages_of(items)
+        for start in range(0, len(messages), MOST_AT_ONCE):
+            await self._session.append(*messages[start : start + MOST_AT_ONCE])
+
+    async def pop_item(self) -> Item | None:
+        """Remove the newest item and return it. Of concurrent calls each gets another one."""
+        while True:
+            try:
+                newest = [row async for row in self._session.messages(order="desc", limit=1)]
+                if not newest:
+                    return None
+                *rest, last = _items(newest[0])
+                await self._session.withdraw(newest[0]["seq"], if_last=newest[0]["seq"])
+            except SessionNotFound:
+                return None
+            except HistoryMovedOn:
+                continue
+            await self.add_items(rest)
+            return last
+
+    async def clear_session(self) -> None:
+        """Remove all items."""
+        try:
+            await (await self._session.withdraw(1)).wait()
+        except SessionNotFound:
+            return
+
+
+def messages_of(items: Sequence[Item]) -> list[Message]:
+    """Items of the Responses API as messages that can be stored, each with the items that it stands for."""
+    messages: list[Message] = []
+    for item in items:
+        message = _message(item)
+        before = messages[-1] if messages else {}
+        if message.get("tool_calls") and before.get("tool_calls"):
+            before["tool_calls"] += message["tool_calls"]
+            before[ITEMS].append(item)
+        else:
+            messages.append({**message, ITEMS: [item]})
+    return messages
+
+
+def _message(item: Item) -> Message:
+    kind = item.get("type") or "message"
+    if kind == "message" and item.get("role"):
+        return {"role": item["role"], "content": _text(item["content"])}
+    if kind == "function_call":
+        function = {"name": item["name"], "arguments": item["arguments"]}
+        return {"role": "assistant", "tool_calls": [{"id": item["call_id"], "type": "function", "function": function}]}
+    if kind == "function_call_output":
+        return {"role": "tool", "tool_call_id": item["call_id"], "content": _text(item["output"])}
+    return {"role": "item", "item": item}
+
+
+def _text(content: Any) -> str:
+    """The text of a content; of what is none, its JSON."""
+    if isinstance(content, str):
+        return content
+    parts = [part.get("text") or part.get("refusal") if isinstance(part, Mapping) else None for part in content]
+    return "".join(part or "" for part in parts) if all(part is not None for part in parts) else json.dumps(content)
+
+
+def _items(row: Mapping[str, Any]) -> list[Item]:
+    """The items that a stored message stands for; a message that others have stored is one."""
+    if ITEMS in row:
+        return list(row[ITEMS])
+    if row["role"] == "item":
+        return [row["item"]]
+    if row["role"] == "tool":
+        return [{"type": "function_call_output", "call_id": row["tool_call_id"], "output": _text(row["content"])}]
+    said = [{"role": row["role"], "content": _text(row["content"])}] if row.get("content") else []
+    calls = [
+        {"type": "function_call", "call_id": call["id"], **call["function"]} for call in row.get("tool_calls") or ()
+    ]
+    return [*said, *calls]

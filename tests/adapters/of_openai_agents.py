@@ -1,0 +1,151 @@
+"""The OpenAI Agents SDK keeps its conversations here: run by test_adapters in an environment of its own."""
+
+import asyncio
+import json
+import uuid
+from typing import Any
+
+from agents import Agent, Runner, function_tool, set_tracing_disabled
+from agents.items import ModelResponse
+from agents.memory import Session
+from agents.models.interface import Model
+from agents.usage import Usage
+from openai.types.responses import (
+    ResponseFunctionToolCall,
+    ResponseOutputMessage,
+    ResponseOutputText,
+    ResponseReasoningItem,
+)
+from palimpsest_client import AsyncPalimpsest, Palimpsest
+from palimpsest_client.integrations.openai_agents import PalimpsestSession
+
+set_tracing_disabled(True)
+
+
+def session(name: str | None = None, memory: AsyncPalimpsest | None = None) -> PalimpsestSession:
+    return PalimpsestSession(name or f"agents-{uuid.uuid4().hex}", user="sarah", memory=memory)
+
+
+@function_tool
+def weather(city: str) -> str:
+    """The weather."""
+    return f"sunny in {city}"
+
+
+def said(text: str) -> ResponseOutputMessage:
+    content: list[Any] = [ResponseOutputText(text=text, type="output_text", annotations=[])]
+    return ResponseOutputMessage(id="m", type="message", role="assistant", status="completed", content=content)
+
+
+class TwoCalls(Model):
+    """Reasons, asks for the weather of two cities at once, then answers with what it heard."""
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    async def get_response(self, system_instructions: Any, input: Any, *_: Any, **__: Any) -> ModelResponse:  # noqa: A002
+        self.seen.append(input)
+        heard = [
+            item["output"] for item in input if isinstance(item, dict) and item.get("type") == "function_call_output"
+        ]
+        if "weather" in json.dumps(input[-1]) and not heard:
+            calls = [
+                ResponseFunctionToolCall(
+                    type="function_call", call_id=f"call_{city}", name="weather", arguments=json.dumps({"city": city})
+                )
+                for city in ("Rome", "Bonn")
+            ]
+            return self._response([ResponseReasoningItem(id="r1", type="reasoning", summary=[]), *calls])
+        return self._response([said(f"I heard {len(input)} items: {heard}")])
+
+    def stream_response(self, *_: Any, **__: Any) -> Any:
+        raise NotImplementedError
+
+    def _response(self, output: list[Any]) -> ModelResponse:
+        return ModelResponse(output=output, usage=Usage(), response_id=None)
+
+
+def test_it_is_a_session_of_the_sdk() -> None:
+    assert isinstance(session(), Session)
+
+
+def test_items_come_back_as_they_were_given_and_the_newest_can_be_asked_for() -> None:
+    items: list[Any] = [
+        {"role": "user", "content": "hello"},
+        {"type": "reasoning", "id": "r", "summary": [], "encrypted_content": "x"},
+        {"id": "m", "type": "message", "role": "assistant", "status": "completed",
+         "content": [{"type": "output_text", "text": "hi", "annotations": []}]},
+        {"role": "user", "content": [{"type": "input_text", "text": "x"}, {"type": "input_image", "image_url": "x"}]},
+    ]  # fmt: skip
+
+    async def go() -> None:
+        kept = session()
+        assert await kept.get_items() == []
+        await kept.add_items(items)
+        assert await kept.get_items() == items
+        assert await kept.get_items(2) == items[-2:]
+        assert await session(kept.session_id).get_items() == items
+
+    asyncio.run(go())
+
+
+def test_items_are_popped_one_by_one_also_from_parallel_calls_and_cleared() -> None:
+    calls = [{"type": "function_call", "call_id": f"c{n}", "name": "f", "arguments": "{}"} for n in (1, 2)]
+
+    async def go() -> None:
+        kept = session()
+        assert await kept.pop_item() is None
+        await kept.clear_session()
+        await kept.add_items([{"role": "user", "content": "hello"}, *calls])
+        assert await kept.pop_item() == calls[1]
+        assert await kept.get_items() == [{"role": "user", "content": "hello"}, calls[0]]
+        assert await kept.pop_item() == calls[0]
+        await kept.add_items([{"role": "user", "content": "again"}])
+        await kept.clear_session()
+        assert await kept.get_items() == []
+        await kept.add_items([{"role": "user", "content": "anew"}])
+        assert len(await kept.get_items()) == 1
+
+    asyncio.run(go())
+
+
+def test_two_who_pop_at_once_get_different_items() -> None:
+    async def go() -> None:
+        kept = session()
+        await kept.add_items([{"role": "user", "content": f"{n}"} for n in range(6)])
+        popped = await asyncio.gather(*(kept.pop_item() for _ in range(4)))
+        assert sorted(item["content"] for item in popped if item) == ["2", "3", "4", "5"]
+        assert [item["content"] for item in await kept.get_items()] == ["0", "1"]
+
+    asyncio.run(go())
+
+
+def test_a_runner_goes_on_from_what_was_kept_with_parallel_calls_and_reasoning() -> None:
+    async def go() -> None:
+        model, kept = TwoCalls(), session()
+        agent = Agent(name="a", model=model, tools=[weather])
+        ran = await Runner.run(agent, "What is the weather?", session=kept)
+        assert "['sunny in Rome', 'sunny in Bonn']" in ran.final_output
+        items = await kept.get_items()
+        assert [item.get("type", "message") for item in items] == [
+            "message", "reasoning", "function_call", "function_call", "function_call_output", "function_call_output",
+            "message",
+        ]  # fmt: skip
+        await Runner.run(agent, "Thank you.", session=session(kept.session_id))
+        assert len(model.seen[-1]) == len(items) + 1
+        context = Palimpsest().session(kept.session_id).context()["messages"]
+        assert [message["role"] for message in context][:5] == ["user", "assistant", "tool", "tool", "assistant"]
+
+    asyncio.run(go())
+
+
+def test_what_a_runner_heard_is_remembered_in_another_session() -> None:
+    user = f"u-{uuid.uuid4().hex}"
+
+    async def go() -> str:
+        kept = PalimpsestSession(f"s-{user}", user=user)
+        await Runner.run(Agent(name="a", model=TwoCalls()), "I live in Hamburg.", session=kept)
+        return kept.session_id
+
+    Palimpsest().session(asyncio.run(go())).end().wait()
+    assert "Hamburg" in Palimpsest().session(f"t-{user}", user=user).say("Where do I live?").memory
