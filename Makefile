@@ -8,7 +8,7 @@ SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
-STAGES := lint,imports unit audit,type,infra,contract,adapters e2e searches
+STAGES := lint,imports unit contract,type,infra,audit,adapters e2e,stacks,searches
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -46,7 +46,7 @@ demo: setup ## Watch a window overflow and be unfolded, another be flushed, and 
 setup: $(DONE)/infra $(DONE)/dev $(DONE)/ranks ## Set up everything that development needs
 	@$(PYTHON) -m tests.engines.npm
 
-test: ## The whole gate, stage by stage: what CI runs. Those joined by a comma use one core each, and run side by side
+test: ## The whole gate, stage by stage: what CI runs. Those joined by a comma run side by side, two at a time
 	@times=; begun=$$SECONDS; status=0; \
 	for stage in setup $(STAGES); do \
 		printf '\n== %s\n' $$stage; since=$$SECONDS; \
@@ -76,13 +76,16 @@ infra: setup ## The synthesized template
 	@$(BIN)/pytest tests/infra --timeout 180 $(ARGS)
 
 contract: setup ## Every adapter of a port against its one suite
-	@$(BIN)/pytest tests/contract $(ARGS)
+	@$(BIN)/pytest tests/contract -n $(WORKERS) --dist loadgroup $(ARGS)
 
 adapters: setup ## Each agent framework, in an environment of its own, over its adapter
 	@$(BIN)/pytest tests/adapters $(ARGS)
 
 e2e: setup ## Through the front door of a local stack that it starts itself
-	@$(BIN)/pytest tests/e2e --timeout 600 $(ARGS)
+	@$(BIN)/pytest tests/e2e -m 'not own_stack' --timeout 600 $(ARGS)
+
+stacks: setup ## What brings up stacks of its own: the README's lines on a fresh clone, the CDK's command line, make start
+	@$(BIN)/pytest tests/e2e -m own_stack --timeout 600 $(ARGS)
 
 searches: setup ## What searches, end to end once more on a real OpenSearch (make e2e SEARCH=opensearch runs all there)
 	@SEARCH=opensearch $(BIN)/pytest tests/e2e -m searches --timeout 600 $(ARGS)
@@ -171,5 +174,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup test lint type imports audit unit infra contract adapters e2e searches test-deep bench cost format \
+.PHONY: help start stop reset logs sam demo setup test lint type imports audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
 	synth api-key key redrive reindex lock sbom catalogue clean

@@ -173,7 +173,7 @@ def _compile(packages: Path, wheels: Wheels) -> None:
     """
     python = pythons.of_version(wheels.python)
     if python is not None:
-        command = [python, "-m", "compileall", "-q", "-q", "--invalidation-mode", "unchecked-hash", str(packages)]
+        command = [python, "-m", "compileall", "-qq", "-j0", "--invalidation-mode", "unchecked-hash", str(packages)]
         subprocess.run(command, check=False)  # a package may hold templates that are no Python
 
 

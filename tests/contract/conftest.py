@@ -25,7 +25,8 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 
 from tests.contract.builders import Conversation
 from tests.contract.tables import memories_table, sessions_table, tenants_table
-from tests.engines import loopback
+from tests.engines import loopback, opensearch
+from tests.engines.npm import required
 
 ENGINES = ("in_memory", "moto", "dynoxide")
 
@@ -46,9 +47,12 @@ class MemoryStore:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Files stay whole when several processes share the tests, and one process has those that need OpenSearch."""
     for item in items:
         if "tests/contract/" in item.nodeid:
             item.add_marker(pytest.mark.contract)
+            asks_opensearch = item.path.parent.name == "search_index" or item.path.name == "test_recall.py"
+            item.add_marker(pytest.mark.xdist_group("opensearch" if asks_opensearch else item.path.name))
 
 
 @pytest.fixture(params=ENGINES)
@@ -64,6 +68,17 @@ def endpoint(engine: str, request: pytest.FixtureRequest) -> Iterator[str | None
             yield None
     else:
         yield request.getfixturevalue("dynoxide_endpoint") if engine == "dynoxide" else None
+
+
+@pytest.fixture(scope="session")
+def opensearch_endpoint() -> Iterator[str]:
+    """A server that this test session has to itself."""
+    reason = opensearch.missing()
+    if reason is not None:
+        pytest.fail(reason) if required() else pytest.skip(reason)
+    opensearch.install()
+    with opensearch.running() as endpoint:
+        yield endpoint
 
 
 @pytest.fixture

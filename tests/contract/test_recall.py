@@ -20,7 +20,6 @@ from benchmarks.retrieval.place import Place
 from benchmarks.retrieval.quality import differs, modes
 from benchmarks.retrieval.scores import scored
 from tests.contract.search_index.conftest import EMBEDDED, START_SECONDS, place_in
-from tests.contract.search_index.conftest import opensearch_endpoint as opensearch_endpoint  # noqa: PLC0414
 from tests.doubles.meanings import Meanings
 from tests.engines import builtin_models
 from tests.engines.npm import required

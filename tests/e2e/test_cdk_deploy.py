@@ -16,7 +16,7 @@ from tests.e2e.stack import PATIENCE
 from tests.engines import npm
 from tests.engines.loopback import free_port
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 CDK = npm.NODE_MODULES / "aws-cdk" / "bin" / "cdk"
 STACK = "Palimpsest-local"
 

@@ -27,7 +27,7 @@ from infra.local import saved_state
 from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own
 from tests.engines.loopback import free_port
 
-pytestmark = pytest.mark.e2e
+pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
 AT_STAKE = 10  # seconds

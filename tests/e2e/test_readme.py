@@ -12,7 +12,7 @@ import pytest
 from infra import paths
 from tests.engines.loopback import free_port
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.own_stack, pytest.mark.timeout(600)]
 README = (paths.PROJECT / "README.md").read_text()
 NOT_CLONED = (
     ".git", ".venv", ".build", ".local", ".hypothesis", "*_cache", "__pycache__", "*.egg-info", "node_modules",
@@ -38,7 +38,7 @@ def clone(tmp_path: Path) -> Iterator[Path]:
 
 
 def run(project: Path, commands: str, **more: str) -> str:
-    ours = ("PALIMPSEST_", "SEARCH", "MAKE")  # who pastes has none of what this run was told
+    ours = ("PALIMPSEST_", "SEARCH", "MAKE", "ARGS")  # who pastes has none of what this run was told
     told = {name: value for name, value in os.environ.items() if not name.startswith(ours)} | more
     shell = ["bash", "-euo", "pipefail", "-c", commands]
     done = subprocess.run(shell, cwd=project, env=told, check=False, capture_output=True, text=True)

@@ -16,25 +16,12 @@ from palimpsest.models.ports import Space
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
 from tests.contract.tables import search_table, vectors_table
 from tests.doubles.owned_index import OwnedIndex
-from tests.engines import opensearch
-from tests.engines.npm import required
 
 START_SECONDS = 300  # of a test that may have to fetch and start the server first
 PATIENCE = 30  # seconds for what only tests ask of the server
 EMBEDDED = "embedded"
 DYNAMODB = "dynamodb"
 OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.timeout(START_SECONDS))
-
-
-@pytest.fixture(scope="session")
-def opensearch_endpoint() -> Iterator[str]:
-    """A server that this test session has to itself."""
-    reason = opensearch.missing()
-    if reason is not None:
-        pytest.fail(reason) if required() else pytest.skip(reason)
-    opensearch.install()
-    with opensearch.running() as endpoint:
-        yield endpoint
 
 
 @contextlib.contextmanager
