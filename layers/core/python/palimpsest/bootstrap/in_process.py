@@ -32,7 +32,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.ports import Embedder, Reranker
+from palimpsest.models.ports import Embedder, Reranker, TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
@@ -77,31 +77,7 @@ def in_process(
     calls, facts = InMemoryKeyedCalls(sessions.state), InMemoryStaticFacts()
     blobs = InMemoryBlobs(sessions.state)
     stores = MemoryStores(sessions, jobs, calls, tenants, blobs, memories, facts, index, InMemoryVectors(memories))
-    step, give_up = wire_summarize(
-        sessions=sessions,
-        jobs=jobs,
-        summarizer=ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens),
-        tokens=tokens,
-        clock=clock,
-    )
-    extraction = wire_extraction(
-        sessions=sessions,
-        jobs=jobs,
-        memories=memories,
-        tenants=tenants,
-        extractor=PatternExtractor() if chat is None else ModelExtractor(chat, tokens),
-        clock=clock,
-    )
-    removal, sweep = wire_sweep(
-        sessions=sessions,
-        jobs=jobs,
-        memories=memories,
-        expiries=InMemoryExpiries(memories),
-        tenants=tenants,
-        blobs=blobs,
-        clock=clock,
-    )
-    workers = (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal)
+    workers, sweep = _workers(sessions, memories, stores, chat=chat, tokens=tokens, clock=clock)
     models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
     app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
     within: dict[str, Any] = {"memories": memories, "facts": stores.facts, "search": lambda: app.search}
@@ -110,6 +86,27 @@ def in_process(
         memories=app,
         work=Work(sessions, workers, sweep, Embed(memories, sessions, index, vectors, clock), clock),
     )
+
+
+def _workers(
+    sessions: InMemorySessions,
+    memories: InMemoryMemories,
+    stores: MemoryStores,
+    *,
+    chat: LanguageModel | None,
+    tokens: TokenCounter,
+    clock: Clock,
+) -> tuple[Sequence[Router], Callable[[], object]]:
+    """What works off the queues, and the sweep: over the sessions as they are stored, also those of erased users."""
+    summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
+    extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
+    expiries = InMemoryExpiries(memories)
+    of_all: dict[str, Any] = {"sessions": sessions, "jobs": stores.jobs, "clock": clock}
+    step, give_up = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
+    of_both = {**of_all, "memories": memories, "tenants": stores.tenants}
+    extraction = wire_extraction(**of_both, extractor=extractor)
+    removal, sweep = wire_sweep(**of_both, expiries=expiries, blobs=stores.blobs)
+    return (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal), sweep
 
 
 def _index(embedder: Embedder | None, *, life: object) -> EmbeddedIndex:
