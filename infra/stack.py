@@ -14,7 +14,7 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import Choices, Stage, stack_name
+from infra.config import BUILTIN, Choices, Stage, stack_name
 from infra.parts.accepted import accept
 from infra.parts.contents import ADD, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
@@ -97,7 +97,7 @@ class Palimpsest(Stack):
             | self._nameable()
         )
         sessions = self._function(
-            "sessions", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
+            "sessions", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.models, environment=environment
         )
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
@@ -149,6 +149,8 @@ class Palimpsest(Stack):
         if self.search.url:
             self._add_embed()
             self._add_reindex()
+        else:
+            self._have_embedded(None)
         self._add_sweep()
 
     def _add_sweep(self) -> None:
@@ -184,6 +186,16 @@ class Palimpsest(Stack):
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
         self._grant_openai_key(embed.role)
+        self._have_embedded(embed.function)
+
+    def _have_embedded(self, embed: lambda_.Function | None) -> None:
+        """Where models ship with the functions, the path of every turn does not carry them: it asks `embed`."""
+        sessions = self.functions["sessions"]
+        asked = embed if self._stage.embedding == BUILTIN else None
+        sessions.function.add_environment("EMBED_FUNCTION", asked.function_name if asked else "")
+        if asked:
+            arns = [asked.function_arn]
+            iam.Grant.add_to_principal(grantee=sessions.role, actions=["lambda:InvokeFunction"], resource_arns=arns)
 
     def _add_reindex(self) -> None:
         """Add the function that rebuilds the search index of all tenants; it alone may scan the lists of owners."""

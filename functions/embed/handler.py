@@ -1,4 +1,6 @@
-"""The worker of the embed queue: it updates the search index, a batch of changes at once."""
+"""The worker of the embed queue: it updates the search index, a batch of changes at once. It also makes vectors for
+functions that do not carry the model.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,8 @@ from palimpsest.workers.batches import change_batch
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     worker = bootstrap.embed_worker()
+    if "texts" in event:
+        return {"vectors": worker.vectors(event["texts"], as_questions=event["as_questions"])}
     return change_batch(event, embed=worker.embed, hide=worker.hide)
 
 

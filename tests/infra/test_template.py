@@ -192,8 +192,11 @@ def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run
 ) -> None:
     for template in (synthesized.local, synthesized.dev, synthesized.prod):
         carry = {name for name, layers in layers_of(template).items() if "Builtin" in layers}
-        assert carry == {"sessions", "memories", "embed", "reindex"}
+        assert carry == {"memories", "embed", "reindex"}  # no function of the hot path
+        (asks,) = (each for each in template.statements("sessions") if "lambda:InvokeFunction" in each["Action"])
+        assert asks["Resource"] == {"Fn::GetAtt": ["EmbedFunction", "Arn"]}
     assert not any("Builtin" in layers for layers in layers_of(with_openai).values())
+    assert with_openai.functions()["sessions"]["Environment"]["Variables"]["EMBED_FUNCTION"] == ""
 
 
 def test_every_route_but_the_open_ones_asks_who_calls(prod: Template) -> None:

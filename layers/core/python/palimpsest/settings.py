@@ -80,6 +80,9 @@ class AuthorizeSettings(FunctionSettings):
 
 
 class SessionsSettings(SearchSettings, NamedModelsSettings):
+    """`embed_function` makes the vectors where the models ship with the functions; else the model server does."""
+
+    embed_function: str = ""
     tenants_table: Text
     sessions_table: Text
     memories_table: Text

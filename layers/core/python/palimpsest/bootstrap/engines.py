@@ -142,16 +142,20 @@ def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
     return BuiltinReranker(_folder_of("builtin_models"))
 
 
-def question_embedder(environment: settings.EmbeddingSettings) -> Embedder | None:
-    """The embedding model with a cache of its recent vectors; None while it needs a key and there is none."""
-    return _caching(environment) if embeds_here(environment) or has_key(environment) else None
+def question_embedder(environment: settings.EmbeddingSettings, *, function: str = "") -> Embedder | None:
+    """The embedding model with a cache of its recent vectors; None while it needs a key and there is none. With
+    `function`, the function of that name runs the built-in model.
+    """
+    return _caching(environment, function) if embeds_here(environment) or has_key(environment) else None
 
 
 @cache
-def _caching(environment: settings.EmbeddingSettings) -> Embedder:
+def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
+    from palimpsest.engines.function_embedder import FunctionEmbedder
     from palimpsest.models.embedding import CachingEmbedder
 
-    return CachingEmbedder(embedder(environment))
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    return CachingEmbedder(FunctionEmbedder(function, space=space) if function else embedder(environment))
 
 
 def has_key(environment: settings.ModelSettings) -> bool:

@@ -21,7 +21,7 @@ from palimpsest.bootstrap.workers import Worker
 from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.models.ports import Embedder
+from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
@@ -29,10 +29,13 @@ from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, S
 
 @dataclass(frozen=True, slots=True)
 class EmbedWorker:
-    """`embed` indexes changes and returns those to try again; `hide` sets when a message is delivered again."""
+    """`embed` indexes changes and returns those to try again; `hide` sets when a message is delivered again; `vectors`
+    answers a function that asks for vectors.
+    """
 
     embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
     hide: Callable[..., None]
+    vectors: Callable[..., list[Vector]]
 
 
 @cache
@@ -46,7 +49,10 @@ def embed_worker() -> EmbedWorker:
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
         return Embed(memories, sessions, _prepared(environment), _embedder(environment), system_clock())(changes)
 
-    return EmbedWorker(embed, SqsVisibility(environment.embed_queue_url).hide)
+    def vectors(texts: Sequence[str], *, as_questions: bool) -> list[Vector]:
+        return embedder(environment).embed(texts, as_questions=as_questions)
+
+    return EmbedWorker(embed, SqsVisibility(environment.embed_queue_url).hide, vectors)
 
 
 @cache

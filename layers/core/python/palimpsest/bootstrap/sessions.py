@@ -175,7 +175,8 @@ def sessions_app() -> SessionsApp:
         from palimpsest.recall.search import SearchMemories
 
         index = search_index(environment)
-        return SearchMemories(memories, stores.sessions, index, index, question_embedder(environment), system_clock())
+        model = question_embedder(environment, function=environment.embed_function)
+        return SearchMemories(memories, stores.sessions, index, index, model, system_clock())
 
     return wire_sessions(
         stores,
