@@ -1,6 +1,8 @@
 """The bucket for what an item of a table can't hold, and the permissions that functions get on it."""
 
-from aws_cdk import Duration, RemovalPolicy
+from typing import cast
+
+from aws_cdk import Duration, RemovalPolicy, Stack
 from aws_cdk import aws_iam as iam
 from aws_cdk import aws_kms as kms
 from aws_cdk import aws_s3 as s3
@@ -48,11 +50,13 @@ class Contents(Construct):
         if not stage.https_only:
             accept(self, "S10", because="The local AWS listens on loopback and speaks plain HTTP only.")
 
-    def grant(self, user: iam.IGrantable, *actions: str) -> None:
+    def grant(self, user: iam.Role, *actions: str) -> None:
         """Allow those actions (`READ`, `ADD`, `REMOVE`) on the objects; who removes may also list them."""
         iam.Grant.add_to_principal(
             grantee=user, actions=list(actions), resource_arns=[self.bucket.arn_for_objects("*")]
         )
+        bucket = Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
+        accept(user, f"IAM5[Resource::<{bucket}.Arn>/*]", because="The tenant begins an object's key.")
         if REMOVE in actions:
             iam.Grant.add_to_principal(grantee=user, actions=["s3:ListBucket"], resource_arns=[self.bucket.bucket_arn])
         if self._key is not None:
