@@ -137,3 +137,24 @@ def test_what_limits_nothing_or_is_no_filter_is_refused_and_nothing_begins(
 def test_forgetting_sessions_needs_the_scope_write(service: Service) -> None:
     answer = service.client(scopes="read")("POST", FORGET, {"user_id": "sarah"})
     assert (answer.status, answer.json["code"]) == (403, "missing_scope")
+
+
+def test_sessions_without_activity_for_so_long_are_forgotten(talks: Client, service: Service) -> None:
+    service.time.advance(15 * 24 * 3600)
+    talks("POST", "/v1/sessions/a/messages", {"messages": [{"role": "user", "content": "Still here"}]})
+    for session in ("b", "c"):
+        talks("PATCH", f"/v1/sessions/{session}", {"metadata": {"x": 1}})
+    service.time.advance(8 * 24 * 3600)
+    talks("POST", "/v1/sessions/a/messages", {"messages": [{"role": "user", "content": "And still"}]})
+    would = talks("POST", FORGET, {"older_than": "7d", "dry_run": True}).json["ids"]
+    assert sorted(would) == ["b", "c"]
+    assert talks("POST", FORGET, {"older_than": "30d", "dry_run": True}).json["ids"] == []
+    assert talks("POST", FORGET, {"older_than": "7d", "user_id": "bob"}).status == 202
+    service.drain()
+    assert left(talks) == ["a", "b"]
+    talks("POST", FORGET, {"older_than": "7d"})
+    talks.append("b", "Back again", agent_id="it")  # before the job has run
+    service.drain()
+    assert left(talks) == ["a", "b"]
+    for wrong in ("10", "0d", "ten days", "-1d", 10):
+        assert talks("POST", FORGET, {"older_than": wrong}).status == 422

@@ -144,13 +144,46 @@ def test_sessions_are_found_by_words_that_were_said(told: Client) -> None:
     assert told("GET", "/v1/sessions", query={"user_id": "bob", "q": "dentist"}).json["sessions"] == []
 
 
+def test_sessions_are_found_by_words_time_and_metadata_of_all_users(told: Client, service: Service) -> None:
+    def found(**query: object) -> list[str]:
+        return [row["session_id"] for row in told("GET", "/v1/sessions", query=query).json["sessions"]]
+
+    service.time.advance(3600)
+    told("POST", "/v1/sessions", {"session_id": "his", "user_id": "bob", "metadata": {"plan": {"level": 3}}})
+    told.append("his", "My dentist retires", user_id="bob")
+    service.brought_up_to_date()
+    assert sorted(found(q="dentist")) == ["his", "old"]
+    assert found(q="dentist", user_id="bob") == ["his"]
+    assert found(q="dentist", after="2026-01-01T00:30:00Z") == found(after="2026-01-01T00:30:00Z") == ["his"]
+    assert found(q="dentist", before="2026-01-01T00:30:00Z") == ["old"]
+    assert "his" not in found(before="2026-01-01T00:30:00Z")
+    assert found(metadata="plan.level=3") == found(q="dentist", metadata="plan.level=3") == ["his"]
+    assert found(metadata="plan.level[lt]=3") == found(q="dentist", metadata="plan.level=4") == []
+    stranger = service.client(tenant="other")
+    assert stranger("GET", "/v1/sessions", query={"q": "dentist"}).json == {"sessions": [], "next_cursor": None}
+
+
+def test_words_are_looked_for_page_by_page_of_users(told: Client, service: Service) -> None:
+    for number in range(25):
+        told.append(f"s{number}", "the harbour", user_id=f"user{number:02}")
+    service.brought_up_to_date()
+    first = told("GET", "/v1/sessions", query={"q": "harbour"}).json
+    second = told("GET", "/v1/sessions", query={"q": "harbour", "cursor": first["next_cursor"]}).json
+    names = [row["session_id"] for row in (*first["sessions"], *second["sessions"])]
+    assert sorted(names) == sorted(f"s{number}" for number in range(25))
+    assert second["next_cursor"] is None
+    assert told("GET", "/v1/sessions", query={"q": "quay", "cursor": first["next_cursor"]}).status == 400
+
+
 def test_a_deleted_session_is_not_found(told: Client) -> None:
     told("DELETE", "/v1/sessions/old")
     assert told("GET", "/v1/sessions", query={"user_id": "sarah", "q": "dentist"}).json["sessions"] == []
 
 
-@pytest.mark.parametrize(("query", "field"), [({"q": "x"}, "user_id"), ({"q": "", "user_id": "sarah"}, "q")])
-def test_words_are_looked_for_in_one_users_sessions(told: Client, query: dict[str, object], field: str) -> None:
+@pytest.mark.parametrize(
+    ("query", "field"), [({"q": "x", "metadata": "plan"}, "metadata"), ({"q": "", "user_id": "sarah"}, "q")]
+)
+def test_a_search_that_can_not_be_read_is_refused(told: Client, query: dict[str, object], field: str) -> None:
     answer = told("GET", "/v1/sessions", query=query)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, field)
 

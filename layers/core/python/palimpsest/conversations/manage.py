@@ -259,11 +259,12 @@ class ManageSessions:
         status: Status | None,
         since: str | None = None,
         until: str | None = None,
+        where: Callable[[Session], bool] = lambda _: True,
         limit: int,
         after: str | None,
         newest_first: bool,
     ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of live sessions, and the cursor of the next page (None: this is the last one).
+        """A page of live sessions that pass `where`, and the cursor of the next page (None: this is the last one).
 
         A page may be short although more follow: the filters are applied after reading.
         """
@@ -281,7 +282,7 @@ class ManageSessions:
             found += [
                 session
                 for session in self.opened(scope, page.sessions)
-                if (agent is None or session.head.agent == agent) and (status is None or session.head.status == status)
+                if agent in (None, session.head.agent) and status in (None, session.head.status) and where(session)
             ]
             after = page.after
             if after is None or len(found) >= limit:

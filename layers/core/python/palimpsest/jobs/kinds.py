@@ -84,11 +84,14 @@ class ForgetPayload(ListPayload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgetSessionsPayload(ListPayload):
-    """Which sessions go: None limits nothing, and they have begun until `before`, in epoch milliseconds."""
+    """Which sessions go: None limits nothing. They have begun until `before`, and were not active since `idle_since`
+    (epoch milliseconds).
+    """
 
     user: Id | None = None
     agent: Id | None = None
     status: Literal["active", "ended", "deleted"] | None = None
+    idle_since: int | None = None
     keep_memories: bool = False
     before: int
 

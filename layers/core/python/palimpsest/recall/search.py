@@ -20,13 +20,14 @@ from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.ranking import FoundMemory, Retriever
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.recall import with_outdated
-from palimpsest.scope import UserScope
+from palimpsest.scope import Scope, UserScope
 from palimpsest.search.ports import Hit, Vectors, Words
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k: some of what the index names may not be there any more
 SESSION_HITS = 100  # messages that are looked at to find sessions: several are of one session
+USERS = 20  # of a tenant, whose sessions are searched at once
 MESSAGES = Filter(types=frozenset({"message"}))
 
 
@@ -86,9 +87,27 @@ class SearchMemories:
 class FindSessions:
     search: SearchMemories
 
-    def __call__(self, scope: UserScope, words: str, *, limit: int) -> tuple[str, ...]:
+    def __call__(self, scope: UserScope, words: str, *, limit: int, where: Filter = MESSAGES) -> tuple[str, ...]:
         """Return the ids of at most `limit` live sessions in which these words were said, the session with the best
         match first. Raises `Unavailable`.
         """
-        found = self.search(scope, words, mode="keyword", k=SESSION_HITS, where=MESSAGES)
-        return tuple(dict.fromkeys(str(one.source.session) for one in found))[:limit]
+        return tuple(self._scored(scope, words, where))[:limit]
+
+    def of_tenant(
+        self, scope: Scope, words: str, *, limit: int, after: str | None, where: Filter = MESSAGES
+    ) -> tuple[tuple[str, ...], str | None]:
+        """As the call itself, for the next 20 users of the tenant; also returns the cursor of those behind them (None:
+        these are the last). Raises `BadRequest` (`invalid_cursor`).
+        """
+        users, following = self.search.memories.users(scope.tenant, limit=USERS, after=after)
+        found = parallel.each(lambda user: self._scored(scope.user(user), words, where), users)
+        scores = {session: score for each in found for session, score in each.items()}
+        best = sorted(scores, key=lambda session: (-scores[session], session))
+        return tuple(best[:limit]), following
+
+    def _scored(self, scope: UserScope, words: str, where: Filter) -> dict[str, float]:
+        """The sessions with the score of their best match, the best first."""
+        scores: dict[str, float] = {}
+        for one in self.search(scope, words, mode="keyword", k=SESSION_HITS, where=where):
+            scores.setdefault(str(one.source.session), one.score)
+        return scores

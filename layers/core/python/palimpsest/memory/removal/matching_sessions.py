@@ -11,7 +11,7 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.history import live
 from palimpsest.conversations.manage import ManageSessions, tombstone_session
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Status
+from palimpsest.conversations.session import Head, Status
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ForgetSessionsPayload
@@ -25,11 +25,22 @@ PAGE = 25
 
 @dataclass(frozen=True, slots=True)
 class WhichSessions:
-    """Which sessions to delete; None sets no limit."""
+    """Which sessions to delete; None sets no limit. `idle_since`: those without activity since then (epoch
+    milliseconds).
+    """
 
     user: str | None = None
     agent: str | None = None
     status: Status | None = None
+    idle_since: int | None = None
+
+    def matches(self, head: Head) -> bool:
+        return (
+            self.user in (None, head.user)
+            and self.agent in (None, head.agent)
+            and self.status in (None, head.status)
+            and (self.idle_since is None or head.updated_at < self.idle_since)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +56,16 @@ class ForgetSessions:
     def _matching(self, scope: Scope, which: WhichSessions) -> Iterator[str]:
         after = None
         while True:
-            page, after = self.manage.listed(scope, **asdict(which), limit=PAGE, after=after, newest_first=False)
+            page, after = self.manage.listed(
+                scope,
+                user=which.user,
+                agent=which.agent,
+                status=which.status,
+                where=lambda session: which.matches(session.head),
+                limit=PAGE,
+                after=after,
+                newest_first=False,
+            )
             yield from (session.id for session in page)
             if after is None:
                 return
@@ -109,12 +129,8 @@ class ForgetSessionPages:
         except NotFound:
             return False
         had_begun = milliseconds(datetime.fromisoformat(settings.created_at)) <= wanted.before
-        matches = (
-            wanted.user in (None, head.user)
-            and wanted.agent in (None, head.agent)
-            and wanted.status in (None, head.status)
-        )
-        if not (had_begun and matches):
+        which = WhichSessions(wanted.user, wanted.agent, wanted.status, wanted.idle_since)
+        if not (had_begun and which.matches(head)):
             return False
         tombstone_session(self.sessions, scope, head, now=now, forgets=not wanted.keep_memories)
         return True

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -25,6 +26,7 @@ from palimpsest.api.resources.fields import (
     WouldForget,
     answered,
     fitting,
+    milliseconds_of,
 )
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.sessions import shapes
@@ -36,8 +38,9 @@ from palimpsest.api.resources.sessions.shapes import (
     SessionChange,
     SessionSetup,
 )
-from palimpsest.clock import stamp
-from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.clock import milliseconds, stamp
+from palimpsest.conversations.manage import Session
+from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
 from palimpsest.scope import checked_id
 
 operation = operations_on("sessions", function="sessions")
@@ -140,7 +143,7 @@ def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
     from palimpsest.memory.removal.matching_sessions import WhichSessions
 
     scope, use = call().caller.tenant, call().use.forget_sessions
-    which = WhichSessions(body.user_id, body.agent_id, body.status)
+    which = WhichSessions(body.user_id, body.agent_id, body.status, _idle_since(body.older_than))
     if body.dry_run:
         call().caller.require("read")
         ids = use.matching(scope, which)
@@ -148,6 +151,49 @@ def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
         return answered(would)
     job_id = call().made(lambda key: use(scope, which, keep_memories=body.keep_memories, key=key))
     return awaited(job_id, wait=body.wait)
+
+
+def _idle_since(older_than: str | None) -> int | None:
+    if older_than is None:
+        return None
+    days = int(older_than[:-1]) * (365 if older_than.endswith("y") else 1)
+    return milliseconds(call().wired.clock.now() - timedelta(days=days))
+
+
+Span = tuple[int | None, int | None]
+"""From when until when, in epoch milliseconds; None sets no limit."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wanted:
+    """Whether a session is one of those asked for: by owner and state, by when it `began`, by when anything was `said`
+    in it, and by its metadata.
+    """
+
+    user: str | None
+    agent: str | None
+    status: str | None
+    began: Span
+    said: Span
+    tests: tuple[TermTest, ...]
+
+    def __call__(self, session: Session) -> bool:
+        head, settings = session.head, session.settings
+        began = milliseconds_of(settings.created_at) or 0
+        held = metadata_terms(settings.metadata, most=None) if self.tests else ()
+        return (
+            self.user in (None, head.user)
+            and self.agent in (None, head.agent)
+            and self.status in (None, head.status)
+            and _overlaps(self.began, began, began)
+            and _overlaps(self.said, began, head.updated_at)
+            and all(test.passes(held) for test in self.tests)
+        )
+
+
+def _overlaps(span: Span, first: int, last: int) -> bool:
+    since, until = span
+    return (since is None or last >= since) and (until is None or first <= until)
 
 
 @operation("GET /v1/sessions", function="memories", answers={200: "SessionPage"}, refuses=(413,))
@@ -160,25 +206,60 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     ] = None,
     created_after: Annotated[Timestamp | None, Query(description="Only those that began then or later")] = None,
     created_before: Annotated[Timestamp | None, Query(description="Only those that began then or earlier")] = None,
+    after: Annotated[
+        Timestamp | None, Query(description="Only those in which something was said then or later")
+    ] = None,
+    before: Annotated[Timestamp | None, Query(description="Only those that had begun by then")] = None,
+    metadata: Annotated[
+        list[str] | None, Query(description="Only those with these metadata, each as `name=value`; names may have dots")
+    ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
 ) -> Response[str]:
     """List sessions.
 
-    The sessions of the tenant or of a user, ordered by creation. With `q` the answer is one page of that user's
-    sessions in which these words occur, best match first.
+    The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these words occur within the
+    given time, best match first: one page for a user; without a user, a page for every 20 users.
     """
+    from palimpsest.api.resources.memories.filters import read_terms
+
     user, agent = user_id, agent_id
+    terms, said = read_terms(metadata or ()) or {}, (milliseconds_of(after), milliseconds_of(before))
+    began = (milliseconds_of(created_after), milliseconds_of(created_before))
+    where = _Wanted(user, agent, status, began, said, tuple(condition.test for condition in conditions(terms)))
     for field, value in (("user_id", user), ("agent_id", agent)):
         if value is not None:
             checked_id(value, field=field)
-    if q is not None:
-        return _found(q, user=user, agent=agent, status=status, limit=limit)
     tenant = call().caller.tenant
     since, until = map(_stamped, (created_after, created_before))
-    listed = (tenant.tenant, "sessions", user, agent, status, since, until, order)
-    after = cursors.after(cursor, *listed)
+    listed = (
+        tenant.tenant,
+        "sessions",
+        user,
+        agent,
+        status,
+        since,
+        until,
+        order,
+        said,
+        sorted(terms.items(), key=str),
+        q,
+    )
+    place = cursors.after(cursor, *listed)
+    if q is not None:
+        from palimpsest.recall.search import MESSAGES
+
+        messages = replace(MESSAGES, created_after=said[0], created_before=said[1])
+        find = call().memory.find_sessions
+        ids, following = (
+            find.of_tenant(tenant, q, limit=limit, after=place, where=messages)
+            if user is None
+            else (find(tenant.user(user), q, limit=limit, where=messages), None)
+        )
+        sessions = filter(where, call().memory.manage.opened(tenant, ids))
+        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
+        return answered({"sessions": list(map(shapes.session, sessions)), "next_cursor": next_cursor})
 
     def page(most: int) -> shapes.SessionPage:
         found, following = call().memory.manage.listed(
@@ -188,8 +269,9 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
             status=status,
             since=since,
             until=until,
+            where=where,
             limit=most,
-            after=after,
+            after=place,
             newest_first=order == "desc",
         )
         next_cursor = None if following is None else cursors.cursor(*listed, after=following)
@@ -200,18 +282,3 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
 
 def _stamped(given: str | None) -> str | None:
     return None if given is None else stamp(datetime.fromisoformat(given).astimezone(UTC))
-
-
-def _found(words: str, *, user: str | None, agent: str | None, status: str | None, limit: int) -> Response[str]:
-    if user is None:
-        raise Unprocessable(
-            "Words are looked for in one user's sessions.", errors=(FieldError("user_id", "is required with q"),)
-        )
-    memory = call().memory
-    ids = memory.find_sessions(call().user(user), words, limit=limit)
-    sessions = [
-        each
-        for each in memory.manage.opened(call().caller.tenant, ids)
-        if each.head.user == user and agent in (None, each.head.agent) and status in (None, each.head.status)
-    ]
-    return answered({"sessions": list(map(shapes.session, sessions)), "next_cursor": None})

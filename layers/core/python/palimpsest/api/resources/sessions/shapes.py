@@ -63,20 +63,24 @@ class SessionChange(SessionSetup):
 
 
 class ForgetSessionsRequest(Closed):
-    """Which sessions: at least one of user, agent and status."""
+    """Which sessions: at least one of user, agent, status and age."""
 
     model_config = ConfigDict(json_schema_extra={"minProperties": 1})
 
     user_id: Annotated[Id | None, Field(description="Only this user's")] = None
     agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
     status: Annotated[Literal["active", "ended"] | None, Field(description="Only those in this state")] = None
+    older_than: Annotated[
+        str | None,
+        Field(pattern=r"^([1-9]\d{0,3}d|[1-9]\d?y)$", description="Days or years (365 days) since their last activity"),
+    ] = None
     keep_memories: Annotated[bool, Field(description="Keep every memory that was extracted from them")] = False
     dry_run: Annotated[bool, Field(description="Only answer which would be deleted")] = False
     wait: WaitSeconds = 0
 
     @model_validator(mode="after")
     def _limits_something(self) -> ForgetSessionsRequest:
-        if (self.user_id, self.agent_id, self.status) == (None, None, None):
+        if (self.user_id, self.agent_id, self.status, self.older_than) == (None,) * 4:
             raise ValueError("must hold at least one limit")
         return self
 
