@@ -16,7 +16,7 @@ from constructs import Construct
 
 from infra.config import BUILTIN, Choices, Stage, stack_name
 from infra.parts.accepted import accept
-from infra.parts.contents import ADD, READ, REMOVE, Contents
+from infra.parts.contents import ADD, LIST, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -102,7 +102,7 @@ class Palimpsest(Stack):
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(sessions.role, tables.memories, READS, WRITES, indexes=["by_created"])
-        self.contents.grant(sessions.role, READ, ADD)
+        self.contents.grant(sessions.role, READ, ADD, LIST)
         self.search.grant(sessions.role, makes_indexes=False)
         self._grant_openai_key(sessions.role)
         memories = self._add_memories()
@@ -125,7 +125,7 @@ class Palimpsest(Stack):
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
-        self.contents.grant(memories.role, READ, ADD)
+        self.contents.grant(memories.role, READ, ADD, LIST)
         self.search.grant(memories.role, makes_indexes=False)
         self._grant_openai_key(memories.role)
         return memories
@@ -164,7 +164,7 @@ class Palimpsest(Stack):
         tables.grant(sweep.role, tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
         indexes = ["by_created", "by_tenant", "due"]
         tables.grant(sweep.role, tables.memories, READS, WRITES, DELETES, indexes=indexes)
-        self.contents.grant(sweep.role, REMOVE)
+        self.contents.grant(sweep.role, READ, ADD, REMOVE, LIST)
         every_minute = events.Schedule.rate(Duration.minutes(1))
         target = targets.LambdaFunction(sweep.function, retry_attempts=0, max_event_age=Duration.minutes(1))
         events.Rule(self, "Round", schedule=every_minute, targets=[target])

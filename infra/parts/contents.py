@@ -11,7 +11,7 @@ from constructs import Construct
 from infra.config import Stage
 from infra.parts.accepted import accept
 
-READ, ADD, REMOVE = "s3:GetObject", "s3:PutObject", "s3:DeleteObject"
+READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
 """Removed contents can be brought back as long as a table can be restored; S3 removes them within a day after that."""
 
@@ -39,9 +39,12 @@ class Contents(Construct):
                     id="Removed", noncurrent_version_expiration=Duration.days(RESTORED_DAYS),
                     expired_object_delete_marker=True, abort_incomplete_multipart_upload_after=Duration.days(1),
                 ),
-                s3.LifecycleRule(
-                    id="Exports", prefix="exports/", expiration=Duration.days(7),
-                    noncurrent_version_expiration=Duration.days(1),
+                *(
+                    s3.LifecycleRule(
+                        id=prefix.capitalize(), prefix=f"{prefix}/", expiration=Duration.days(7),
+                        noncurrent_version_expiration=Duration.days(1),
+                    )
+                    for prefix in ("exports", "imports")
                 ),
             ],
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
@@ -50,14 +53,18 @@ class Contents(Construct):
         if not stage.https_only:
             accept(self, "S10", because="The local AWS listens on loopback and speaks plain HTTP only.")
 
+    @property
+    def _name(self) -> str:
+        """The bucket's name in the template."""
+        return Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
+
     def grant(self, user: iam.Role, *actions: str) -> None:
-        """Allow those actions (`READ`, `ADD`, `REMOVE`) on the objects; who removes may also list them."""
-        iam.Grant.add_to_principal(
-            grantee=user, actions=list(actions), resource_arns=[self.bucket.arn_for_objects("*")]
-        )
-        bucket = Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
-        accept(user, f"IAM5[Resource::<{bucket}.Arn>/*]", because="The tenant begins an object's key.")
-        if REMOVE in actions:
-            iam.Grant.add_to_principal(grantee=user, actions=["s3:ListBucket"], resource_arns=[self.bucket.bucket_arn])
+        """Allow those actions (`READ`, `ADD`, `REMOVE`, `LIST`) on the bucket's objects."""
+        on_objects = [action for action in actions if action != LIST]
+        objects = [self.bucket.arn_for_objects("*")]
+        iam.Grant.add_to_principal(grantee=user, actions=on_objects, resource_arns=objects)
+        accept(user, f"IAM5[Resource::<{self._name}.Arn>/*]", because="Objects come and go; the bucket is the stack's.")
+        if LIST in actions:
+            iam.Grant.add_to_principal(grantee=user, actions=[LIST], resource_arns=[self.bucket.bucket_arn])
         if self._key is not None:
             self._key.grant(user, "kms:Decrypt", "kms:GenerateDataKey")

@@ -404,8 +404,9 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
 def test_only_the_sweep_removes_contents_and_nobody_reads_removed_ones(prod: Template) -> None:
     may = {name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS}
     assert {name: actions for name, actions in may.items() if actions} == {
-        "sessions": {"s3:GetObject", "s3:PutObject"}, "memories": {"s3:GetObject", "s3:PutObject"},
-        "sweep": {"s3:DeleteObject", "s3:ListBucket"},
+        "sessions": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
+        "memories": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
+        "sweep": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
     }  # fmt: skip
 
 

@@ -34,6 +34,14 @@ def test_after_a_flush_the_context_holds_the_recent_turns_and_memory_the_rest() 
     assert (context.degraded, context.compaction) == ((), "none")
 
 
+def test_an_export_of_one_memory_is_imported_into_another() -> None:
+    memory = talked(memory=FLUSH)
+    text, other = memory.export(), AgentMemory(user="sarah")
+    assert other.import_(text)["restored"] > 0
+    assert other.export() == text
+    assert other.import_(text)["restored"] == 0
+
+
 def test_another_session_of_the_same_user_knows_what_the_first_one_taught() -> None:
     memory = talked(memory=FLUSH)
     memory.append("friday", "Hello again!")

@@ -11,7 +11,6 @@ ROW = re.compile(r"^\| (\d+) \|[^|]+\|[^|]+\|([^|]+)\|$", re.MULTILINE)
 NAMED = re.compile(r"`([\w/]+\.py)::(\w+)`")
 LATER = (
     65,
-    67,
     68,
     78,
 )  # fmt: skip

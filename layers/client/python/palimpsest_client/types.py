@@ -168,12 +168,25 @@ class HistoryMessage(TypedDict):
     client_id: NotRequired[str | None]
     metadata: dict[str, Any]
     content_url: NotRequired[str]
+    redacted_at: NotRequired[str]
 
 
 class Job(TypedDict):
     job_id: str
     kind: Literal[
-        "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload"
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
     ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
@@ -186,7 +199,8 @@ class Job(TypedDict):
     ledger: Ledger
     records: list[str]
     usage: JobUsage
-    receipt: NotRequired[Receipt]
+    receipt: NotRequired[Receipt | RedactionReceipt]
+    files: NotRequired[list[str]]
 
 
 class JobUsage(TypedDict):
@@ -208,7 +222,19 @@ class Ledger(TypedDict):
 class ListedJob(TypedDict):
     job_id: str
     kind: Literal[
-        "summarize", "delete", "withdraw", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload"
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
     ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
@@ -311,9 +337,19 @@ class Receipt(TypedDict):
     tombstones: Expires
     keys: Expires
     queues: Expires
+    exports: Expires
     logs: Expires
     backups: Expires
     epoch: Stays
+
+
+class RedactionReceipt(TypedDict):
+    messages: Reached
+    summaries: Reached
+    memories: Reached
+    index: Follows
+    streams: Expires
+    backups: Expires
 
 
 class RetentionJob(TypedDict):

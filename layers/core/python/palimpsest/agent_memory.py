@@ -37,6 +37,7 @@ from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction
 from palimpsest.errors import BadRequest, Conflict, Unavailable
 from palimpsest.extraction.ingest import Ingested
+from palimpsest.jobs.job import Job
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.memory.records import Record, Version
@@ -53,6 +54,7 @@ from palimpsest.vectors.ports import Namespace
 TENANT = Scope("local")
 
 PAGE = 100
+LONGEST_WAIT = 20.0  # seconds
 
 Body = TypeVar("Body", bound=BaseModel)
 Row = TypeVar("Row")
@@ -333,6 +335,26 @@ class AgentMemory:
         self._memories.forget(self._user, where)
         self._work()
         return ids
+
+    def export(self) -> str:
+        """Everything that is stored of the user, as lines of JSON with ids and all versions: docs/export.md. Raises
+        `Unavailable` if that is not done within 20 seconds: then export over the API.
+        """
+        job_id = self._memories.export(self._user.owner, user=self._user.user)
+        return self._memories.export.text(self._ended(job_id))
+
+    def import_(self, lines: str) -> Mapping[str, int]:
+        """Store what an export holds under the same ids; return how much was `restored`, was `there` already, and
+        `conflicts` with something else in its place. Raises `Unprocessable` (`invalid_import`) that names the line.
+        """
+        return self._ended(self._memories.imports.of_text(self._user.owner, lines, user=self._user.user)).result
+
+    def _ended(self, job_id: str) -> Job:
+        self._work()
+        job = self._memories.read_job(self._user.owner, job_id, wait=LONGEST_WAIT)
+        if job.state != "done":
+            raise Unavailable("The work takes longer than a call may.", code="not_done_yet")
+        return job
 
     def tools(self, form: ToolFormat = "openai") -> list[Mapping[str, Any]]:
         """The definitions of the tools that a model may be given: to search this memory, to remember, to forget."""

@@ -44,6 +44,9 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.recall.search import FindSessions, SearchMemories
     from palimpsest.recall.tool import MemoryTools
     from palimpsest.tenants.static_facts import ManageStaticFacts
+    from palimpsest.transfer.files import Export
+    from palimpsest.transfer.foreign import ImportForeign
+    from palimpsest.transfer.restore import Import
     from palimpsest.vectors.manage import ManageVectors
 
 KEY = "Idempotency-Key"
@@ -65,6 +68,8 @@ class Common(Protocol):
     def calls(self) -> KeyedCalls: ...
     @property
     def clock(self) -> Clock: ...
+    @property
+    def export(self) -> Export: ...
 
 
 class Windows(Protocol):
@@ -103,6 +108,10 @@ class UseCases(Common, Windows, Protocol):
 class MemoryUseCases(Common, Windows, Protocol):
     """Use cases of the function `memories`."""
 
+    @property
+    def imports(self) -> Import: ...
+    @property
+    def import_foreign(self) -> ImportForeign: ...
     @property
     def memories(self) -> Memories: ...
     @property

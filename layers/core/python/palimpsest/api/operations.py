@@ -36,6 +36,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.tools",
         "resources.mcp",
         "resources.static_facts",
+        "resources.transfer",
     ),
     "site": ("site",),
 }

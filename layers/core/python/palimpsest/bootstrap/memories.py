@@ -55,6 +55,9 @@ from palimpsest.recall.tool import MemoryTools
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.tenants.static_facts import ManageStaticFacts
+from palimpsest.transfer.files import Export
+from palimpsest.transfer.foreign import ImportForeign
+from palimpsest.transfer.restore import Import
 from palimpsest.vectors.manage import ManageVectors, VectorCache
 from palimpsest.vectors.ports import VectorStore
 
@@ -116,6 +119,9 @@ class MemoriesApp:
     manage: ManageSessions
     read_job: ReadJob
     report: ReportExtraction
+    export: Export
+    imports: Import
+    import_foreign: ImportForeign
 
     @property
     def memories(self) -> Memories:
@@ -175,6 +181,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         vector=VectorMemory(similar_messages(lambda: searching(stores, models, clock))),
     )
     remember = Remember(memories, tenants, clock)
+    ingest = Ingest(sessions, memories, append, request, clock)
     return MemoriesApp(
         stores=stores,
         models=models,
@@ -187,13 +194,16 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),
-        ingest=Ingest(sessions, memories, append, request, clock),
+        ingest=ingest,
         facts=ManageStaticFacts(stores.facts, clock),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock),
         manage=ManageSessions(sessions, tenants, tokens, clock, schedule),
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),
+        export=Export(jobs, stores.blobs, clock),
+        imports=Import(jobs, stores.blobs, clock),
+        import_foreign=ImportForeign(remember, ingest),
     )
 
 

@@ -53,6 +53,7 @@ from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.transfer.files import Export
 
 if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
@@ -91,6 +92,7 @@ class SessionsApp:
     retry_job: RetryJob
     tenants: Tenants
     settings: ManageSettings
+    export: Export
     calls: KeyedCalls
     clock: Clock
     extract: RequestExtraction | None
@@ -138,6 +140,7 @@ def wire_sessions(
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
         settings=ManageSettings(tenants, jobs, clock),
+        export=Export(jobs, stores.blobs, clock),
         calls=stores.calls,
         clock=clock,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),

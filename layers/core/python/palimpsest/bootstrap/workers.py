@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 
 from palimpsest import settings
 from palimpsest.blobs import Blobs
@@ -52,6 +52,11 @@ from palimpsest.memory.statements import Near
 from palimpsest.models.ports import TokenCounter
 from palimpsest.tenants.ports import Tenants
 from palimpsest.text.comparing import says_the_same
+from palimpsest.transfer.export import ExportPages
+from palimpsest.transfer.files import forget_exports
+from palimpsest.transfer.records import RecordsKind
+from palimpsest.transfer.restore import ImportPages
+from palimpsest.transfer.sessions import SessionsKind
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.router import GivesUp, Handling, Router
 from palimpsest.workers.sweep import Restart, Sweep
@@ -82,6 +87,7 @@ def wire_sweep(
     changes of records only where there is an index.
     """
     contents = Contents(blobs, jobs, clock)
+    kinds = (SessionsKind(sessions, memories, jobs, contents, clock).kind, RecordsKind(memories, expiries, clock).kind)
     forget, give_up_removal = ForgetMemoriesOfSession(memories, clock), GiveUpOverflow(sessions, jobs, clock)
     removal = Handling(RemoveFromSession(sessions, jobs, clock, forget, contents), give_up_removal)
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
@@ -93,9 +99,13 @@ def wire_sweep(
             "redact": Handling(TakeBackRedacted(sessions, jobs, clock, forget, contents), give_up_removal),
             "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
-            "erase": Handling(ErasePages(sessions, memories, pages, clock, contents), give_up),
+            "erase": Handling(
+                ErasePages(sessions, memories, pages, clock, contents, partial(forget_exports, blobs)), give_up
+            ),
             "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
             "upload": Handling(contents.settle, contents.give_up),
+            "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),
+            "import": Handling(ImportPages(kinds, blobs, pages, clock), give_up),
         }
     )
     steps = Steps(sessions, jobs, memories, clock)

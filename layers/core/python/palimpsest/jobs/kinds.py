@@ -14,7 +14,7 @@ from palimpsest.scope import ID_PATTERN
 
 TenantJobKind = Literal[
     "summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain",
-    "upload",
+    "upload", "export", "import",
 ]  # fmt: skip
 JobKind = Literal[TenantJobKind, "reindex"]
 """`reindex` is the operator's: no tenant ever sees such a job."""
@@ -136,6 +136,38 @@ class UploadPayload(Payload):
     upload: Digest
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ExportPayload(Payload):
+    """How far an export is: `after` is where the list of users goes on, `user` the one that is under way, with the
+    number of the `kind` and the `place` within it.
+    """
+
+    user: Id | None = None
+    after: Place | None = None
+    kind: int = 0
+    place: Place | None = None
+    is_begun: bool = False
+    is_last: bool = False
+    is_over: bool = False
+    users: int = 0
+    sessions: int = 0
+    messages: int = 0
+    records: int = 0
+    lines: int = 0
+    bytes: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ImportPayload(Payload):
+    """What the keys of the files begin with, and the last line that is done, with what became of the lines."""
+
+    source: Place
+    line: int = 0
+    restored: int = 0
+    there: int = 0
+    conflicts: int = 0
+
+
 ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 
 
@@ -192,6 +224,8 @@ KINDS: Mapping[JobKind, Kind] = {
     "erase": Kind("sweep", "pages", ErasePayload),
     "retain": Kind("sweep", "pages", RetainPayload),
     "upload": Kind("sweep", "upload", UploadPayload),
+    "export": Kind("sweep", "pages", ExportPayload),
+    "import": Kind("sweep", "pages", ImportPayload),
     "reindex": Kind("reindex", "pages", ReindexPayload),
 }
 assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an entry stops the import

@@ -90,6 +90,7 @@ ERASED: Json = {
         "tombstones": {"state": "expires", "until": "2026-02-05T09:29:58.000Z"},
         "keys": {"state": "expires", "until": "2026-01-06T10:29:58.000Z"},
         "queues": {"state": "expires", "until": "2026-01-19T09:29:58.000Z"},
+        "exports": {"state": "expires", "until": "2026-01-13T09:29:58.000Z"},
         "logs": {"state": "expires", "until": "2026-04-05T09:29:58.000Z"},
         "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},
         "epoch": {"state": "stays"},

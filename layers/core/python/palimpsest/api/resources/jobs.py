@@ -109,6 +109,7 @@ class Receipt(TypedDict):
     tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
     keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]
     queues: Annotated[Expires, Field(description="Dead letters name jobs")]
+    exports: Annotated[Expires, Field(description="Of the whole tenant; those of the user are removed")]
     logs: Annotated[Expires, Field(description="They hold hashes of the user's id, with a key that is in no log")]
     backups: Expires
     epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
@@ -134,6 +135,9 @@ class WorkedJob(ListedJob):
 
 class Job(WorkedJob):
     receipt: NotRequired[Annotated[Receipt | RedactionReceipt, Field(description="Of an erasure or a redaction")]]
+    files: NotRequired[
+        Annotated[list[str], Field(description="Of an export: addresses that work for an hour, in the order of lines")]
+    ]
 
 
 class JobPage(TypedDict):
@@ -299,6 +303,8 @@ def _job(found: StoredJob, report: Report | None) -> Job:
     }
     if report:
         answer["state"] = report.state
+    if found.kind == "export":
+        answer["files"] = call().use.export.files(found)
     if found.kind in ("erase", "redact"):
         answer["receipt"] = _receipt(found)
     return answer

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -21,6 +22,7 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 DAY = 24 * 3600
 QUEUE_DAYS = 14  # dead letters are kept so long
 LOG_DAYS = 90  # the longest of all stages
+EXPORT_DAYS = 8  # of the whole tenant; those of the user are removed at once
 BACKUP_DAYS = 35
 """How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no backup."""
 
@@ -43,6 +45,7 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
         "keys": _expires(job, KEY_SECONDS),
         "queues": _expires(job, QUEUE_DAYS * DAY),
         "logs": _expires(job, LOG_DAYS * DAY),
+        "exports": _expires(job, EXPORT_DAYS * DAY),
         "backups": _expires(job, BACKUP_DAYS * DAY),
         "epoch": {"state": "stays"},
     }
@@ -89,6 +92,7 @@ class ErasePages:
     steps: UserSteps
     clock: Clock
     contents: Contents | None = None
+    forget_exports: Callable[[UserScope], None] | None = None
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
@@ -97,6 +101,8 @@ class ErasePages:
             return
         scope, erased = Scope(job.tenant).user(job.user or ""), job.payload_as(ErasePayload)
         until = self.steps.deadline
+        if self.forget_exports is not None:
+            self.forget_exports(scope)
         while self.clock.now() < until:
             erased = self._page(scope, job, erased)
             if erased.stage == "over":

@@ -1,0 +1,113 @@
+"""Export what is stored of a user or of the tenant, and import it again; what other services exported, too."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Annotated, Any, Literal
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.operations import operations_on
+from palimpsest.api.resources.chat import Id
+from palimpsest.api.resources.fields import Closed, UserId, Wait, WaitSeconds, answered
+from palimpsest.api.resources.jobs import awaited
+from palimpsest.errors import FieldError, Unprocessable
+
+operation = operations_on("users", function="memories")
+
+
+class TenantImport(Closed):
+    data: Annotated[str | None, Field(min_length=1, description="The lines of an export, up to 5 MB")] = None
+    export_job_id: Annotated[Id | None, Field(description="An export of the same tenant, instead of `data`")] = None
+    wait: WaitSeconds = 0
+
+
+class UserImport(Closed):
+    format: Annotated[Literal["palimpsest", "mem0", "agentcore"], Field(description="Who wrote `data`")] = "palimpsest"
+    data: Annotated[
+        str | dict[str, Any] | list[Any] | None,
+        Field(description="The lines of an export; what mem0's get_all or AgentCore's ListEvents answered"),
+    ] = None
+    export_job_id: Annotated[Id | None, Field(description="An export of the same user, instead of `data`")] = None
+    wait: WaitSeconds = 0
+
+
+class Imported(TypedDict):
+    """What was done at once: how much was stored, was there already, or has something else in its place."""
+
+    job_id: None
+    state: Literal["done"]
+    result: Mapping[str, int]
+
+
+@operation("POST /v1/users/{user_id}/export", scopes=("read",), makes=True, answers={200: "JobDone", 202: "JobPending"})
+def export_user(user_id: UserId, wait: Wait = 0) -> Response[str]:
+    """Export a user.
+
+    A job writes everything that is stored of the user as lines of JSON, with ids and all versions: docs/export.md. The
+    job names its `files`, each behind an address that works for an hour; they are removed after seven days, and with
+    the user.
+    """
+    return _exported(user_id, wait=wait)
+
+
+@operation("POST /v1/export", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"})
+def export_tenant(wait: Wait = 0) -> Response[str]:
+    """Export the tenant.
+
+    As the export of a user, for all users of the tenant, one after the other.
+    """
+    return _exported(None, wait=wait)
+
+
+def _exported(user: str | None, *, wait: float) -> Response[str]:
+    export, tenant = call().memory.export, call().caller.tenant
+    return awaited(call().made(lambda _: export(tenant, user=user)), wait=wait)
+
+
+@operation("POST /v1/users/{user_id}/import", answers={200: "JobDone | Imported", 202: "JobPending"})
+def import_user(user_id: UserId, body: UserImport) -> Response[str]:
+    """Import a user.
+
+    A job stores what an export holds under the same ids; what is there already stays, so that a second import changes
+    nothing. Every line is checked before anything is stored. With another `format`, memories or events of another
+    service are stored at once.
+    """
+    if body.format != "palimpsest":
+        _one_of(data=body.data)
+        foreign, scope = call().memory.import_foreign, call().user(user_id)
+        take: Callable[..., dict[str, int]] = foreign.mem0 if body.format == "mem0" else foreign.agentcore
+        return answered({"job_id": None, "state": "done", "result": call().made(lambda _: take(scope, body.data))})
+    if body.data is not None and not isinstance(body.data, str):
+        raise Unprocessable("Send the lines of an export as one text.", errors=(FieldError("data", "must be a text"),))
+    return _imported(user_id, body.data, body.export_job_id, wait=body.wait)
+
+
+@operation("POST /v1/import", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"})
+def import_tenant(body: TenantImport) -> Response[str]:
+    """Import a tenant.
+
+    As the import of a user, for all users whom the lines name.
+    """
+    return _imported(None, body.data, body.export_job_id, wait=body.wait)
+
+
+def _imported(user: str | None, data: str | None, export_job_id: str | None, *, wait: float) -> Response[str]:
+    _one_of(data=data, export_job_id=export_job_id)
+    imports, tenant = call().memory.imports, call().caller.tenant
+
+    def begun(_: str | None) -> str:
+        if data is not None:
+            return imports.of_text(tenant, data, user=user)
+        return imports.of_export(tenant, export_job_id or "", user=user)
+
+    return awaited(call().made(begun), wait=wait)
+
+
+def _one_of(**given: Any) -> None:
+    if sum(value is not None for value in given.values()) != 1:
+        errors = tuple(FieldError(name, "exactly one of these is required") for name in given)
+        raise Unprocessable("Name what to import.", errors=errors)

@@ -1,0 +1,101 @@
+"""Export what is stored of a user, or of a whole tenant, into files of the bucket, by a job of many steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.blobs import Blobs
+from palimpsest.clock import Clock
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.kinds import ExportPayload
+from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.ports import Memories
+from palimpsest.scope import Scope
+from palimpsest.transfer.files import folder
+from palimpsest.transfer.kinds import Kind
+from palimpsest.transfer.lines import HEADER, Row, line
+
+MOST_BYTES = 8_000_000  # of one file, but for its last line
+
+
+@dataclass(frozen=True, slots=True)
+class ExportPages:
+    """Does the job of an export: user after user, kind after kind, page after page. Each step writes one file."""
+
+    kinds: Sequence[Kind]
+    memories: Memories
+    blobs: Blobs
+    steps: UserSteps
+    clock: Clock
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. Safe to repeat: it writes the same file. Raises `Unavailable`."""
+        job = self.steps.taken_up(notice)
+        if job is None:
+            return
+        place, until = job.payload_as(ExportPayload), self.steps.deadline
+        data: list[bytes] = []
+        size = 0
+        for following, rows in self._pages(job, place):
+            place = following
+            data += map(line, rows)
+            size = sum(map(len, data)) if rows else size
+            if size >= MOST_BYTES or self.clock.now() >= until:
+                break
+        self.blobs.put(f"{folder(job)}{job.step:06d}.jsonl", b"".join(data))
+        place = replace(place, bytes=place.bytes + size)
+        if place.is_over:
+            self.steps.end(job, _counts(place))
+        else:
+            self.steps.go_on(job, place, result=_counts(place))
+
+    def _pages(self, job: Job, begun: ExportPayload) -> Iterator[tuple[ExportPayload, Sequence[Row]]]:
+        """Page after page; each comes with the place where the next one begins."""
+        place = begun
+        if not place.lines:
+            place = _on(place, [HEADER])
+            yield place, [HEADER]
+        while place.user is not None or job.user is None:
+            if place.user is None or (job.user is None and place.kind == len(self.kinds)):
+                place = self._next_user(Scope(job.tenant), place)
+                if place.user is None:
+                    break
+            if place.kind == 0 and place.place is None and not place.is_begun:
+                rows: Sequence[Row] = [{"kind": "user", "user_id": place.user}]
+                place = replace(_on(place, rows), is_begun=True, users=place.users + 1)
+                yield place, rows
+            while place.kind < len(self.kinds) and place.user is not None:
+                found, after = self.kinds[place.kind].page(Scope(job.tenant).user(place.user), place.place)
+                rows = list(found)
+                place = replace(_on(place, rows), place=after, kind=place.kind + (after is None))
+                yield place, rows
+            if job.user is not None:
+                break
+        last = [{"kind": "end", "lines": place.lines + 1}]
+        yield replace(_on(place, last), is_over=True), last
+
+    def _next_user(self, scope: Scope, place: ExportPayload) -> ExportPayload:
+        page: tuple[str, ...] = ()
+        while not page and not place.is_last:
+            page, after = self.memories.users(scope.tenant, limit=1, after=place.after)
+            place = replace(place, after=after, is_last=after is None)
+        return replace(place, user=page[0] if page else None, kind=0, is_begun=False)
+
+
+def _on(place: ExportPayload, rows: Sequence[Row]) -> ExportPayload:
+    """The place after these rows, which it counts."""
+    count = {kind: sum(row["kind"] == kind for row in rows) for kind in ("session", "message", "record")}
+    return replace(
+        place,
+        lines=place.lines + len(rows),
+        sessions=place.sessions + count["session"],
+        messages=place.messages + count["message"],
+        records=place.records + count["record"],
+    )
+
+
+def _counts(place: ExportPayload) -> dict[str, int]:
+    names = ("users", "sessions", "messages", "records", "lines", "bytes")
+    return {name: getattr(place, name) for name in names}

@@ -1,0 +1,145 @@
+"""What other services export, as given: mem0's memories become facts, AgentCore's events become sessions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from itertools import groupby
+from typing import Any
+
+from palimpsest.clock import milliseconds, stamp
+from palimpsest.conversations.messages import Draft
+from palimpsest.errors import Conflict, FieldError, Unprocessable
+from palimpsest.extraction.ingest import DIVERGED, Ingest
+from palimpsest.memory.records import MAX_CONTENT
+from palimpsest.memory.remember import MAX_STATEMENTS, Remember
+from palimpsest.memory.statements import Statement
+from palimpsest.scope import UserScope, checked_id
+
+MOST_MEMORIES = 3_000  # in one call, which a gateway ends after 30 s
+ROLES = {"USER": "user", "ASSISTANT": "assistant"}
+
+
+@dataclass(frozen=True, slots=True)
+class ImportForeign:
+    remember: Remember
+    ingest: Ingest
+
+    def mem0(self, scope: UserScope, given: Any) -> dict[str, int]:
+        """Store each memory of mem0's `get_all` as a fact that holds from its creation on; one that is there already
+        stays. Raises `Unprocessable` (`invalid_import`) before anything is stored.
+        """
+        statements = mem0(given)
+        counts = {"restored": 0, "there": 0, "conflicts": 0}
+        for start in range(0, len(statements), MAX_STATEMENTS):
+            for one in self.remember(scope, statements[start : start + MAX_STATEMENTS]):
+                counts["restored" if one.outcome == "created" else "there"] += 1
+        return counts
+
+    def agentcore(self, scope: UserScope, given: Any) -> dict[str, int]:
+        """Store the conversational events of AgentCore's `ListEvents` as the history of their sessions, oldest first;
+        memories are extracted from them. Raises `Unprocessable` (`invalid_import`) before anything is stored.
+        """
+        counts = {"restored": 0, "there": 0, "conflicts": 0}
+        for session, drafts in agentcore(given).items():
+            try:
+                done = self.ingest(scope, drafts, session_id=session)
+            except Conflict as conflict:
+                if conflict.code != DIVERGED:
+                    raise
+                counts["conflicts"] += 1
+            else:
+                counts["restored" if done.appended else "there"] += 1
+        return counts
+
+
+def mem0(given: Any) -> list[Statement]:
+    """The memories of mem0's export: a list, or one under `results` or `memories`."""
+    found = _listed(_parsed(given), ("results", "memories"))
+    if len(found) > MOST_MEMORIES:
+        raise _refused("data", f"{len(found)} memories of at most {MOST_MEMORIES} in a call")
+    return [_statement(number, each) for number, each in enumerate(found)]
+
+
+def _statement(number: int, each: Any) -> Statement:
+    text = _text(each, "memory") or _text(each, "text")
+    if not text or len(text) > MAX_CONTENT:
+        raise _refused(f"data.{number}.memory", f"must be a text of 1 to {MAX_CONTENT} characters")
+    metadata = each.get("metadata")
+    created = each.get("created_at")
+    return Statement(
+        type="fact",
+        content=text,
+        keywords=tuple(str(name) for name in each.get("categories") or ()),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
+        valid_from=None if created is None else milliseconds(_moment(created, f"data.{number}.created_at")),
+    )
+
+
+def agentcore(given: Any) -> dict[str, list[Draft]]:
+    """The messages of AgentCore's events, by session."""
+    events = [_event(*each) for each in enumerate(_listed(_parsed(given), ("events",)))]
+    in_order = sorted(events, key=lambda event: event[:2])
+    drafts = {name: [each[2] for each in found] for name, found in groupby(in_order, key=lambda event: event[0])}
+    said = {name: [draft for some in each for draft in some] for name, each in drafts.items()}
+    return {name: messages for name, messages in said.items() if messages}
+
+
+def _event(number: int, event: Any) -> tuple[str, tuple[datetime, int], list[Draft]]:
+    session = _text(event, "sessionId")
+    moment = _moment(
+        event.get("eventTimestamp") if isinstance(event, Mapping) else None, f"data.{number}.eventTimestamp"
+    )
+    payload = event.get("payload") or () if isinstance(event, Mapping) else ()
+    if not session or not isinstance(payload, Sequence):
+        raise _refused(f"data.{number}", "must be an event with sessionId and payload")
+    checked_id(session, field=f"data.{number}.sessionId")
+    return session, (moment, -number), list(_drafts(payload, event_id=str(event.get("eventId", "")), moment=moment))
+
+
+def _drafts(payload: Iterable[Any], *, event_id: str, moment: datetime) -> Iterator[Draft]:
+    for part in payload:
+        said = part.get("conversational") if isinstance(part, Mapping) else None
+        text = _text((said or {}).get("content"), "text")
+        if said and text:
+            role = str(said.get("role"))
+            metadata = {"event_id": event_id} | ({} if role in ROLES else {"role": role})
+            chat = {"role": ROLES.get(role, "assistant"), "content": text}
+            yield Draft(chat, timestamp=stamp(moment), metadata=metadata)
+
+
+def _parsed(given: Any) -> Any:
+    if not isinstance(given, str):
+        return given
+    try:
+        return json.loads(given)
+    except ValueError as error:
+        raise _refused("data", "is not JSON") from error
+
+
+def _listed(given: Any, names: Sequence[str]) -> Sequence[Any]:
+    found = next((given[name] for name in names if name in given), None) if isinstance(given, Mapping) else given
+    if not isinstance(found, list):
+        raise _refused("data", f"must be a list, or have one under {' or '.join(names)}")
+    return found
+
+
+def _text(given: Any, name: str) -> str | None:
+    value = given.get(name) if isinstance(given, Mapping) else None
+    return value.strip() or None if isinstance(value, str) else None
+
+
+def _moment(given: Any, field: str) -> datetime:
+    try:
+        if isinstance(given, int | float):
+            return datetime.fromtimestamp(given, UTC)
+        moment = datetime.fromisoformat(str(given))
+    except (ValueError, OverflowError) as error:
+        raise _refused(field, "must be a time") from error
+    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+def _refused(field: str, detail: str) -> Unprocessable:
+    return Unprocessable(f"{field} {detail}.", code="invalid_import", errors=(FieldError(field, detail),))

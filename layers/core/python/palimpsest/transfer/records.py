@@ -1,0 +1,72 @@
+"""Records in an export: each with every time that it was said, and where its topic stands."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
+from palimpsest.memory.records import Record
+from palimpsest.scope import UserScope
+from palimpsest.transfer.kinds import Kind, Outcome, Page
+from palimpsest.transfer.lines import Row, read, values
+
+PAGE = 50
+SAID = ("valid_from", "source", "rank", "created_at")
+"""What is one statement's own, where a record was said several times."""
+
+
+@dataclass(frozen=True, slots=True)
+class RecordsKind:
+    memories: Memories
+    expiries: Expiries
+    clock: Clock
+
+    @property
+    def kind(self) -> Kind:
+        return Kind("records", "record", self.page, self.restore)
+
+    def page(self, scope: UserScope, place: str | None) -> Page:
+        found = self.expiries.records(scope, limit=PAGE, after=place)
+        return [self._row(scope, record) for record in found.records], found.after
+
+    def _row(self, scope: UserScope, record: Record) -> Row:
+        row: dict[str, Any] = {"kind": "record", **values(record)}
+        if record.topic_key is None:
+            return row
+        said = [one for one in self.memories.versions(scope, record.topic_key) if one.id == record.id]
+        pointer = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
+        row["said"] = [{name: value for name, value in values(one).items() if name in SAID} for one in said]
+        row["topic"] = None if pointer is None else {"record": pointer.record, "order": list(pointer.order)}
+        return row
+
+    def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
+        """Store the record under its id with all its statements; its topic's newest statement decides what is current.
+        One that is there already stays. Raises `CommitLost`, `Unavailable`.
+        """
+        row = next(rows)
+        now = milliseconds(self.clock.now())
+        record = read(Record, row, version=now, index_state="pending")
+        if self.memories.records(scope, [record.id]):
+            return "there"
+        epoch = self.memories.user(scope).epoch
+        said = [read(Record, {**row, **one}, version=now) for one in row.get("said", ())]
+        others = [one for one in said if one.order != record.order]
+        commit = MemoryCommit(epoch=epoch, new=(record,), pointers=self._pointers(scope, record, row.get("topic")))
+        room = self.memories.room(commit)
+        self.memories.commit(scope, replace(commit, said=others[:room]))
+        for start in range(room, len(others), PAGE):
+            self.memories.commit(scope, MemoryCommit(epoch=epoch, said=others[start : start + PAGE]))
+        return "restored"
+
+    def _pointers(self, scope: UserScope, record: Record, topic: Any) -> tuple[Pointer, ...]:
+        if record.topic_key is None or topic is None:
+            return ()
+        stored = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
+        at, source, seq, rank, name = topic["order"]
+        told = Pointer(record.topic_key, topic["record"], (at, source, seq, rank, name))
+        if stored is None:
+            return (told,)
+        return (stored if stored.order > told.order else replace(told, version=stored.version),)

@@ -1,0 +1,208 @@
+"""Sessions in an export: settings, window, compactions, how far they are extracted, and every message with its id."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.lifecycle import deletion
+from palimpsest.conversations.messages import MAX_CALL_BYTES, MAX_MESSAGES_PER_APPEND, Message, size_of
+from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.session import Commit, Compaction, Head, Settings
+from palimpsest.errors import Unavailable
+from palimpsest.jobs.ports import Jobs
+from palimpsest.memory.ports import Memories, MemoryCommit, Progress
+from palimpsest.scope import SessionScope, UserScope
+from palimpsest.transfer.kinds import Kind, Outcome, Page
+from palimpsest.transfer.lines import Row, head_of, read, settings_of, values
+
+MESSAGES_AT_ONCE = 200
+AT_ONCE = 4_000_000  # bytes of large contents on one page
+
+
+@dataclass(frozen=True, slots=True)
+class SessionsKind:
+    sessions: Sessions
+    memories: Memories
+    jobs: Jobs
+    contents: Contents
+    clock: Clock
+
+    @property
+    def kind(self) -> Kind:
+        return Kind("sessions", "session", self.page, self.restore)
+
+    def page(self, scope: UserScope, place: str | None) -> Page:
+        """One session, or some of its messages. A session is as it was when its first line was written."""
+        after, name, seq, last = json.loads(place) if place else (None, None, 0, 0)
+        if name is not None:
+            return self._messages(scope, after, name, first=seq, last=last)
+        page = self.sessions.listed(scope.owner, user=scope.user, limit=1, after=after, newest_first=False)
+        if not page.sessions:
+            return (), page.after and _place(page.after)
+        session = scope.owner.session(page.sessions[0])
+        opened = self.sessions.open(session, settings=True, user=scope.user)
+        head, settings = opened.head, opened.settings
+        if head is None or settings is None or not self._is_alive(scope, head, settings, opened.epoch):
+            return (), page.after and _place(page.after)
+        rows = list(self._beginning(scope, session, head, settings))
+        return rows, _place(page.after, session.session, head.base + 1, head.seq)
+
+    def _is_alive(self, scope: UserScope, head: Head, settings: Settings, epoch: int) -> bool:
+        is_mine = head.user == scope.user and head.epoch >= epoch and settings.base == head.base
+        return is_mine and not head.is_gone(seconds(self.clock.now()))
+
+    def _beginning(self, scope: UserScope, session: SessionScope, head: Head, settings: Settings) -> Iterator[Row]:
+        name = {"session_id": session.session}
+        yield {"kind": "session", **name, "head": values(head), "settings": values(settings)}
+        progress = self.memories.progress(scope, session.session)
+        if progress.through or progress.parked:
+            yield {"kind": "progress", **name, **values(progress)}
+        for each in self.sessions.compactions(session, first=head.base + 1, last=head.seq):
+            if not head.is_withdrawn(each.last):
+                yield {"kind": "compaction", **name, **values(each)}
+
+    def _messages(self, scope: UserScope, after: str | None, name: str, *, first: int, last: int) -> Page:
+        session, size = scope.owner.session(name), 0
+        rows: list[Row] = []
+        head = self.sessions.open(session).head
+        for message in self.sessions.messages(session, first=first, last=last, page=MESSAGES_AT_ONCE):
+            size += message.large.bytes if message.large else 0
+            if len(rows) == MESSAGES_AT_ONCE or (rows and size > AT_ONCE):
+                return rows, _place(after, name, message.seq, last)
+            if head is not None and not head.is_withdrawn(message.seq):
+                rows.append({"kind": "message", "session_id": name, **values(self.contents.whole(message))})
+        return rows, after and _place(after)
+
+    def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
+        """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
+        there, is completed; another one in its place is a conflict. Raises `CommitLost`, `Unavailable`.
+        """
+        row = next(rows)
+        session, epoch = scope.owner.session(row["session_id"]), self.memories.user(scope).epoch
+        final = head_of(row, user=scope.user, epoch=epoch)
+        kept = None if final.retention is None else seconds(self.clock.now()) + final.retention
+        final = replace(final, expires_at=kept)
+        settings = settings_of(row, user=scope.user, base=final.base, due_at=kept)
+        progress, compactions, messages = _parts(rows)
+        place = _Place(self, session, final, settings)
+        outcome = place.begin(messages)
+        if outcome != "restored":
+            return outcome
+        for compaction in compactions:
+            place.commit(compaction=compaction)
+        if progress is not None:
+            self._extracted(scope, progress, epoch)
+        place.store(messages)
+        return "restored"
+
+    def _extracted(self, scope: UserScope, progress: Progress, epoch: int) -> None:
+        there = self.memories.progress(scope, progress.session)
+        if there.through < progress.through:
+            moved = replace(progress, version=there.version)
+            self.memories.commit(scope, MemoryCommit(epoch=epoch, progress=moved))
+
+
+class _Place:
+    """A session while it is restored: each commit goes on from the head that the one before has written."""
+
+    def __init__(self, kind: SessionsKind, session: SessionScope, final: Head, settings: Settings) -> None:
+        self._kind = kind
+        self._session = session
+        self._final = final
+        self._settings = settings
+        self._head: Head | None = None
+
+    def begin(self, messages: Sequence[Message]) -> Outcome:
+        """Whether anything is left to store; the session is begun if it is not there."""
+        opened = self._kind.sessions.open(self._session, user=self._final.user)
+        head = opened.head
+        if head is not None and not head.is_gone(seconds(self._kind.clock.now())) and head.epoch >= opened.epoch:
+            return self._compared(head, messages)
+        if head is not None and head.status != "deleted":
+            raise Unavailable("A session of this id has expired and is not removed yet; try again.")
+        if head is not None:
+            self._check_removed(head)
+        self._head = head
+        final = self._final
+        empty = replace(final, seq=final.base, last_id="", version=head.version + 1 if head else 1)
+        self._write(empty if messages else self._end, begins=True, settings=self._settings)
+        return "restored"
+
+    def _check_removed(self, tombstone: Head) -> None:
+        """The removal of the session that was here must be over: it goes by sequence numbers."""
+        removal = deletion(tombstone, scope=self._session, now=0)
+        job = self._kind.jobs.get(self._session.owner, removal.id)
+        if job is not None and job.state != "done":
+            raise Unavailable("A session of this id is being removed; try again.")
+
+    def _compared(self, head: Head, messages: Sequence[Message]) -> Outcome:
+        final = self._final
+        if head.user != final.user:
+            return "conflicts"
+        if (head.seq, head.last_id) == (final.seq, final.last_id):
+            return "there"
+        ids = {message.seq: message.id for message in messages}
+        if head.seq < final.seq and head.last_id == ids.get(head.seq, "" if head.seq == final.base else None):
+            self._head = head
+            return "restored"
+        newest = self._kind.sessions.messages_at(self._session, [messages[-1].seq]) if messages else ()
+        return "there" if newest and newest[0].id == messages[-1].id else "conflicts"
+
+    def store(self, messages: Sequence[Message]) -> None:
+        """Store the messages that are not there yet; the last commit makes the head what it was."""
+        there = self._head.seq if self._head else 0
+        left = [message for message in messages if message.seq > there]
+        while left:
+            batch = _batch(left)
+            left = left[len(batch) :]
+            self.commit(batch, is_last=not left)
+
+    def commit(
+        self, messages: Sequence[Message] = (), *, compaction: Compaction | None = None, is_last: bool = False
+    ) -> None:
+        assert self._head is not None  # noqa: S101 - `begin` comes first
+        after = replace(self._head, version=self._head.version + 1)
+        if messages:
+            after = replace(after, seq=messages[-1].seq, last_id=messages[-1].id)
+        held, uploaded = self._kind.contents.set_aside(self._session, messages)
+        self._write(self._end if is_last else after, messages=held, finished=uploaded, compaction=compaction)
+
+    @property
+    def _end(self) -> Head:
+        return replace(self._final, version=self._head.version + 1 if self._head else 1)
+
+    def _write(self, after: Head, **carried: Any) -> None:
+        self._kind.sessions.commit(self._session, Commit(before=self._head, after=after, **carried))
+        self._head = after
+
+
+def _parts(rows: Iterator[Row]) -> tuple[Progress | None, list[Compaction], list[Message]]:
+    progress, compactions, messages = None, [], []
+    for row in rows:
+        match row["kind"]:
+            case "progress":
+                progress = read(Progress, row, session=row["session_id"])
+            case "compaction":
+                compactions.append(read(Compaction, row))
+            case _:
+                messages.append(read(Message, row))
+    return progress, compactions, messages
+
+
+def _batch(messages: Sequence[Message]) -> Sequence[Message]:
+    """The first messages, as many as one append could have stored."""
+    size = 0
+    for number, message in enumerate(messages[:MAX_MESSAGES_PER_APPEND]):
+        size += size_of(message.chat, message.extra, message.metadata)
+        if number and size > MAX_CALL_BYTES:
+            return messages[:number]
+    return messages[:MAX_MESSAGES_PER_APPEND]
+
+
+def _place(after: str | None, name: str | None = None, seq: int = 0, last: int = 0) -> str:
+    return json.dumps([after, name, seq, last], separators=(",", ":"))

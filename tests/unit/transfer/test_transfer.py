@@ -1,0 +1,332 @@
+"""Export and import: nothing is lost, nothing is doubled, and what can't be taken is refused by its line."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from palimpsest.errors import Unavailable
+
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+
+MAKE_EXPORT = "/v1/users/sarah/export"
+LARGE = "It was the best of times. " * 20_000
+
+
+@pytest.fixture
+def service() -> Service:
+    return Service()
+
+
+@pytest.fixture
+def call(service: Service) -> Client:
+    return service.client()
+
+
+def exported(service: Service, call: Client, path: str = MAKE_EXPORT) -> str:
+    """What an export writes."""
+    job = call("POST", path).json["job_id"]
+    service.drain()
+    found = call("GET", f"/v1/jobs/{job}").json
+    assert found["state"] == "done", found
+    keys = [key for key in service.blobs.keys("exports/") if job in key]
+    assert len(found["files"]) == len(keys)
+    text = b"".join(service.blobs.get(key) or b"" for key in keys).decode()
+    assert found["result"]["lines"] == text.count("\n")
+    assert found["result"]["bytes"] == len(text.encode())
+    return text
+
+
+def imported(service: Service, call: Client, text: str, path: str = "/v1/users/sarah/import") -> dict[str, int]:
+    answer = call("POST", path, {"data": text})
+    assert answer.status == 202, answer.text
+    service.drain()
+    job = call("GET", f"/v1/jobs/{answer.json['job_id']}").json
+    assert job["state"] == "done", job
+    assert not list(service.blobs.keys("imports/"))
+    result: dict[str, int] = job["result"]
+    return result
+
+
+def lived(service: Service, call: Client, user: str = "sarah", *, session: str = "monday") -> None:
+    """A user with a bit of everything."""
+    said = [
+        {"role": "system", "content": "You know HR."},
+        {"role": "user", "content": "fact[city]: Rome", "id": f"{session}-1", "metadata": {"b": 1, "a": "é"}},
+        {
+            "role": "assistant",
+            "tool_calls": [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+        },
+    ]
+    assert call("POST", f"/v1/sessions/{session}/messages", {"user_id": user, "messages": said}).status == 201
+    call("POST", f"/v1/sessions/{session}/messages", {"messages": [{"role": "user", "content": LARGE}]})
+    call("PATCH", f"/v1/sessions/{session}", {"metadata": {"channel": "chat"}})
+    call("DELETE", f"/v1/sessions/{session}/messages")
+    for city in ("Rome", "Paris", "Rome"):
+        service.waiting.advance(60)
+        call.save({"type": "fact", "content": f"Lives in {city}.", "topic_key": "city"}, user=user)
+    call.save({"type": "event", "content": "Ran 10 km.", "metadata": {"shoes": "red"}}, "Likes tea.", user=user)
+    call("PUT", f"/v1/users/{user}/preferences/theme", {"value": {"dark": True}})
+    call("POST", f"/v1/sessions/{session}/messages", {"messages": [{"role": "user", "content": "fact[pet]: a cat"}]})
+    call("POST", f"/v1/sessions/{session}/end")
+    service.drain()
+
+
+def test_export_erase_import_export_is_the_same_byte_for_byte(service: Service, call: Client) -> None:
+    lived(service, call)
+    lived(service, call, session="tuesday")
+    before = exported(service, call)
+    shown = _shown(call)
+    assert call("DELETE", "/v1/users/sarah").status == 202
+    service.drain()
+    assert "record" not in exported(service, call)
+    counts = imported(service, call, before)
+    assert counts["conflicts"] == counts["there"] == 0
+    assert exported(service, call) == before
+    assert _shown(call) == shown
+    kinds = [json.loads(line)["kind"] for line in before.splitlines()]
+    assert kinds[:3] == ["export", "user", "session"]
+    assert {"progress", "compaction", "message", "record", "end"} <= set(kinds)
+
+
+def _shown(call: Client) -> list[Any]:
+    """What a caller sees of Sarah: histories, contexts, memories with all versions."""
+    paths = [f"/v1/sessions/{name}{rest}" for name in ("monday", "tuesday") for rest in ("/messages", "/compactions")]
+    memories = call("GET", "/v1/users/sarah/memories").json["memories"]
+    versions = [call("GET", f"/v1/users/sarah/memories/{each['id']}/history").json for each in memories]
+    return [*(call("GET", path).json for path in paths), [_plain(one) for one in memories], versions]
+
+
+def _plain(memory: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in memory.items() if name not in ("access_count", "last_accessed_at", "decay")}
+
+
+def test_an_import_twice_makes_no_doubles_and_life_goes_on_behind_it(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    counts = imported(service, call, text)
+    assert counts["restored"] == counts["conflicts"] == 0
+    assert exported(service, call) == text
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+    imported(service, call, text)
+    assert call.append("monday", "Are you still there?").status == 201
+    again = imported(service, call, text)
+    assert (again["restored"], again["conflicts"]) == (0, 0)
+    history = call("GET", "/v1/sessions/monday/messages").json["messages"]
+    assert [each["seq"] for each in history] == list(range(1, len(history) + 1))
+    assert history[-1]["content"] == "Are you still there?"
+
+
+def test_another_tenant_gets_the_same_ids_and_another_user_may_be_named(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    other = service.client(tenant="other")
+    imported(service, other, text, "/v1/users/sara/import")
+    assert exported(service, other, "/v1/users/sara/export").replace('"sara"', '"sarah"') == text
+    assert other("GET", "/v1/users/sarah").json["memories"]["total"] == 0
+
+
+def test_the_whole_tenant_is_exported_and_imported_by_its_admin(service: Service, call: Client) -> None:
+    lived(service, call)
+    lived(service, call, "david", session="david-1")
+    text = exported(service, call, "/v1/export")
+    assert [json.loads(line)["user_id"] for line in text.splitlines() if '"kind":"user"' in line] == ["david", "sarah"]
+    other = service.client(tenant="other")
+    imported(service, other, text, "/v1/import")
+    assert exported(service, other, "/v1/export") == text
+    writer = service.client(scopes="read write")
+    assert writer("POST", "/v1/export").status == writer("POST", "/v1/import", {"data": text}).status == 403
+
+
+def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(service: Service, call: Client) -> None:
+    lived(service, call)
+    job = call("POST", MAKE_EXPORT).json["job_id"]
+    service.drain()
+    again = call("POST", "/v1/users/sarah/import", {"export_job_id": job})
+    service.drain()
+    assert call("GET", f"/v1/jobs/{again.json['job_id']}").json["result"]["restored"] == 0
+    for path in ("/v1/users/david/import", "/v1/import"):
+        assert call("POST", path, {"export_job_id": job}).json["code"] == "export_not_found"
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+    assert not list(service.blobs.keys("exports/"))
+    assert call("GET", f"/v1/jobs/{job}").json["files"] == []
+
+
+def test_a_session_that_lives_on_in_its_place_is_a_conflict_and_stays(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    other = service.client(tenant="other")
+    other.append("monday", "Something else.")
+    assert imported(service, other, text)["conflicts"] == 1
+    (message,) = other("GET", "/v1/sessions/monday/messages").json["messages"]
+    assert message["content"] == "Something else."
+
+
+def test_writes_that_go_on_are_not_half_in_the_file(service: Service, call: Client) -> None:
+    """Between the pages of an export a session grows: the file has it as it was when its first line was written."""
+    for number in range(5):
+        call.append("monday", *(f"{number}.{each}" for each in range(50)))
+    job = service.job(call("POST", MAKE_EXPORT).json["job_id"])
+    kind = service.removal.handlings["export"].step.kinds[0]  # type: ignore[attr-defined]
+    page = kind.page
+    grown: list[int] = []
+
+    def growing(scope: Any, place: str | None) -> Any:
+        found = page(scope, place)
+        grown.append(len(grown))
+        call.append("monday", f"later {len(grown)}")
+        return found
+
+    object.__setattr__(kind, "page", growing)
+    service.handle(job)
+    text = b"".join(service.blobs.get(key) or b"" for key in service.blobs.keys("exports/")).decode()
+    rows = [json.loads(line) for line in text.splitlines()]
+    head = next(row["head"] for row in rows if row["kind"] == "session")
+    assert (
+        [row["seq"] for row in rows if row["kind"] == "message"]
+        == list(range(1, head["seq"] + 1))
+        == list(range(1, 251))
+    )
+    assert len(grown) > 2
+    assert imported(service, service.client(tenant="other"), text)["restored"] == 1
+
+
+def _lines(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
+    return lambda text: "".join(f"{line}\n" for line in change(text.splitlines()))
+
+
+@pytest.mark.parametrize(
+    ("damage", "line"),
+    [
+        (_lines(lambda lines: lines[:-1]), None),
+        (_lines(lambda lines: [*lines[:4], *lines[5:]]), None),
+        (_lines(lambda lines: [*lines[:3], lines[3][:-5], *lines[4:]]), 4),
+        (_lines(lambda lines: lines[1:]), 1),
+        (_lines(lambda lines: ['{"kind":"export","format":"palimpsest","version":2}', *lines[1:]]), 1),
+        (_lines(lambda lines: [*lines[:2], '{"kind":"memory","memory":"x"}', *lines[2:]]), 3),
+        (_lines(lambda lines: [*lines[:2], '{"kind":"message","session_id":"x"}', *lines[2:]]), 3),
+        (_lines(lambda lines: [line.replace('"tokens":', '"token":') for line in lines]), None),
+        (lambda text: text + text, None),
+        (lambda text: "PK\x03\x04 not an export", 1),
+        (lambda text: '[{"memory": "of another service"}]', 1),
+    ],
+)
+def test_a_damaged_or_foreign_file_is_refused_by_its_line_and_nothing_is_written(
+    service: Service, call: Client, damage: Callable[[str], str], line: int | None
+) -> None:
+    call.append("monday", "one", "two", "three")
+    call.save("Likes tea.")
+    text = exported(service, call)
+    other = service.client(tenant="other")
+    answer = other("POST", "/v1/users/sarah/import", {"data": damage(text)})
+    assert (answer.status, answer.json["code"]) == (422, "invalid_import"), answer.text
+    named = answer.json["errors"][0]["field"]
+    assert named.startswith("line ")
+    assert line is None or named == f"line {line}"
+    assert not list(service.blobs.keys("imports/"))
+    assert other("GET", "/v1/users").json["users"] == []
+
+
+def test_what_stops_in_between_goes_on_to_the_end(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    other = service.client(tenant="other")
+    answer = other("POST", "/v1/users/sarah/import", {"data": text})
+    job = service.outbox[-1]
+    writes: list[str] = []
+    for stop in range(1, 40):
+        writes.clear()
+
+        def cut_off(step: str, at: int = stop) -> None:
+            writes.append(step)
+            if len(writes) == at:
+                raise KeyboardInterrupt
+
+        service.sessions.state.faults = cut_off
+        try:
+            service.handle(job)
+        except KeyboardInterrupt:
+            continue
+        finally:
+            service.sessions.state.faults = lambda _: None
+        break
+    service.drain()
+    assert other("GET", f"/v1/jobs/{answer.json['job_id']}").json["state"] == "done"
+    assert exported(service, other) == text
+
+
+def test_an_import_while_the_old_data_is_being_removed_waits_for_it(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    call("DELETE", "/v1/users/sarah")
+    removals = service.outbox[service.delivered :]
+    call("POST", "/v1/users/sarah/import", {"data": text})
+    (restoring,) = [job for job in service.outbox if job.kind == "import"]
+    with pytest.raises(Unavailable):
+        service.handle(restoring)
+    assert removals
+    service.drain()
+    service.handle_to_the_end(restoring)
+    assert exported(service, call) == text
+
+
+def test_mem0s_export_becomes_facts_once(service: Service, call: Client) -> None:
+    given = {
+        "results": [
+            {"id": "m1", "memory": "Likes hiking.", "created_at": "2025-03-01T10:00:00-07:00", "metadata": {"x": 1}},
+            {"id": "m2", "memory": "Lives in Lisbon.", "created_at": "2025-04-01T10:00:00", "categories": ["home"]},
+        ]
+    }
+    body = {"format": "mem0", "data": given}
+    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {"restored": 2, "there": 0, "conflicts": 0}
+    again = {"format": "mem0", "data": json.dumps(given["results"])}
+    assert call("POST", "/v1/users/sarah/import", again).json["result"] == {"restored": 0, "there": 2, "conflicts": 0}
+    found = call("GET", "/v1/users/sarah/memories").json["memories"]
+    assert {each["content"]: each["valid_from"][:10] for each in found} == {
+        "Likes hiking.": "2025-03-01", "Lives in Lisbon.": "2025-04-01",
+    }  # fmt: skip
+
+
+def test_agentcores_events_become_sessions_once(service: Service, call: Client) -> None:
+    def event(number: int, *said: tuple[str, str], session: str = "s1") -> dict[str, Any]:
+        payload = [{"conversational": {"content": {"text": text}, "role": role}} for role, text in said]
+        name = f"000000{number}#abc"
+        return {"memoryId": "m", "actorId": "a", "sessionId": session, "eventId": name,
+                "eventTimestamp": f"2025-05-01T10:0{number}:00Z", "payload": [*payload, {"blob": {}}]}  # fmt: skip
+
+    events = [event(2, ("USER", "fact: likes tea")), event(1, ("USER", "Hi"), ("ASSISTANT", "Hello"), ("TOOL", "42"))]
+    body = {"format": "agentcore", "data": {"events": [*events, event(3, ("USER", "x"), session="s2")]}}
+    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {"restored": 2, "there": 0, "conflicts": 0}
+    assert call("POST", "/v1/users/sarah/import", body).json["result"] == {"restored": 0, "there": 2, "conflicts": 0}
+    rows = call("GET", "/v1/sessions/s1/messages").json["messages"]
+    assert [(row["role"], row["content"]) for row in rows] == [
+        ("user", "Hi"), ("assistant", "Hello"), ("assistant", "42"), ("user", "fact: likes tea"),
+    ]  # fmt: skip
+    assert rows[0]["timestamp"].startswith("2025-05-01T10:01")
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        {"format": "mem0", "data": {"memories": [{"text": ""}]}},
+        {"format": "mem0", "data": "{"},
+        {"format": "mem0", "data": [{"memory": "x", "created_at": "yesterday"}]},
+        {"format": "agentcore", "data": {"events": [{"sessionId": "s"}]}},
+        {"format": "agentcore", "data": [7]},
+        {"format": "mem0"},
+        {"data": {"lines": []}},
+        {},
+        {"data": "x", "export_job_id": "job_1"},
+    ],
+)
+def test_what_is_no_such_export_is_refused_and_nothing_is_written(
+    service: Service, call: Client, body: dict[str, Any]
+) -> None:
+    answer = call("POST", "/v1/users/sarah/import", body)
+    assert answer.status == 422, answer.text
+    assert answer.json["errors"]
+    assert call("GET", "/v1/users").json["users"] == []
+    assert not service.outbox
