@@ -144,11 +144,11 @@ def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(service: Se
     lived(service, call)
     job = call("POST", MAKE_EXPORT).json["job_id"]
     service.drain()
-    again = call("POST", "/v1/users/sarah/import", {"export_job_id": job})
+    again = call("POST", "/v1/users/sarah/import", {"data": {"export_job_id": job}})
     service.drain()
     assert call("GET", f"/v1/jobs/{again.json['job_id']}").json["result"]["restored"] == 0
     for path in ("/v1/users/david/import", "/v1/import"):
-        assert call("POST", path, {"export_job_id": job}).json["code"] == "export_not_found"
+        assert call("POST", path, {"data": {"export_job_id": job}}).json["code"] == "export_not_found"
     call("DELETE", "/v1/users/sarah")
     service.drain()
     assert not list(service.blobs.keys("exports/"))
@@ -319,7 +319,7 @@ def test_agentcores_events_become_sessions_once(service: Service, call: Client) 
         {"format": "mem0"},
         {"data": {"lines": []}},
         {},
-        {"data": "x", "export_job_id": "job_1"},
+        {"data": {"export_job_id": "job_1", "more": 1}},
     ],
 )
 def test_what_is_no_such_export_is_refused_and_nothing_is_written(

@@ -127,6 +127,7 @@ ANSWERS: dict[str, Json] = {
     "VectorStats": {"namespaces": [NAMESPACE], "count": 1},
     "VectorMatches": {"matches": [{"id": "photo-1", "score": 0.98, "metadata": {"album": "Rome"}, "text": None}]},
     "VectorsDeleted": {"count": 1},
+    "Imported": {"job_id": None, "state": "done", "result": {"restored": 2, "there": 0, "conflicts": 0}},
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
     "WouldForget": {"dry_run": True, "count": 1, "ids": [MEMORY["id"]]},
@@ -139,6 +140,8 @@ ANSWERS: dict[str, Json] = {
     "UserPage": {"users": [{"user_id": "sarah"}], "next_cursor": None},
 }
 REQUESTS: dict[str, Json] = {
+    "TenantImport": {"data": {"export_job_id": "job_" + "0" * 32}, "wait": 20},
+    "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
     "RpcMessage": {
         "jsonrpc": "2.0",
         "id": 1,

@@ -19,19 +19,23 @@ from palimpsest.errors import FieldError, Unprocessable
 operation = operations_on("users", function="memories")
 
 
+class FromExport(Closed):
+    """What an export of the same tenant, and of the same user, wrote."""
+
+    export_job_id: Id
+
+
 class TenantImport(Closed):
-    data: Annotated[str | None, Field(min_length=1, description="The lines of an export, up to 5 MB")] = None
-    export_job_id: Annotated[Id | None, Field(description="An export of the same tenant, instead of `data`")] = None
+    data: Annotated[str | FromExport, Field(description="The lines of an export, up to 5 MB")]
     wait: WaitSeconds = 0
 
 
 class UserImport(Closed):
     format: Annotated[Literal["palimpsest", "mem0", "agentcore"], Field(description="Who wrote `data`")] = "palimpsest"
     data: Annotated[
-        str | dict[str, Any] | list[Any] | None,
+        str | FromExport | dict[str, Any] | list[Any],
         Field(description="The lines of an export; what mem0's get_all or AgentCore's ListEvents answered"),
-    ] = None
-    export_job_id: Annotated[Id | None, Field(description="An export of the same user, instead of `data`")] = None
+    ]
     wait: WaitSeconds = 0
 
 
@@ -77,13 +81,12 @@ def import_user(user_id: UserId, body: UserImport) -> Response[str]:
     service are stored at once.
     """
     if body.format != "palimpsest":
-        _one_of(data=body.data)
         foreign, scope = call().memory.import_foreign, call().user(user_id)
         take: Callable[..., dict[str, int]] = foreign.mem0 if body.format == "mem0" else foreign.agentcore
         return answered({"job_id": None, "state": "done", "result": call().made(lambda _: take(scope, body.data))})
-    if body.data is not None and not isinstance(body.data, str):
+    if not isinstance(body.data, str | FromExport):
         raise Unprocessable("Send the lines of an export as one text.", errors=(FieldError("data", "must be a text"),))
-    return _imported(user_id, body.data, body.export_job_id, wait=body.wait)
+    return _imported(user_id, body.data, wait=body.wait)
 
 
 @operation("POST /v1/import", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"})
@@ -92,22 +95,15 @@ def import_tenant(body: TenantImport) -> Response[str]:
 
     As the import of a user, for all users whom the lines name.
     """
-    return _imported(None, body.data, body.export_job_id, wait=body.wait)
+    return _imported(None, body.data, wait=body.wait)
 
 
-def _imported(user: str | None, data: str | None, export_job_id: str | None, *, wait: float) -> Response[str]:
-    _one_of(data=data, export_job_id=export_job_id)
+def _imported(user: str | None, data: str | FromExport, *, wait: float) -> Response[str]:
     imports, tenant = call().memory.imports, call().caller.tenant
 
     def begun(_: str | None) -> str:
-        if data is not None:
+        if isinstance(data, str):
             return imports.of_text(tenant, data, user=user)
-        return imports.of_export(tenant, export_job_id or "", user=user)
+        return imports.of_export(tenant, data.export_job_id, user=user)
 
     return awaited(call().made(begun), wait=wait)
-
-
-def _one_of(**given: Any) -> None:
-    if sum(value is not None for value in given.values()) != 1:
-        errors = tuple(FieldError(name, "exactly one of these is required") for name in given)
-        raise Unprocessable("Name what to import.", errors=errors)
