@@ -93,8 +93,8 @@ def rows(lines: Iterable[bytes]) -> Iterator[Row]:
         try:
             row = _checked(text, number=number, before=before)
         except (LookupError, TypeError, ValueError, Unprocessable, BadRequest) as error:
-            is_ours = isinstance(error, Unprocessable | BadRequest)
-            detail = error.detail if is_ours else "it is not JSON, or lacks a field"
+            ours = error if isinstance(error, Unprocessable | BadRequest) else None
+            detail = ours.detail if ours else "it is not JSON, or lacks a field"
             raise _refused(number, detail) from error
         before = Before(row["kind"] == "end", row.get("session_id"))
         yield row
