@@ -127,4 +127,5 @@ def test_the_library_s_layer_holds_its_sources_and_nothing_else() -> None:
     source = paths.LAYERS / "core" / "python"
     there, here = ({path.relative_to(root) for path in root.rglob("*.py")} for root in (built, source))
     assert there == here
-    assert {path.suffix for path in built.rglob("*") if path.is_file()} <= {".py", ".pyc", ".md", ".json", ".typed"}
+    suffixes = {path.suffix for path in built.rglob("*") if path.is_file()}
+    assert suffixes <= {".py", ".pyc", ".md", ".json", ".typed", ".html", ".css", ".js"}
