@@ -1,0 +1,211 @@
+"""LangGraph's `BaseStore` and LangChain's chat history over a user's memory.
+
+store = PalimpsestStore(user=lambda namespace: namespace[0])
+graph = builder.compile(store=store)
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import operator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+from itertools import islice
+from typing import Any
+
+import anyio.to_thread
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+from langchain_core.messages.utils import convert_to_messages, convert_to_openai_messages
+from langgraph.store.base import (
+    BaseStore,
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from palimpsest_client.blocking import Palimpsest, User
+from palimpsest_client.errors import SessionNotFound
+
+Namespace = tuple[str, ...]
+MOST_FOUND = 100  # of one recall
+MOST_AT_ONCE = 50  # messages that one append takes
+LONGEST = 4000  # characters of a memory
+COMPARED: dict[str, Callable[[Any, Any], bool]] = {
+    "$eq": operator.eq, "$ne": operator.ne, "$gt": operator.gt, "$gte": operator.ge, "$lt": operator.lt,
+    "$lte": operator.le,
+}  # fmt: skip
+
+
+class PalimpsestStore(BaseStore):
+    """Each item is a memory of a user, with versions: what is put over stays in its history. `user` is whose memory a
+    namespace is, or a function that tells it, and returns None for a prefix that several users share.
+
+    A search with a `query` finds by words and meaning, with scores; without one it lists the newest first.
+    """
+
+    def __init__(self, *, user: str | Callable[[Namespace], str | None], memory: Palimpsest | None = None) -> None:
+        self._user = user
+        self._memory = memory or Palimpsest()
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """Do the operations one after another."""
+        return [self._done(op) for op in ops]
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        return await anyio.to_thread.run_sync(self.batch, list(ops))
+
+    def _done(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                found = self._find(op.namespace, op.key)
+                return None if found is None else Item(**_item(found))
+            case PutOp():
+                self._put(op)
+                return None
+            case SearchOp():
+                return list(islice(self._searched(op), op.offset, op.offset + op.limit))
+            case ListNamespacesOp():
+                return self._namespaces(op)
+
+    def _find(self, namespace: Namespace, key: str) -> Mapping[str, Any] | None:
+        return next(self._owner(namespace).memories(topic_key=_topic(namespace, key), limit=1), None)
+
+    def _put(self, op: PutOp) -> None:
+        owner = self._owner(op.namespace)
+        if op.value is None:
+            if found := self._find(op.namespace, op.key):
+                owner.delete(found["id"])
+            return
+        data = {"namespace": list(op.namespace), "key": op.key, "value": op.value}
+        metadata = {"store": "langgraph", "indexed": op.index is not False, **_labels(op.namespace)}
+        owner.remember(_text(op.value)[:LONGEST], topic=_topic(op.namespace, op.key), metadata=metadata, data=data)
+
+    def _searched(self, op: SearchOp) -> Iterator[SearchItem]:
+        where: dict[str, Any] = {"store": "langgraph", **_labels(op.namespace_prefix)}
+        for owner in self._owners(op.namespace_prefix):
+            found: Iterable[Mapping[str, Any]]
+            if op.query:
+                limits: Any = {"types": ["fact"], "metadata": {**where, "indexed": True}}
+                scored = owner.recall(op.query, k=MOST_FOUND, filter=limits)["memories"]
+                found = [{**owner.memory(each["id"]), "score": each["score"]} for each in scored]
+            else:
+                found = owner.memories(metadata=[f"{name}={value}" for name, value in where.items()])
+            for each in found:
+                item = SearchItem(**_item(each), score=each.get("score"))
+                if all(_passes(item.value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
+                    yield item
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[Namespace]:
+        found = {
+            tuple(each["data"]["namespace"])
+            for owner in self._owners(())
+            for each in owner.memories(metadata=["store=langgraph"])
+        }
+        kept = {each for each in found if all(_matches(each, condition) for condition in op.match_conditions or ())}
+        return sorted({each[: op.max_depth] for each in kept})[op.offset : op.offset + op.limit]
+
+    def _owner(self, namespace: Namespace) -> User:
+        user = self._user if isinstance(self._user, str) else self._user(namespace)
+        if user is None:
+            raise ValueError(f"Whose memory {namespace} is, `user` does not say.")
+        return self._memory.user(user)
+
+    def _owners(self, prefix: Namespace) -> Iterator[User]:
+        """Those whose memory may hold items under a prefix."""
+        try:
+            user = self._user if isinstance(self._user, str) else self._user(prefix)
+        except IndexError:  # the prefix is too short to name one
+            user = None
+        names = [user] if user else [each["user_id"] for each in self._memory.users()]
+        return map(self._memory.user, names)
+
+
+class PalimpsestChatMessageHistory(BaseChatMessageHistory):
+    """Implements LangChain's chat history. `messages` is what a model shall see next: within the session's budget, with
+    what is remembered of the user; with `whole` every message that was stored, and nothing else.
+    """
+
+    def __init__(self, session_id: str, *, user: str, memory: Palimpsest | None = None, whole: bool = False) -> None:
+        self._session = (memory or Palimpsest()).session(session_id, user=user, tools=False)
+        self._whole = whole
+
+    @property
+    def messages(self) -> list[BaseMessage]:
+        try:
+            if self._whole:
+                return list(convert_to_messages([_chat(row) for row in self._session.messages()]))
+            return list(convert_to_messages(self._session.context()["messages"]))
+        except SessionNotFound:
+            return []
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Store messages, up to 50 of them all or none."""
+        told = convert_to_openai_messages(list(messages))
+        for start in range(0, len(told), MOST_AT_ONCE):
+            self._session.append(*told[start : start + MOST_AT_ONCE])
+
+    def clear(self) -> None:
+        """Remove all messages."""
+        try:
+            self._session.withdraw(1).wait()
+        except SessionNotFound:
+            return
+
+
+def _chat(row: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: row[name] for name in ("role", "content", "name", "tool_calls", "tool_call_id") if name in row}
+
+
+def _item(found: Mapping[str, Any]) -> dict[str, Any]:
+    data, at = found["data"], datetime.fromisoformat(found["created_at"])
+    return {
+        "value": data["value"], "key": data["key"], "namespace": tuple(data["namespace"]), "created_at": at,
+        "updated_at": at,
+    }  # fmt: skip
+
+
+def _topic(namespace: Namespace, key: str) -> str:
+    return "store_" + hashlib.sha256(json.dumps([*namespace, key]).encode()).hexdigest()[:40]
+
+
+def _labels(namespace: Namespace) -> dict[str, str]:
+    """Terms by which a prefix is found."""
+    return {f"ns{place}": label for place, label in enumerate(namespace)}
+
+
+def _text(value: Mapping[str, Any]) -> str:
+    """What is searched of a value."""
+    if len(value) == 1 and isinstance(only := next(iter(value.values())), str) and only.strip():
+        return only
+    said = {
+        name: each if isinstance(each, str) else json.dumps(each, ensure_ascii=False) for name, each in value.items()
+    }
+    return "; ".join(f"{name}: {each}" for name, each in said.items()) or "{}"
+
+
+def _passes(value: Any, wanted: Any) -> bool:
+    """Whether a value passes a filter: equal to it, or as its operators say."""
+    if not (isinstance(wanted, Mapping) and any(name.startswith("$") for name in wanted)):
+        return bool(value == wanted)
+    try:
+        return all(COMPARED[name](value, each) for name, each in wanted.items())
+    except TypeError:  # not comparable
+        return False
+    except KeyError as error:
+        raise ValueError(f"There is no operator {error.args[0]}.") from error
+
+
+def _matches(namespace: Namespace, condition: MatchCondition) -> bool:
+    path = tuple(condition.path)
+    if len(path) > len(namespace):
+        return False
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[len(namespace) - len(path) :]
+    return all(wanted in ("*", label) for label, wanted in zip(part, path, strict=True))
