@@ -388,3 +388,34 @@ def test_one_filter_lists_recalls_searches_and_forgets(
     assert would["count"] == len(found)
     assert call("POST", f"{MEMORIES}/forget", {"filter": where, "wait": 5}).status == 200
     assert {*ids(call)} == {"likes tea far", "ran far"} - found
+
+
+def test_a_memory_may_bring_its_own_vector_and_is_searched_by_one(call: Client, service: Service) -> None:
+    east, north = ([float(place == at) for place in range(service.embedder.space.dimension)] for at in (0, 1))
+    (tea, _) = call.save(
+        {"type": "fact", "content": "likes tea", "embedding": east},
+        {"type": "fact", "content": "sings", "embedding": north},
+    ).json["memories"]
+    service.brought_up_to_date()
+
+    def near(vector: list[float]) -> Any:
+        body = {"mode": "vector", "embedding": vector, "k": 1}
+        return call("POST", f"{MEMORIES}/search", body).json["memories"][0]
+
+    assert (near(east)["content"], near(north)["content"], near(east)["score"]) == ("likes tea", "sings", 1.0)
+    call("PATCH", f"{MEMORIES}/{tea['id']}", {"content": "likes coffee"})
+    service.brought_up_to_date()
+    assert near(east)["score"] < 1  # other words, and so another vector: the model's
+
+
+@pytest.mark.parametrize("embedding", [[1.0], [0.0] * 4, [1e300] * 4])
+def test_an_embedding_that_is_no_vector_of_the_index_is_422(
+    call: Client, service: Service, embedding: list[float]
+) -> None:
+    values = embedding if len(embedding) == 1 else embedding[:1] * service.embedder.space.dimension
+    saved = call.save({"type": "fact", "content": "likes tea", "embedding": values})
+    searched = call("POST", f"{MEMORIES}/search", {"mode": "vector", "embedding": values})
+    assert (saved.status, saved.json["code"], searched.json["code"]) == (422, "invalid_vector", "invalid_vector")
+    assert call("POST", f"{MEMORIES}/search", {"mode": "keyword", "embedding": values}).status == 422
+    assert call("POST", f"{MEMORIES}/search", {"mode": "vector"}).status == 422
+    assert ids(call) == []

@@ -269,6 +269,7 @@ class AgentMemory:
         """
         given = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
         asked = _read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
+        asked.check_embeddings(self._memories.stores.index.space)
         made = self._memories.remember(self._user, [statement(each) for each in asked.memories])
         self._work()
         return made

@@ -49,6 +49,7 @@ class Statement:
     agent: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None
+    embedding: str | None = None
     valid_from: int | None = None
     expires_at: int | None = None
     method: Method = "given"
@@ -166,6 +167,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         confirmed_at=now // 1000,
         metadata=statement.metadata,
         data=statement.data,
+        embedding=statement.embedding,
         method=statement.method,
         prompt_hash=statement.prompt_hash,
         rank=rank,
@@ -260,14 +262,15 @@ def edited(
 ) -> tuple[Record, Record]:
     """The record, and the version with new content that replaces it from `now` on (epoch milliseconds).
 
-    Both belong to one topic; a record without a topic gets one of its own. Keywords, likely queries and quote are not
-    copied to changed content.
+    Both belong to one topic; a record without a topic gets one of its own. Keywords, likely queries, quote and
+    embedding are not copied to changed content.
     """
     topic = topic_of_edits(record)
     newer = replace(record, content=content, created_at=now, version=now, method=method, index_state="pending")
     newer = placed(newer, tenant=tenant, user=user, topic=topic, valid_from=now)
     if normalized(content) != normalized(record.content):
         newer = replace(newer, keywords=(), queries=(), source=replace(record.source, quote=None), prompt_hash=None)
+        newer = replace(newer, embedding=None)
     return replace(record, topic_key=topic), newer
 
 

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import math
 import threading
+from array import array
 from collections.abc import Sequence
 
 from cachetools import LRUCache
@@ -20,6 +22,17 @@ def unit(vector: Vector) -> list[float]:
     if not math.isfinite(length) or length == 0:
         raise ValueError("A vector must be finite and not zero.")
     return [value / length for value in vector]
+
+
+def packed(vector: Vector) -> str:
+    """The vector as text, its numbers in single precision."""
+    return base64.b64encode(array("f", vector).tobytes()).decode()
+
+
+def unpacked(text: str) -> Vector:
+    values = array("f")
+    values.frombytes(base64.b64decode(text))
+    return values.tolist()
 
 
 def check(vector: Vector, space: Space | None) -> None:

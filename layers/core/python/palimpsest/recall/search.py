@@ -13,7 +13,7 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
-from palimpsest.models.ports import Embedder
+from palimpsest.models.ports import Embedder, Vector
 from palimpsest.models.thresholds import OTHER, THRESHOLDS, Thresholds
 from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
@@ -48,10 +48,18 @@ class SearchMemories:
         return THRESHOLDS.get(self.embedder.space.model if self.embedder else "", OTHER)
 
     def __call__(
-        self, scope: UserScope, text: str, *, mode: Mode, k: int = DEFAULT_K, where: Filter | None = None
+        self,
+        scope: UserScope,
+        text: str,
+        *,
+        mode: Mode,
+        k: int = DEFAULT_K,
+        where: Filter | None = None,
+        vector: Vector | None = None,
     ) -> tuple[FoundMemory, ...]:
         """Return the k best matches, best first, each with the retriever's own score: BM25 for `keyword`, cosine
-        (-1..1) for `vector`. A message that says an earlier value of a topic is marked, as in recall.
+        (-1..1) for `vector`, which takes the caller's own `vector`, of the index's dimension, in place of the text's.
+        A message that says an earlier value of a topic is marked, as in recall.
 
         No other retriever stands in for one that fails. Raises `Unavailable`, and `Unprocessable` (`no_vectors`) where
         there is no embedding model.
@@ -59,20 +67,17 @@ class SearchMemories:
         request = RecallRequest(text, k=k, filter=where or Filter())
         now = self.clock.now()
         query = analysed(text, user=scope.user, now=now)
-        hits = self._hits(scope, query, list(filters(replace(query, period=None), request)), mode=mode, k=k)
+        wheres = list(filters(replace(query, period=None), request))
+        if mode == "keyword":
+            search: Search = partial(self.words.by_words, scope, query.searched, k=k + SPARE_HITS)
+        else:
+            search = partial(self.vectors.by_vector, scope, vector or self._vector(query), k=k + SPARE_HITS)
+        hits = [hit for found in parallel.each(lambda where: search(where=where), wheres) for hit in found]
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
         read = read_all(RecallRun(scope, query, request, scores, now), self.memories, self.sessions)
         scored = [replace(one, score=one.candidate.scores[mode]) for one in read.found]
         best_first = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
-
-    def _hits(self, scope: UserScope, query: Query, wheres: Sequence[Filter], *, mode: Mode, k: int) -> list[Hit]:
-        if mode == "keyword":
-            search: Search = partial(self.words.by_words, scope, query.searched, k=k + SPARE_HITS)
-        else:
-            search = partial(self.vectors.by_vector, scope, self._vector(query), k=k + SPARE_HITS)
-        found = parallel.each(lambda where: search(where=where), wheres)
-        return [hit for hits in found for hit in hits]
 
     def _vector(self, query: Query) -> Sequence[float]:
         if self.embedder is None:

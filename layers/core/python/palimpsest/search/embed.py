@@ -12,8 +12,10 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
+from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.search.documents import Indexable
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
@@ -61,7 +63,8 @@ class Embed:
                 plans += filter(None, [planning()])
             except Unavailable:
                 outcome.unwritten.update(own)
-        meanings = (item.meaning for plan in plans for item in plan.there.values())
+        items = (item for plan in plans for item in plan.there.values())
+        meanings = (item.meaning for item in items if self._own(item) is None)
         vectors = self._vectors(meaning for meaning in meanings if meaning is not None)
         for plan in plans:
             try:
@@ -95,12 +98,20 @@ class Embed:
         except ModelFailed:
             return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
 
+    def _own(self, item: Indexable) -> Vector | None:
+        """The vector that a record's caller gave it, if the index that is written has its dimension."""
+        record, space = item.record, self.index.space
+        if record is None or record.embedding is None or item.meaning is None or space is None:
+            return None
+        own = unpacked(record.embedding)
+        return own if len(own) == space.dimension else None
+
     def _write(self, plan: Plan, vectors: Mapping[str, Vector], outcome: Outcome) -> None:
         """Write the plan to the index, and mark its records as indexed. Raises `Unavailable`."""
-        bare = {key for key, item in plan.there.items() if item.meaning is not None and item.meaning not in vectors}
+        found = {key: self._own(item) or vectors.get(item.meaning or "") for key, item in plan.there.items()}
+        bare = {key for key, item in plan.there.items() if item.meaning is not None and found[key] is None}
         documents: list[Document | Gone] = [
-            item.with_vector(vectors.get(item.meaning or ""), is_whole=key not in bare)
-            for key, item in plan.there.items()
+            item.with_vector(found[key], is_whole=key not in bare) for key, item in plan.there.items()
         ]
         vectorless = set() if self.embedder is None else bare
         failed = self.index.write(plan.owner, [*documents, *plan.gone.values()])

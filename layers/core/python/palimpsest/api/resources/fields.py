@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
@@ -20,8 +21,10 @@ from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
 from palimpsest.conversations.session import Head
-from palimpsest.errors import TooLarge
+from palimpsest.errors import FieldError, TooLarge, Unprocessable
 from palimpsest.memory.records import MAX_DATA, Source
+from palimpsest.models.embedding import check
+from palimpsest.models.ports import Space
 
 LONGEST_WAIT = 20  # seconds
 DEFAULT_LIMIT = 50
@@ -57,6 +60,23 @@ def _small(value: Any) -> Any:
 
 
 JsonValue = Annotated[Any, AfterValidator(_small), Field(description="Any JSON value, at most 16,384 bytes")]
+
+
+MAX_DIMENSION = 4_096
+Values = Annotated[
+    list[float], Field(min_length=1, max_length=MAX_DIMENSION, description="Numbers of single precision, not all zero")
+]
+
+
+def check_embedding(values: Sequence[float], space: Space | None, *, field: str) -> None:
+    """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) unless the values are a vector of the search index."""
+    if space is None:
+        raise Unprocessable("There are no vectors here.", code="no_vectors")
+    try:
+        check(array("f", values), space)
+    except (ValueError, OverflowError) as error:
+        errors = (FieldError(field, f"{space.dimension} finite numbers, not all zero"),)
+        raise Unprocessable("The embedding is no vector of the index.", code="invalid_vector", errors=errors) from error
 
 
 class Closed(BaseModel):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
 from aws_lambda_powertools.event_handler import Response
-from pydantic import AfterValidator, Field
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
@@ -18,7 +18,9 @@ from palimpsest.api.resources.fields import (
     Moment,
     Provenance,
     UserId,
+    Values,
     answered,
+    check_embedding,
     milliseconds_of,
     not_blank,
     provenance,
@@ -77,12 +79,31 @@ class RecallBody(Closed):
 
 
 class SearchBody(Closed):
-    query: Query
+    model_config = ConfigDict(json_schema_extra={"required": ["mode"]})
+
     mode: Annotated[
         Literal["keyword", "vector"], Field(description="By words (BM25) or by meaning (cosine), nothing fused")
     ]
     k: K = DEFAULT_K
     filter: AnyFilter | None = None
+    embedding: Annotated[
+        Values | None, Field(description="With mode vector: a vector of your own in place of the query's")
+    ] = None
+    query: Annotated[Query | None, Field(validate_default=True)] = None
+
+    @field_validator("query")
+    @classmethod
+    def _asks_something(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if value is None and others.data.get("embedding") is None:
+            raise ValueError("needs a query, or an embedding")
+        return value
+
+    @field_validator("embedding")
+    @classmethod
+    def _is_searched_by_vector(cls, value: list[float] | None, others: ValidationInfo) -> list[float] | None:
+        if value is not None and others.data.get("mode") != "vector":
+            raise ValueError("an embedding is searched in mode vector")
+        return value
 
     def where(self) -> filters.Filter:
         return self.filter.read() if self.filter else filters.Filter()
@@ -153,7 +174,12 @@ def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
     Search with one retriever, by words or by meaning, and return its own scores. If it fails, the answer is 503;
     without an embedding model, a search by meaning is 422 `no_vectors`.
     """
-    found = call().memory.search(call().user(user_id), body.query, mode=body.mode, k=body.k, where=body.where())
+    search = call().memory.search
+    if body.embedding is not None:
+        check_embedding(body.embedding, search.vectors.space, field="embedding")
+    found = search(
+        call().user(user_id), body.query or "", mode=body.mode, k=body.k, where=body.where(), vector=body.embedding
+    )
     return answered({"memories": list(map(_found, found))})
 
 

@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, answered
+from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values, answered
 from palimpsest.api.resources.memories.filters import Conditions, Metadata
-from palimpsest.vectors.manage import DEFAULT_NAMESPACE, MAX_DIMENSION, NewVector
+from palimpsest.vectors.manage import DEFAULT_NAMESPACE, NewVector
 from palimpsest.vectors.ports import Namespace
 
 operation = operations_on("vectors", function="memories")
@@ -23,9 +23,6 @@ operation = operations_on("vectors", function="memories")
 AT_ONCE = 100
 MAX_TEXT = 8_000  # characters; models cut what is too long for them
 
-Values = Annotated[
-    list[float], Field(min_length=1, max_length=MAX_DIMENSION, description="Numbers of single precision, not all zero")
-]
 Text = Annotated[
     str, Field(max_length=MAX_TEXT, json_schema_extra=NOT_BLANK, description="What the embedding model makes it of")
 ]

@@ -61,6 +61,8 @@ def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
     path, never from the body.
     """
     scope = call().user(user_id)
+    if any(one.embedding is not None for one in body.memories):
+        body.check_embeddings(call().memory.search.vectors.space)
     made = call().memory.remember(scope, [statement(each) for each in body.memories], once=call().once)
     versions = call().memory.show(scope, [one.record for one in made])
     saved: SavedMemories = {

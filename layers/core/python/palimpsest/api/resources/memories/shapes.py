@@ -17,7 +17,9 @@ from palimpsest.api.resources.fields import (
     Moment,
     NextCursor,
     Provenance,
+    Values,
     WaitSeconds,
+    check_embedding,
     milliseconds_of,
     not_blank,
     provenance,
@@ -31,6 +33,8 @@ from palimpsest.memory.manage import Change
 from palimpsest.memory.records import MAX_CONTENT, RecordType, SaidType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
+from palimpsest.models.embedding import packed
+from palimpsest.models.ports import Space
 from palimpsest.recall.ranking import freshness
 
 
@@ -80,6 +84,9 @@ class NewMemory(Closed):
     source: GivenSource | None = None
     metadata: Annotated[Metadata, Field(default_factory=dict)]
     data: JsonValue = None
+    embedding: Annotated[
+        Values | None, Field(description="A vector of your own in place of the model's, of the index's dimension")
+    ] = None
 
     @field_validator("topic_key")
     @classmethod
@@ -91,6 +98,12 @@ class NewMemory(Closed):
 
 class NewMemories(Closed):
     memories: Annotated[list[NewMemory], Field(min_length=1, max_length=MAX_STATEMENTS)]
+
+    def check_embeddings(self, space: Space | None) -> None:
+        """Raise `Unprocessable` (`no_vectors`, `invalid_vector`) for an embedding that the index can't hold."""
+        for number, one in enumerate(self.memories):
+            if one.embedding is not None:
+                check_embedding(one.embedding, space, field=f"memories.{number}.embedding")
 
 
 class MemoryChange(Closed):
@@ -143,13 +156,14 @@ def statement(given: NewMemory) -> Statement:
         agent=given.agent_id,
         metadata=given.metadata,
         data=given.data,
+        embedding=None if given.embedding is None else packed(given.embedding),
         valid_from=milliseconds_of(given.valid_from),
         expires_at=None if given.expires_at is None else (milliseconds_of(given.expires_at) or 0) // 1000,
         sets=_SETTABLE & given.model_fields_set,
     )
 
 
-_SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata", "data"})
+_SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata", "data", "embedding"})
 
 
 def change(given: MemoryChange) -> Change:
