@@ -13,7 +13,8 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     """Decide on one request. If the store can't answer, it raises: the gateway answers 500 and caches nothing."""
     logger.set_correlation_id(event["requestContext"]["requestId"])
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
-    key = bootstrap.authorizer()(headers.get("authorization"))
+    mem0 = headers.get("x-api-key")  # what clients of mem0's own server send
+    key = bootstrap.authorizer()(headers.get("authorization") or (mem0 and f"Bearer {mem0}"))
     if key is None:
         logger.info("refused")
         return {"isAuthorized": False}

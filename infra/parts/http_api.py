@@ -56,12 +56,21 @@ class AccessLog:
 
 
 class HttpFront(Construct):
-    """An HTTP API whose routes need a key or token, except for those that are declared open."""
+    """An HTTP API whose routes need a key or token, except for those that are declared open. `compat` asks who calls
+    where the clients of another service do.
+    """
 
     def __init__(
-        self, scope: Construct, *, stage: Stage, key: kms.IKey | None, authorizer: gateway.IHttpRouteAuthorizer
+        self,
+        scope: Construct,
+        *,
+        stage: Stage,
+        key: kms.IKey | None,
+        authorizer: gateway.IHttpRouteAuthorizer,
+        compat: gateway.IHttpRouteAuthorizer | None,
     ) -> None:
         super().__init__(scope, "Http")
+        self._compat = compat
         self.api = gateway.HttpApi(
             self, "Api", api_name=f"palimpsest-{stage.name}", default_authorizer=authorizer,
             create_default_stage=False,
@@ -86,7 +95,7 @@ class HttpFront(Construct):
             is_open = name == OPEN
             (route,) = self.api.add_routes(
                 path=path, methods=[gateway.HttpMethod(method)], integration=integrations_of[name],
-                authorizer=gateway.HttpNoneAuthorizer() if is_open else None,
+                authorizer=gateway.HttpNoneAuthorizer() if is_open else self._compat if is_compat(path) else None,
             )  # fmt: skip
             if is_open:
                 accept(route, "APIG4", because=NO_DATA)
@@ -121,6 +130,19 @@ def routes() -> Iterator[tuple[str, str, str]]:
     for (method, path), name in serves.items():
         if main.get("/".join(path.split("/")[:3])) != name:
             yield method, path, name
+
+
+def is_compat(path: str) -> bool:
+    """Whether a route is of another service's API, whose clients send their keys in headers of its own."""
+    return path.startswith("/compat/")
+
+
+def compat_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
+    """Accepts the same keys in any header that `authorize` reads; without a header of its own nothing is cached."""
+    return authorizers.HttpLambdaAuthorizer(
+        "OtherHeaders", function, identity_source=[], results_cache_ttl=Duration.seconds(0),
+        response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
+    )  # fmt: skip
 
 
 def key_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:

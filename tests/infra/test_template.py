@@ -225,7 +225,8 @@ def test_every_operation_of_the_description_reaches_the_function_that_serves_it(
 
 
 def test_the_authorizer_is_cached_for_a_minute(prod: Template) -> None:
-    (authorizer,) = prod.of_type("AWS::ApiGatewayV2::Authorizer").values()
+    authorizers = prod.of_type("AWS::ApiGatewayV2::Authorizer").values()
+    (authorizer,) = (each for each in authorizers if each["Name"].endswith("Keys"))
     assert authorizer["AuthorizerResultTtlInSeconds"] == 60
     assert authorizer["EnableSimpleResponses"] is True
     assert authorizer["IdentitySource"] == ["$request.header.Authorization"]

@@ -13,7 +13,7 @@ from palimpsest.search.embed import Embed
 from tests.unit.api.gateway import Client
 from tests.unit.conversations.service import ConversationService
 
-OF_MEMORIES = ("/v1/users", "/v1/static-facts", "/v1/tools")
+OF_MEMORIES = ("/v1/users", "/v1/static-facts", "/v1/tools", "/compat")
 """Paths of which every call goes to the function `memories`, also one that no operation serves."""
 MEMORY_OPERATIONS = operations_of("memories")
 

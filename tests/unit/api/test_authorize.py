@@ -44,6 +44,15 @@ def test_a_known_key_brings_its_tenant_and_scopes(service: Authorizing) -> None:
     assert service(f"bearer {KEY}")["isAuthorized"] is True
 
 
+def test_clients_of_mem0_send_the_same_key_their_way(service: Authorizing) -> None:
+    service.add()
+    assert service(f"Token {KEY}")["isAuthorized"] is True
+    asked = authorizer_event(None)
+    assert invoked(service.handler, {**asked, "headers": {"X-API-Key": KEY}})["isAuthorized"] is True
+    both = {"authorization": "Bearer pal_" + "z" * 43, "x-api-key": KEY}
+    assert invoked(service.handler, {**asked, "headers": both})["isAuthorized"] is False
+
+
 @pytest.mark.parametrize(
     "authorization",
     [

@@ -32,6 +32,20 @@ NAMED_BY = {
 }
 
 
+MEM0 = "/compat/mem0"
+MEM0_NAMES = {
+    f"{MEM0}/v3/memories": f"{MEM0}/memories/list",
+    f"{MEM0}/v3/memories/add": f"{MEM0}/memories",
+    f"{MEM0}/v3/memories/search": f"{MEM0}/search",
+}
+"""What the client of mem0's platform calls the operations that its server has under other paths; v1 has the same."""
+
+
+def _as_mem0s_server(path: str) -> str:
+    path = path.rstrip("/")
+    return MEM0_NAMES.get(path, path.replace(f"{MEM0}/v1/", f"{MEM0}/", 1))
+
+
 def path_of(event: Mapping[str, Any]) -> str:
     """The path below the stage, decoded once.
 
@@ -40,6 +54,8 @@ def path_of(event: Mapping[str, Any]) -> str:
     path, stage = str(event["rawPath"]), event["requestContext"].get("stage", "$default")
     if stage != "$default":
         path = path.removeprefix(f"/{stage}")
+    if path.startswith(f"{MEM0}/"):
+        path = _as_mem0s_server(path)
     segments = path.removeprefix("/").split("/")
     named = "path"
     for number, segment in enumerate(segments):

@@ -35,6 +35,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.recall",
         "resources.tools",
         "resources.mcp",
+        "resources.mem0",
         "resources.static_facts",
         "resources.transfer",
     ),

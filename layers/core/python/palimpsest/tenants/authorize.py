@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from palimpsest.clock import Clock, seconds
 from palimpsest.tenants.ports import ApiKey, Tenants
 
-BEARER = re.compile(r"Bearer (pal_[A-Za-z0-9_-]{43})", re.IGNORECASE)
+BEARER = re.compile(r"(?:Bearer|Token) (pal_[A-Za-z0-9_-]{43})", re.IGNORECASE)
 
 
 def key_id(secret: str) -> str:
@@ -23,7 +23,9 @@ class Authorize:
     clock: Clock
 
     def __call__(self, authorization: str | None) -> ApiKey | None:
-        """The key behind `Authorization: Bearer pal_…`; None for anything malformed, unknown, revoked or expired."""
+        """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0); None for anything
+        malformed, unknown, revoked or expired.
+        """
         match = BEARER.fullmatch(authorization or "")
         if match is None:
             return None

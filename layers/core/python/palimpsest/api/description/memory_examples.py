@@ -76,6 +76,16 @@ FACT: Json = {
     "updated_at": "2026-01-05T09:00:00.000Z",
 }
 
+MEM0_MEMORY: Json = {
+    "id": f"{MEMORY['id']}@sarah",
+    "memory": MEMORY["content"],
+    "user_id": "sarah",
+    "agent_id": None,
+    "metadata": {},
+    "categories": ["fact"],
+    "created_at": "2026-01-05T09:00:00.000Z",
+    "updated_at": "2026-01-05T09:00:00.000Z",
+}
 ANSWERS: dict[str, Json] = {
     "Memory": MEMORY,
     "SavedMemories": {"memories": [{**MEMORY, "outcome": "created"}]},
@@ -113,6 +123,19 @@ ANSWERS: dict[str, Json] = {
         "scopes_supported": ["read", "write", "admin"],
         "bearer_methods_supported": ["header"],
     },
+    "Mem0Ping": {"status": "ok"},
+    "Mem0Message": {"message": "Memory deleted successfully!"},
+    "Mem0Memory": MEM0_MEMORY,
+    "Mem0Results": {"results": [MEM0_MEMORY]},
+    "Mem0Change": {
+        "id": MEM0_MEMORY["id"],
+        "memory_id": MEM0_MEMORY["id"],
+        "old_memory": None,
+        "new_memory": MEMORY["content"],
+        "event": "ADD",
+        "created_at": "2026-01-05T09:00:00.000Z",
+        "updated_at": "2026-01-05T09:00:00.000Z",
+    },
     "RpcFailure": {"jsonrpc": "2.0", "id": 1, "error": {"code": -32602, "message": "There is no such tool."}},
     "RpcResult": {
         "jsonrpc": "2.0",
@@ -142,6 +165,10 @@ ANSWERS: dict[str, Json] = {
 REQUESTS: dict[str, Json] = {
     "TenantImport": {"data": {"export_job_id": "job_" + "0" * 32}, "wait": 20},
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
+    "Mem0Add": {"messages": [{"role": "user", "content": "I work in Marketing."}], "user_id": "sarah"},
+    "Mem0Query": {"query": "Where does Sarah work?", "user_id": "sarah"},
+    "Mem0List": {"filters": {"user_id": "sarah"}},
+    "Mem0Update": {"text": "Sarah works in Sales."},
     "RpcMessage": {
         "jsonrpc": "2.0",
         "id": 1,

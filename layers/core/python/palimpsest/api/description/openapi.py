@@ -44,6 +44,7 @@ TAGS = {
     "vectors": "Vectors under ids of your own, in namespaces: stored, searched by nearness and metadata, deleted.",
     "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
     "mcp": "A user's memory as tools of the Model Context Protocol, for clients that speak it.",
+    "mem0": "mem0's REST API as a thin layer, for programs that were written for it.",
     "users": "Users of whom anything is remembered. Erasing a user removes everything.",
     "jobs": "Work that outlasts a call, such as a summary or an extraction: read it, wait for it, try it again.",
     "administration": "Settings and static facts of the tenant. Changing them needs the scope `admin`.",
@@ -157,6 +158,11 @@ def _answer(status: int, models: str) -> Json:
     if not models:
         return {"description": "Accepted: nothing is answered"}
     names = models.split(" | ")
+    if models.endswith("[]"):
+        names = [models.removesuffix("[]")]
+        listed = {"type": "array", "items": {"$ref": SCHEMAS + names[0]}}
+        content = {"schema": listed, "example": [EXAMPLES[names[0]]]}
+        return {"description": PHRASES[status], "content": {"application/json": content}}
     refs = [{"$ref": SCHEMAS + name} for name in names]
     content = {"schema": refs[0] if len(refs) == 1 else {"anyOf": refs}, "example": EXAMPLES[names[0]]}
     answer: Json = {"description": PHRASES.get(status, "Refused"), "content": {"application/json": content}}
@@ -213,7 +219,13 @@ def _ref(name: str) -> Json:
 
 def _answer_schemas() -> Json:
     """The shapes of all answers; only a shape that is open by itself may hold more than it names."""
-    names = {name for each in OPERATIONS for models in each.answers.values() for name in models.split(" | ") if name}
+    names = {
+        name
+        for each in OPERATIONS
+        for models in each.answers.values()
+        for name in models.removesuffix("[]").split(" | ")
+        if name
+    }
     shapes = [problems.Problem, *(_shape(name) for name in sorted(names - PAGES.keys()))]
     adapters: Any = [(shape, "serialization", TypeAdapter(shape)) for shape in shapes]
     _, defined = TypeAdapter.json_schemas(adapters, ref_template=SCHEMAS + "{model}")

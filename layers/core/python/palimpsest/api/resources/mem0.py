@@ -1,0 +1,321 @@
+"""mem0's REST API as a thin layer over ours, so that a client of it works with another address.
+
+It takes what mem0's own server takes (https://docs.mem0.ai/open-source/features/rest-api) as far as we have the same
+thing, and ignores the rest, as servers of it ignore unknown fields. A memory's id names its user too:
+`{memory_id}@{user_id}`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired, TypeVar, cast
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from typing_extensions import TypedDict
+
+from palimpsest.api import problems
+from palimpsest.api.operations import operations_on
+from palimpsest.api.resources import recall as recalling
+from palimpsest.api.resources.chat import LIKE_AN_ID
+from palimpsest.api.resources.fields import Json, answered
+from palimpsest.api.resources.ingest import IngestRequest, ingest_transcript
+from palimpsest.api.resources.memories import routes as memories
+from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories
+from palimpsest.errors import BadRequest, FieldError, Unprocessable
+from palimpsest.memory.records import RecordType
+from palimpsest.scope import checked_id
+
+operation = operations_on("mem0", function="memories")
+
+LONGEST_WAIT = 20.0  # seconds for an extraction; what is not extracted by then comes later
+MOST_LISTED = 100
+TYPES: list[RecordType] = ["fact", "event", "instruction", "task"]
+SCALARS = (str, int, float, bool)
+Body = TypeVar("Body", bound=BaseModel)
+
+MemoryId = Annotated[
+    str, Path(description="`{memory_id}@{user_id}`, as the answers give it", json_schema_extra=LIKE_AN_ID)
+]
+
+
+class Open(BaseModel):
+    """A body that may hold more than is read."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True)
+
+
+class Mem0Add(Open):
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: Annotated[str | None, Field(description="The session that the messages belong to")] = None
+    metadata: dict[str, Any] | None = None
+    filters: dict[str, Any] | None = None
+    infer: Annotated[bool, Field(description="Extract memories; false: each message is a memory as it stands")] = True
+
+
+class Mem0Query(Open):
+    query: Annotated[str, Field(min_length=1, max_length=recalling.MAX_QUERY)]
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    filters: Annotated[
+        dict[str, Any] | None, Field(description="`user_id`, `agent_id`, `run_id`; also within `AND`")
+    ] = None
+    limit: Annotated[int | None, Field(ge=1, le=100)] = None
+    top_k: Annotated[int | None, Field(ge=1, le=100)] = None
+    threshold: float | None = None
+
+
+class Mem0List(Open):
+    filters: dict[str, Any] | None = None
+
+
+class Mem0Update(Open):
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Mem0Memory(TypedDict):
+    id: str
+    memory: str
+    user_id: str
+    agent_id: NotRequired[str | None]
+    metadata: Mapping[str, Any]
+    categories: list[str]
+    created_at: str
+    updated_at: str
+    score: NotRequired[float]
+    event: NotRequired[str]
+
+
+class Mem0Results(TypedDict):
+    results: list[Mem0Memory]
+    count: NotRequired[int]
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+
+
+class Mem0Message(TypedDict):
+    message: str
+
+
+class Mem0Ping(TypedDict):
+    status: str
+
+
+class Mem0Change(TypedDict):
+    id: str
+    memory_id: str
+    old_memory: str | None
+    new_memory: str
+    event: str
+    created_at: str
+    updated_at: str
+
+
+@operation("GET /compat/mem0/ping", answers={200: "Mem0Ping"})
+def mem0_ping() -> Response[str]:
+    """Check a key."""
+    return answered({"status": "ok"})
+
+
+@operation("POST /compat/mem0/memories", answers={200: "Mem0Results"}, makes=False)
+def mem0_add(body: Mem0Add) -> Response[str]:
+    """Add memories.
+
+    What is worth remembering of the messages is extracted, and what was extracted within 20 seconds is the answer.
+    """
+    user, agent, run = _whom(body.model_dump())
+    if not body.infer:
+        given = [_statement(str(each.get("content", "")), body.metadata, agent) for each in body.messages]
+        saved = _read(memories.save_memories(user, _asked(NewMemories, {"memories": given})))
+        return answered({"results": [_shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]]})
+    asked = {"messages": body.messages, "session_id": run, "agent_id": agent, "wait": LONGEST_WAIT}
+    job = _read(ingest_transcript(user, _asked(IngestRequest, asked)))
+    made = [_read(memories.read_memory(user, each)) for each in job.get("records", ())]
+    return answered({"results": [_shown(user, each, event="ADD") for each in made]})
+
+
+@operation("POST /compat/mem0/search", scopes=("read",), answers={200: "Mem0Results"})
+def mem0_search(body: Mem0Query) -> Response[str]:
+    """Search memories.
+
+    A recall, of records alone.
+    """
+    user, agent, run = _whom(body.model_dump())
+    limits = {"types": TYPES, "agent_id": agent, "session_id": run}
+    asked = {"query": body.query, "k": body.top_k or body.limit or 10, "filter": _given(limits)}
+    found = _read(recalling.recall(user, _asked(recalling.RecallBody, asked)))["memories"]
+    least = body.threshold or 0
+    return answered({"results": [_shown(user, each, score=each["score"]) for each in found if each["score"] >= least]})
+
+
+@operation("GET /compat/mem0/memories", answers={200: "Mem0Results"})
+def mem0_list(
+    user_id: Annotated[str | None, Query(description="Whose memories")] = None,
+    agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
+    run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
+) -> Response[str]:
+    """List memories.
+
+    The newest 100.
+    """
+    return _listed(*_whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
+
+
+@operation("POST /compat/mem0/memories/list", scopes=("read",), answers={200: "Mem0Results"})
+def mem0_list_by(
+    body: Mem0List,
+    page: Annotated[int, Query(ge=1, description="From 1")] = 1,
+    page_size: Annotated[int, Query(ge=1, le=100, description="The most on a page")] = MOST_LISTED,
+) -> Response[str]:
+    """List memories by filters.
+
+    The newest first. There is one page; an empty one follows.
+    """
+    if page > 1:
+        return answered({"count": 0, "next": None, "previous": None, "results": []})
+    return _listed(*_whom(body.model_dump()), limit=page_size)
+
+
+@operation("DELETE /compat/mem0/memories", answers={200: "Mem0Message"})
+def mem0_delete_all(
+    user_id: Annotated[str | None, Query(description="Whose memories")] = None,
+    agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
+    run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
+) -> Response[str]:
+    """Delete all memories of a user."""
+    user, agent, run = _whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    limits = {"types": TYPES, "agent_id": agent, "session_id": run}
+    memories.forget_memories(user, _asked(ForgetRequest, {"filter": _given(limits), "wait": LONGEST_WAIT}))
+    return answered({"message": "All relevant memories deleted"})
+
+
+@operation("GET /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
+def mem0_read(mem0_id: MemoryId) -> Response[str]:
+    """Read a memory."""
+    memory, user = _split(mem0_id)
+    return answered(_shown(user, _read(memories.read_memory(user, memory))))
+
+
+@operation("PUT /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
+def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Response[str]:
+    """Change a memory.
+
+    New text makes a new version, with another id, which is the answer.
+    """
+    memory, user = _split(mem0_id)
+    change = _given({"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)})
+    return answered(_shown(user, _read(memories.change_memory(user, memory, _asked(MemoryChange, change)))))
+
+
+@operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"})
+def mem0_delete(mem0_id: MemoryId) -> Response[str]:
+    """Delete a memory."""
+    memory, user = _split(mem0_id)
+    memories.delete_memory(user, memory)
+    return answered({"message": "Memory deleted successfully!"})
+
+
+@operation("GET /compat/mem0/memories/{mem0_id}/history", answers={200: "Mem0Change[]"})
+def mem0_history(mem0_id: MemoryId) -> Response[str]:
+    """Read a memory's history.
+
+    The oldest change first.
+    """
+    memory, user = _split(mem0_id)
+    versions = _read(memories.read_memory_history(user, memory, order="asc"))["versions"]
+    changes = [
+        {
+            "id": f"{each['id']}@{user}",
+            "memory_id": mem0_id,
+            "old_memory": before["content"] if before else None,
+            "new_memory": each["content"],
+            "event": "UPDATE" if before else "ADD",
+            "created_at": each["created_at"],
+            "updated_at": each["created_at"],
+        }
+        for before, each in zip([None, *versions], versions, strict=False)
+    ]
+    return Response(status_code=200, content_type="application/json", body=json.dumps(changes))
+
+
+def _asked(shape: type[Body], values: Json) -> Body:
+    """The body of our own operation. Raises what that operation answers to a body that breaks its schema."""
+    try:
+        return shape.model_validate_json(json.dumps(values))
+    except ValidationError as error:
+        raise problems.refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from error
+
+
+def _read(answer: Response[str]) -> Json:
+    read: Json = json.loads(answer.body or "{}")
+    return read
+
+
+def _given(values: Json) -> Json:
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _whom(given: Json) -> tuple[str, str | None, str | None]:
+    """User, agent and run, named at the top or in `filters`. Raises `Unprocessable` if no user is named."""
+    filters = given.get("filters") or {}
+    stated = [filters, *(each for each in filters.get("AND", ()) if isinstance(each, dict))]
+    found = {name: value for each in [*stated, _given(given)] for name, value in each.items() if isinstance(value, str)}
+    for name in ("user_id", "agent_id", "run_id"):
+        if name in found:
+            checked_id(found[name], field=name)
+    if "user_id" not in found:
+        raise Unprocessable("Memories are a user's.", errors=(FieldError("user_id", "is required"),))
+    return found["user_id"], found.get("agent_id"), found.get("run_id")
+
+
+def _split(mem0_id: str) -> tuple[str, str]:
+    memory, _, user = mem0_id.partition("@")
+    if not (memory and user):
+        raise BadRequest("This is no id of a memory.", code="invalid_id", errors=(FieldError("memory_id", "is none"),))
+    return memory, user
+
+
+def _listed(user: str, agent: str | None, run: str | None, *, limit: int = MOST_LISTED) -> Response[str]:
+    page = _read(memories.list_memories(user, types=TYPES, agent_id=agent, session_id=run, limit=limit))
+    results = [_shown(user, each) for each in page["memories"]]
+    return answered({"count": len(results), "next": None, "previous": None, "results": results})
+
+
+def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
+    terms = None if metadata is None else _terms(metadata)
+    return _given({"type": "fact", "content": content, "metadata": terms, "agent_id": agent})
+
+
+def _terms(metadata: Json) -> Json:
+    """What our metadata can hold; other values as JSON text."""
+    return {
+        name: value if isinstance(value, SCALARS) else json.dumps(value)
+        for name, value in metadata.items()
+        if value is not None
+    }
+
+
+def _event(outcome: str) -> str:
+    return {"created": "ADD", "updated": "UPDATE"}.get(outcome, "NONE")
+
+
+def _shown(user: str, memory: Json, **more: Any) -> Mem0Memory:
+    since = memory.get("created_at") or memory["valid_from"]
+    shown: Any = {
+        "id": f"{memory['id']}@{user}",
+        "memory": memory["content"],
+        "user_id": user,
+        "agent_id": memory.get("agent_id"),
+        "metadata": memory.get("metadata") or {},
+        "categories": [memory["type"]],
+        "created_at": since,
+        "updated_at": since,
+        **more,
+    }
+    return cast("Mem0Memory", shown)
