@@ -14,7 +14,7 @@ PROGRAM = Path(__file__).with_name("clients") / "mem0_client.py"
 
 
 def test_mem0s_own_client_works_with_our_address(call: Client, tmp_path: Path) -> None:
-    command = [python_of("mem0"), PROGRAM, f"{call.url}/compat/mem0", call.key]
+    command: list[str | Path] = [python_of("mem0"), PROGRAM, f"{call.url}/compat/mem0", call.key]
     environment = {"HOME": str(tmp_path), "MEM0_DIR": str(tmp_path), "PATH": "/usr/bin:/bin"}
     ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=PATIENCE, env=environment)
     assert ran.returncode == 0, ran.stdout + ran.stderr
@@ -28,9 +28,10 @@ def test_mem0s_own_client_works_with_our_address(call: Client, tmp_path: Path) -
 
 def test_a_call_with_the_header_of_mem0s_server_is_taken_and_one_without_a_key_is_not(call: Client) -> None:
     server = Client(call.url, key="")
-    listing = {"query": {"user_id": "sarah"}}
+    whose = {"user_id": "sarah"}
     path = "/compat/mem0/memories"
-    assert server("GET", path, headers={"X-API-Key": call.key}, **listing).json["results"] == []
-    for headers in ({}, {"X-API-Key": "pal_" + "z" * 43}, {"Authorization": f"Basic {call.key}"}):
-        assert server("GET", path, headers=headers, **listing).status in (401, 403)
+    assert server("GET", path, headers={"X-API-Key": call.key}, query=whose).json["results"] == []
+    refused: tuple[dict[str, str], ...] = ({}, {"X-API-Key": "pal_" + "z" * 43}, {"Authorization": f"Basic {call.key}"})
+    for headers in refused:
+        assert server("GET", path, headers=headers, query=whose).status in (401, 403)
     assert server("GET", "/v1/users", headers={"X-API-Key": call.key}).status == 401

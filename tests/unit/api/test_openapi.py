@@ -134,6 +134,7 @@ def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
         "session_id": "s",
         "user_id": "sarah",
         "memory_id": "mem_0",
+        "mem0_id": "mem_0@sarah",
         "fact_id": "f",
         "seq": 1,
         "key": "k",

@@ -71,10 +71,12 @@ class Mem0Query(Open):
 
 
 class Mem0List(Open):
-    filters: dict[str, Any] | None = None
+    filters: dict[str, Any]
 
 
 class Mem0Update(Open):
+    model_config = ConfigDict(extra="ignore", frozen=True, json_schema_extra={"minProperties": 1})
+
     text: str | None = None
     metadata: dict[str, Any] | None = None
 
@@ -119,7 +121,10 @@ class Mem0Change(TypedDict):
 
 @operation("GET /compat/mem0/ping", answers={200: "Mem0Ping"})
 def mem0_ping() -> Response[str]:
-    """Check a key."""
+    """Check a key.
+
+    The client of mem0's platform does this before all else.
+    """
     return answered({"status": "ok"})
 
 
@@ -188,7 +193,10 @@ def mem0_delete_all(
     agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
     run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
 ) -> Response[str]:
-    """Delete all memories of a user."""
+    """Delete all memories of a user.
+
+    Or those of an agent, or those that come from a session.
+    """
     user, agent, run = _whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
     limits = {"types": TYPES, "agent_id": agent, "session_id": run}
     memories.forget_memories(user, _asked(ForgetRequest, {"filter": _given(limits), "wait": LONGEST_WAIT}))
@@ -197,7 +205,10 @@ def mem0_delete_all(
 
 @operation("GET /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
 def mem0_read(mem0_id: MemoryId) -> Response[str]:
-    """Read a memory."""
+    """Read a memory as mem0 has it.
+
+    A superseded one can be read too.
+    """
     memory, user = _split(mem0_id)
     return answered(_shown(user, _read(memories.read_memory(user, memory))))
 
@@ -215,7 +226,10 @@ def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Response[str]:
 
 @operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"})
 def mem0_delete(mem0_id: MemoryId) -> Response[str]:
-    """Delete a memory."""
+    """Delete one memory.
+
+    One version is removed for good.
+    """
     memory, user = _split(mem0_id)
     memories.delete_memory(user, memory)
     return answered({"message": "Memory deleted successfully!"})
