@@ -52,9 +52,9 @@ class FoundMemory:
     """A record or a message that was found, as the tables have it, with its `candidate` for ranking.
 
     `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is the role of a
-    message, None for a record. `outdated_by` is the id of the current record of a topic of which this message says an
-    earlier value. `times` is how many memories and messages with this text were found. `before` is what was said right
-    before a message, where somebody reads it.
+    message, None for a record. `outdated_by` is the id of the record or message that says what holds now, where this
+    one says an earlier value. `times` is how many memories and messages with this text were found. `before` is what
+    was said right before a message, where somebody reads it.
     """
 
     id: str

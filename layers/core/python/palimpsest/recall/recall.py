@@ -20,6 +20,7 @@ from palimpsest.models.thresholds import OTHER, THRESHOLDS
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.echoes import seen_by, without_echoes
 from palimpsest.recall.find import FindCandidates, Findings
+from palimpsest.recall.newer import newer_first
 from palimpsest.recall.question import Query, RecallRequest, analysed
 from palimpsest.recall.ranking import (
     FoundMemory,
@@ -106,6 +107,8 @@ class Recall:
         places = reranked(places, read_first.scores, **self._ranking(query, request))
         found = _in_order(read.found, near_enough(places, weights=self._weights))
         found = without_echoes(found, question=query.text)
+        if not request.looks_back:
+            found = newer_first(found, query)
         chosen = self._within_budget(found, request)
         answered = self._answered(query, chosen, user=scope.user) if request.answer else None
         if answered is not None and answered.failed:

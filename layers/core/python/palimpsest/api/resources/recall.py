@@ -121,7 +121,10 @@ class Found(TypedDict):
     source: Provenance
     valid_from: Moment
     role: Annotated[str | None, Field(description="Role of a message; null for a memory")]
-    outdated_by: Annotated[str | None, Field(description="The current memory, where a message says an earlier value")]
+    outdated_by: Annotated[
+        str | None,
+        Field(description="The memory or message that says what holds now, where this one says an earlier value"),
+    ]
     subject: str | None
     topic_key: str | None
     importance: float | None

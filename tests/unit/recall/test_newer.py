@@ -1,0 +1,65 @@
+"""Of two statements in messages alone, the later one that speaks of a change comes first where the present is asked."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.unit.recall.service import RecallService
+
+OLD = "I drive a green car to work."
+NEW = "I switched: I drive a red car to work."
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> RecallService:
+    return RecallService(tmp_path)
+
+
+def said(service: RecallService, *texts: str, role: str = "user") -> None:
+    for number, text in enumerate((*texts, "Which work?", "A car needs oil.")):
+        service.say(text, session=f"talk-{number}", role=role)
+        service.time.advance(3600)
+    service.index_all()
+
+
+def test_the_later_statement_with_a_word_of_change_comes_first_and_the_older_is_marked(service: RecallService) -> None:
+    said(service, OLD, NEW)
+    first, second, *_ = service.recall("Which car do I drive to work? Is it green?").memories
+    assert (first.content, second.content) == (NEW, OLD)
+    assert (first.outdated_by, second.outdated_by) == (None, first.id)
+    assert first.score >= second.score
+
+
+@pytest.mark.parametrize("question", ["Which green car did I drive to work?", "Which green car do I no longer drive?"])
+def test_a_question_about_the_past_leaves_the_order(service: RecallService, question: str) -> None:
+    said(service, OLD, NEW)
+    found = service.recall(question).memories
+    assert found[0].content == OLD
+    assert all(one.outdated_by is None for one in found)
+
+
+def test_an_older_statement_never_replaces_a_later_one(service: RecallService) -> None:
+    said(service, NEW, OLD)
+    found = service.recall("Which green car do I drive to work?").memories
+    assert [one.content for one in found][:2] == [OLD, NEW]
+    assert all(one.outdated_by is None for one in found)
+
+
+def test_an_assistant_replaces_nothing(service: RecallService) -> None:
+    said(service, OLD, NEW, role="assistant")
+    assert service.recall("Which green car do I drive to work?").memories[0].content == OLD
+
+
+def test_without_a_word_of_change_or_a_word_alike_nothing_is_replaced(service: RecallService) -> None:
+    said(service, OLD, "I drive a red car to work.", "I moved. Lunch is at noon.")
+    found = service.recall("Which green car do I drive to work?").memories
+    assert found[0].content == OLD
+    assert found[0].outdated_by is None
+
+
+def test_an_answer_does_not_quote_what_was_replaced(service: RecallService) -> None:
+    said(service, OLD, NEW)
+    answer = service.recall("Which green car do I drive to work?", answer=True).answer
+    assert answer is not None
+    assert "red" in answer
+    assert "a green car" not in answer
