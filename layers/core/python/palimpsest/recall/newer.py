@@ -11,7 +11,7 @@ from palimpsest.recall.ranking import FoundMemory
 from palimpsest.text.analyser import content_terms
 
 LOOKED_AT = 20  # of the order: what stands behind them replaces nothing
-LEAST = 0.15  # of the older one's score that the later one needs to stand above it, and one word of its own words
+LEAST = 0.3  # of the older one's score that the later one needs to stand above it, and one word of its own words
 REPLACES, WORDS_ALIKE = 0.5, 2  # the same, for the older one to be marked
 
 _WENT_BY = re.compile(
