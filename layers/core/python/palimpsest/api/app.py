@@ -80,6 +80,7 @@ class HttpApp:
                 return self._resolver.resolve(request, context)
             finally:
                 CURRENT.reset(token)
+                called.over()
 
     def _hashed(self, caller: Caller, path: str) -> dict[str, str]:
         """The user and the session that a path names, as logs may hold them: nobody can tell them without the tenant's

@@ -13,6 +13,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
+from palimpsest.api.waiting import give_back, taken
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
@@ -184,7 +185,8 @@ class Caller:
 @dataclass(frozen=True, slots=True)
 class Call:
     """`wired` holds the use cases of the function that serves the call, `request` is its event as `guarded` leaves it,
-    `shows` says whether the answer may hold what is stored; `begun` is its time.monotonic().
+    `shows` says whether the answer may hold what is stored; `begun` is its time.monotonic(),
+    `places` is where it waits.
     """
 
     caller: Caller
@@ -192,6 +194,7 @@ class Call:
     request: Mapping[str, Any]
     shows: bool = True
     begun: float = field(default_factory=time.monotonic)
+    places: list[KeyedCall] = field(default_factory=list)
 
     @property
     def windows(self) -> Windows:
@@ -242,8 +245,19 @@ class Call:
         return make(None) if once is None else once(lambda: make(once.call.name))
 
     def patience(self, wait: float) -> float:
-        """`wait` seconds, or less where the gateway would give up before."""
-        return max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
+        """`wait` seconds, or less where the gateway would give up before; none where too many of the tenant's requests
+        wait already.
+        """
+        wait = max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
+        if wait and not self.places:
+            place = taken(self.wired.calls, self.caller.tenant, wait=wait, clock=self.wired.clock)
+            self.places.extend([] if place is None else [place])
+        return wait if self.places else 0.0
+
+    def over(self) -> None:
+        """Give back what the call has taken."""
+        for place in self.places:
+            give_back(self.wired.calls, place)
 
 
 def _hash(value: Any) -> str:
