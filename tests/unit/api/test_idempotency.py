@@ -18,6 +18,7 @@ MESSAGES = [{"role": "user", "content": "fact: likes tea"}]
 OLD = "{old}"
 """Stands for the id of a superseded memory, `JOB` for that of a job that failed."""
 JOB = "{job}"
+LINES = '{"format":"palimpsest","kind":"export","version":1}\n{"kind":"user","user_id":"u"}\n{"kind":"end","lines":3}\n'
 MAKING: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "create_session": ("POST /v1/sessions", {"user_id": "sarah"}, {"user_id": "bob"}),
     "append_messages": ("POST /v1/sessions/s/messages", {"messages": MESSAGES}, {"messages": [*MESSAGES, *MESSAGES]}),
@@ -30,6 +31,10 @@ MAKING: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
     "save_memories": (f"POST {SAVE}", EVENT, {"memories": [{"type": "fact", "content": "likes tea"}]}),
     "revert_memory": (f"POST {SAVE}/{OLD}/revert", {}, {"wait": 1}),
     "forget_memories": (f"POST {SAVE}/forget", {"filter": {"types": ["fact"]}}, {"filter": {"types": ["event"]}}),
+    "export_user": ("POST /v1/users/sarah/export", {}, {"wait": 1}),
+    "export_tenant": ("POST /v1/export", {}, {"wait": 1}),
+    "import_user": ("POST /v1/users/bob/import", {"data": LINES}, {"format": "mem0", "data": []}),
+    "import_tenant": ("POST /v1/import", {"data": LINES}, {"data": LINES, "wait": 1}),
     "put_static_fact": ("PUT /v1/static-facts/chair", {"content": "A chair"}, {"content": "No chair"}),
 }
 
@@ -90,7 +95,7 @@ def test_the_same_call_again_makes_nothing_and_another_body_is_409(name: str, tm
     ids = [field for field in ("id", "session_id", "job_id", "messages") if field in first.json]
     assert [again.json[field] for field in ids] == [first.json[field] for field in ids]
     refused = made(place, other)
-    takes_body = name not in ("retry_job", "revert_memory")
+    takes_body = name not in ("retry_job", "revert_memory", "export_user", "export_tenant")
     assert (refused.status, refused.json["code"]) == (
         (409, "idempotency_key_reused") if takes_body else (422, "invalid")
     )

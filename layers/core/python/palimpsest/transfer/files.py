@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
+from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ExportPayload
 from palimpsest.jobs.ports import Jobs
@@ -23,13 +25,16 @@ class Export:
     blobs: Blobs
     clock: Clock
 
-    def __call__(self, scope: Scope, *, user: str | None) -> str:
-        """Begin an export of a user (None: of the whole tenant), and return its job's id. Raises `Unavailable`."""
+    def __call__(self, scope: Scope, *, user: str | None, key: str | None = None) -> str:
+        """Begin an export of a user (None: of the whole tenant), and return its job's id: the same for the same `key`.
+        Raises `Unavailable`.
+        """
         payload, now = ExportPayload(user=user), seconds(self.clock.now())
         if user is not None:
             scope.user(user)
-        job = on_tenant(scope, kind="export", user=user, key=secrets.token_hex(16), payload=payload, now=now)
-        self.jobs.put(job)
+        job = on_tenant(scope, kind="export", user=user, key=key or secrets.token_hex(16), payload=payload, now=now)
+        with suppress(CommitLost):  # the same call was made before
+            self.jobs.put(job)
         return job.id
 
     def files(self, job: Job) -> list[str]:

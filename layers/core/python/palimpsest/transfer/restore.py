@@ -5,11 +5,12 @@ from __future__ import annotations
 import io
 import secrets
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import NotFound, Unprocessable
+from palimpsest.errors import CommitLost, NotFound, Unprocessable
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
@@ -29,18 +30,20 @@ class Import:
     blobs: Blobs
     clock: Clock
 
-    def of_text(self, scope: Scope, text: str, *, user: str | None) -> str:
-        """Begin an import of these lines for a user (None: for those whom the lines name), and return its job's id.
-        Raises `Unprocessable` (`invalid_import`) that names the line, `Unavailable`.
+    def of_text(self, scope: Scope, text: str, *, user: str | None, key: str | None = None) -> str:
+        """Begin an import of these lines for a user (None: for those whom the lines name), and return its job's id: the
+        same for the same `key`. Raises `Unprocessable` (`invalid_import`) that names the line, `Unavailable`.
         """
         data = text.encode()
         check(io.BytesIO(data), user=user)
-        job = self._job(scope, user, folder := f"imports/{scope.tenant}/{secrets.token_hex(16)}/")
-        self.blobs.put(f"{folder}000000.jsonl", data)
-        self.jobs.put(job)
+        key = key or secrets.token_hex(16)
+        job = self._job(scope, user, where := f"imports/{scope.tenant}/{key}/", key=key)
+        if self.jobs.get(scope, job.id) is None:
+            self.blobs.put(f"{where}000000.jsonl", data)
+            self._put(job)
         return job.id
 
-    def of_export(self, scope: Scope, job_id: str, *, user: str | None) -> str:
+    def of_export(self, scope: Scope, job_id: str, *, user: str | None, key: str | None = None) -> str:
         """Begin an import of what an export of this tenant wrote. Raises `NotFound` (`export_not_found`)."""
         found = self.jobs.get(scope, job_id)
         if found is None or found.kind != "export" or found.state != "done" or found.user != user:
@@ -48,12 +51,16 @@ class Import:
         where = folder(found)
         if next(self.blobs.keys(where), None) is None:
             raise NotFound("The export was removed.", code="export_not_found")
-        self.jobs.put(job := self._job(scope, user, where))
+        self._put(job := self._job(scope, user, where, key=key or secrets.token_hex(16)))
         return job.id
 
-    def _job(self, scope: Scope, user: str | None, where: str) -> Job:
+    def _put(self, job: Job) -> None:
+        with suppress(CommitLost):  # the same call was made before
+            self.jobs.put(job)
+
+    def _job(self, scope: Scope, user: str | None, where: str, *, key: str) -> Job:
         payload, now = ImportPayload(source=where), seconds(self.clock.now())
-        return on_tenant(scope, kind="import", user=user, key=secrets.token_hex(16), payload=payload, now=now)
+        return on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now)
 
 
 def check(file: io.BytesIO, *, user: str | None) -> None:

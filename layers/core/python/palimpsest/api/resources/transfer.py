@@ -69,7 +69,7 @@ def export_tenant(wait: Wait = 0) -> Response[str]:
 
 def _exported(user: str | None, *, wait: float) -> Response[str]:
     export, tenant = call().memory.export, call().caller.tenant
-    return awaited(call().made(lambda _: export(tenant, user=user)), wait=wait)
+    return awaited(call().made(lambda key: export(tenant, user=user, key=key)), wait=wait)
 
 
 @operation("POST /v1/users/{user_id}/import", answers={200: "JobDone | Imported", 202: "JobPending"})
@@ -101,9 +101,9 @@ def import_tenant(body: TenantImport) -> Response[str]:
 def _imported(user: str | None, data: str | FromExport, *, wait: float) -> Response[str]:
     imports, tenant = call().memory.imports, call().caller.tenant
 
-    def begun(_: str | None) -> str:
+    def begun(key: str | None) -> str:
         if isinstance(data, str):
-            return imports.of_text(tenant, data, user=user)
-        return imports.of_export(tenant, data.export_job_id, user=user)
+            return imports.of_text(tenant, data, user=user, key=key)
+        return imports.of_export(tenant, data.export_job_id, user=user, key=key)
 
     return awaited(call().made(begun), wait=wait)
