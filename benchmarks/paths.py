@@ -141,6 +141,7 @@ def on_dynamodb() -> Iterator[Service]:
             "EMBEDDING_MODEL": "none",
             "EMBEDDING_DIMENSION": "4",
             "CHAT_MODEL": "none",
+            "CONTENTS_BUCKET": "none",
             "OPENAI_KEY_PARAMETER": "/none",
         }
         from functions.memories import handler as memories

@@ -45,6 +45,7 @@ def place() -> Iterator[Place]:
             "EMBEDDING_MODEL": "none",
             "EMBEDDING_DIMENSION": "4",
             "CHAT_MODEL": "none",
+            "CONTENTS_BUCKET": "none",
         }
         yield Place(endpoint, _child_with(endpoint.rpartition(":")[2]), environment)
 

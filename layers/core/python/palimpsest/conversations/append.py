@@ -22,6 +22,7 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.messages import (
+    MAX_MESSAGE_BYTES,
     SYSTEM_ROLES,
     Draft,
     Message,
@@ -66,6 +67,7 @@ class Appended:
 class _Request:
     scope: SessionScope
     drafts: Sequence[Draft]
+    size: int  # bytes of all messages
     user: str | None
     agent: str | None
     key: str | None
@@ -128,7 +130,7 @@ class Append:
         `idempotency_key_reused`, `history_moved_on`), `TooLarge`, `Unprocessable`, `Unavailable`.
         """
         drafts = with_joined_calls(drafts)
-        check_size(drafts, has_contents=self.contents is not None)
+        size = check_size(drafts, has_contents=self.contents is not None)
 
         @cache
         def weights(encoding: str) -> tuple[int, ...]:
@@ -137,6 +139,7 @@ class Append:
         request = _Request(
             scope=scope,
             drafts=drafts,
+            size=size,
             user=user,
             agent=agent,
             allow_repeat=allow_repeat,
@@ -225,7 +228,7 @@ class Append:
         head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
         expires_at = seconds(now) + KEY_SECONDS
-        held, uploaded = (messages, None) if self.contents is None else self.contents.set_aside(request.scope, messages)
+        held, uploaded = self._held(request, messages)
         commit = Commit(
             before=found.before,
             after=head,
@@ -245,6 +248,12 @@ class Append:
             overflow=armed.overflow,
             extraction=head.extract_job if extraction else None,
         )
+
+    def _held(self, request: _Request, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], Job | None]:
+        """The messages as their items hold them, and the job of an upload: together no larger than one, each fits."""
+        if self.contents is None or request.size <= MAX_MESSAGE_BYTES:
+            return messages, None
+        return self.contents.set_aside(request.scope, messages)
 
     def _grown(self, request: _Request, found: _Found, now: datetime) -> tuple[tuple[Message, ...], _Found]:
         """Number the messages, and return them with the head and settings that include them. Raises `Unprocessable`."""

@@ -268,14 +268,16 @@ def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
     return sizes
 
 
-def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> None:
-    """Raise `TooLarge` if a message or the whole batch can't be stored. `has_contents`: there is a place for large
-    contents, so that neither an item nor a transaction has to hold them.
+def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
+    """The bytes of all messages. Raises `TooLarge` if a message or the whole batch can't be stored.
+
+    `has_contents`: there is a place for large contents, so that neither an item nor a transaction has to hold them.
     """
     size = sum(message_sizes(drafts, has_contents=has_contents))
     most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
     if size > most:
         raise TooLarge(f"The messages have {size} bytes of at most {most}.", code="batch_too_large")
+    return size
 
 
 def numbered(

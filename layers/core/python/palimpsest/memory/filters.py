@@ -57,7 +57,8 @@ class Filter:
     @property
     def tests(self) -> tuple[TermTest, ...]:
         """What the terms of a document must pass, in any search index."""
-        return tuple(condition.test for condition in (*conditions(self.metadata), *self._of_fields()))
+        named = conditions(self.metadata) if self.metadata else ()
+        return tuple(condition.test for condition in (*named, *self._of_fields()))
 
     def _of_fields(self) -> Iterator[Condition]:
         if self.topic is not None:

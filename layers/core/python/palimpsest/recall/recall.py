@@ -147,8 +147,8 @@ class Recall:
     ) -> Reading:
         if not request.rerank:
             return Reading()
-        done = reading(self.reranker, query, found)
-        if done.failed or self.reranker is None:
+        done = Reading() if self.reranker is None else reading(self.reranker, query, found)
+        if self.reranker is None or done.failed:
             findings.degraded.add("reranker")
         return done
 
