@@ -23,7 +23,7 @@ def python_of(name: str) -> Path:
     python, done = folder / "bin" / "python", folder / f"done-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
     if not done.is_file():
         uv = [sys.executable, "-m", "uv"]
-        install = [*uv, "pip", "install", "--quiet", "--require-hashes", "--only-binary", ":all:"]
+        install = [*uv, "pip", "install", "--no-config", "--quiet", "--require-hashes", "--only-binary", ":all:"]
         try:
             subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
             subprocess.run([*install, "--python", python, "-r", lock], check=True)

@@ -123,7 +123,7 @@ ANSWERS: dict[str, Json] = {
         "scopes_supported": ["read", "write", "admin"],
         "bearer_methods_supported": ["header"],
     },
-    "Mem0Ping": {"status": "ok"},
+    "Mem0Ping": {"status": "ok", "org_id": "acme", "project_id": "acme"},
     "Mem0Message": {"message": "Memory deleted successfully!"},
     "Mem0Memory": MEM0_MEMORY,
     "Mem0Results": {"results": [MEM0_MEMORY]},

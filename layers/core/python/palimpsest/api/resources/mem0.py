@@ -17,6 +17,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from typing_extensions import TypedDict
 
 from palimpsest.api import problems
+from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import LIKE_AN_ID
@@ -106,7 +107,11 @@ class Mem0Message(TypedDict):
 
 
 class Mem0Ping(TypedDict):
+    """The client does nothing without an organisation and a project; both are the tenant."""
+
     status: str
+    org_id: str
+    project_id: str
 
 
 class Mem0Change(TypedDict):
@@ -125,7 +130,8 @@ def mem0_ping() -> Response[str]:
 
     The client of mem0's platform does this before all else.
     """
-    return answered({"status": "ok"})
+    tenant = call().caller.tenant.tenant
+    return answered({"status": "ok", "org_id": tenant, "project_id": tenant})
 
 
 @operation("POST /compat/mem0/memories", answers={200: "Mem0Results"}, makes=False)
