@@ -14,13 +14,15 @@ _VERB = (
     "|need|want|wohne|lebe|arbeite|mag|liebe|hasse|habe|bin|spreche|spiele|studiere|esse|trinke"
 )
 _JOINTS = re.compile(
-    rf",?\s+{_AND}\s+(?={_OWN})|[,;]\s+(?={_OWN})|，(?=我)"
+    rf"(?=[\s,;，])(?:,?\s+{_AND}\s+(?={_OWN})|[,;]\s+(?={_OWN})|，(?=我)"
     rf"|(?P<elided>,?\s+{_AND}\s+(?=(?:{_VERB})\b)|,\s+(?=(?:{_VERB})\b))"
     r"|(?P<who>,?\s+(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies|needs?)\b))"
-    r"|(?P<with>,?\s+(?=with (?:my|our|an?)\b))",
+    r"|(?P<with>,?\s+(?=with (?:my|our|an?)\b)))",
     re.IGNORECASE,
 )
-"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is."""
+"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is. The
+lookahead spares most places all else.
+"""
 _SUBJECT = re.compile(r"^\W*(?:(?:hi|hello|hey|well|ok|okay|so|and|but)\b\W*)*(I|ich)\b", re.IGNORECASE)
 _OWN_CLAUSE = re.compile(
     rf"^\W*(?:{_OWN})[^,;]*?(?:\b(?:am|is|are|was|were|has|have|had|lives?|works?|likes?|loves?|hates?|needs?|wants?"

@@ -11,7 +11,7 @@ from functools import cache
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import objects, parts
-from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, STATEMENT_KINDS, StatementKind, says_nothing
+from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, StatementKind, kind_of, says_nothing
 from palimpsest.extraction.ports import Extraction
 from palimpsest.memory.records import Method, SaidType
 from palimpsest.text import salience
@@ -72,7 +72,7 @@ def _findings(message: Message, stated: Callable[[str, date], Sequence[_Statemen
 def _statements(sentence: str, day: date) -> Sequence[_Statement]:
     return [
         replace(found, quote=part.quote)
-        for part in parts(sentence, is_known=lambda text: _kind_of(text)[0] is not None)
+        for part in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
         for text in _each(part.text)
         if (found := _stated(text, day))
     ]
@@ -80,7 +80,7 @@ def _statements(sentence: str, day: date) -> Sequence[_Statement]:
 
 def _each(text: str) -> list[str]:
     """The text, or one statement for each thing that it says is liked, or must not be eaten."""
-    kind, found = _kind_of(text)
+    kind, found = kind_of(text)
     if kind is None or found is None or kind.topic not in ("preference", "allergy") or "what" not in found.groupdict():
         return [text]
     return objects(text, start=found.start("what"))
@@ -88,7 +88,7 @@ def _each(text: str) -> list[str]:
 
 def _stated(text: str, day: date) -> _Statement | None:
     """What the text states; None for questions, requests, small talk and what is not worth remembering."""
-    kind, matched = _kind_of(text)
+    kind, matched = kind_of(text)
     topic = _topic(kind, matched) if kind and matched else None
     if salience.is_question(text) and not (kind and kind.type == "task"):
         return None
@@ -111,15 +111,6 @@ def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
     if is_own and relative_dates(text, at=day):
         return _Statement(text, "event", OF_WHO_ONE_IS if is_who else EVENT)
     return _Statement(text, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
-
-
-def _kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
-    """The first kind whose phrases stand in the text, and where."""
-    for kind in STATEMENT_KINDS:
-        found = kind.match(text)
-        if found is not None:
-            return kind, found
-    return None, None
 
 
 def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:

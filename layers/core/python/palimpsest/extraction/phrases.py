@@ -6,9 +6,11 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from palimpsest.memory.records import SaidType
 from palimpsest.text.analyser import FUNCTION_WORDS, words
+from palimpsest.text.sieve import Sieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,14 +24,11 @@ class StatementKind:
     type: SaidType
     importance: float
     topic: str | None
-    phrases: tuple[re.Pattern[str], ...]
-
-    def match(self, sentence: str) -> re.Match[str] | None:
-        return next((found for phrase in self.phrases if (found := phrase.search(sentence))), None)
+    phrases: tuple[str, ...]
 
 
 def _kind(kind: SaidType, importance: float, topic: str | None, phrases: Sequence[str]) -> StatementKind:
-    return StatementKind(kind, importance, topic, tuple(re.compile(phrase, re.IGNORECASE) for phrase in phrases))
+    return StatementKind(kind, importance, topic, tuple(phrases))
 
 
 _NOW = "(?:now|currently|still|also|just|really|absolutely|mostly|usually|finally|recently)"
@@ -130,6 +129,19 @@ STATEMENT_KINDS = (
     )),
 )  # fmt: skip
 """The first kind with a phrase in the statement counts."""
+_PHRASES = [(kind, re.compile(phrase, re.IGNORECASE)) for kind in STATEMENT_KINDS for phrase in kind.phrases]
+_SIEVE = Sieve([phrase.pattern for _, phrase in _PHRASES], re.IGNORECASE)
+
+
+@lru_cache(maxsize=64)  # a sentence's clauses are asked for several times
+def kind_of(text: str) -> tuple[StatementKind | None, re.Match[str] | None]:
+    """The first kind with a phrase in the text, and where it stands."""
+    for number in _SIEVE.candidates(text):
+        kind, phrase = _PHRASES[number]
+        if found := phrase.search(text):
+            return kind, found
+    return None, None
+
 
 _NOT_WHAT = """
     a an the my to of some any it that this these those you your them him her so very much lot lots really too better

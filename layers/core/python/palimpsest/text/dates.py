@@ -4,13 +4,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import Literal
 
 from palimpsest.clock import milliseconds
+from palimpsest.text.sieve import Sieve
 
 Unit = Literal["day", "week", "month", "year"]
 Found = tuple[re.Match[str], Unit, int]
@@ -120,6 +121,12 @@ _IN_WEEKS = tuple(
     )
 )
 
+PATTERNS = [
+    each.pattern
+    for each in (*(found[-1] for found in (*_FIXED, *_COUNTED, *_ON_WEEKDAYS, *_IN_WEEKS)), _FRENCH_YESTERDAY)
+]
+_SIEVE = Sieve(PATTERNS)
+
 MOST_READ = 8_000  # characters of a text in which dates are looked for
 _SAID_ALREADY = re.compile(r"\s*[(\uff08][^)\uff09]{,40}\d")
 
@@ -161,32 +168,40 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
 
 
 def _all(text: str, at: date) -> Iterator[Dated]:
-    lower = "".join(letter.lower()[:1] for letter in text[:MOST_READ])  # places stay where they are
-    for match, unit, offset in chain(_fixed(lower), _counted(lower), _weekdays(lower, at)):
+    begins = text[:MOST_READ]
+    lower = begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)  # places stay
+    for match, unit, offset in _found(lower, at):
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
 
 
-def _fixed(text: str) -> Iterator[Found]:
+def _found(text: str, at: date) -> Iterator[Found]:
+    may_match = {PATTERNS[number] for number in _SIEVE.candidates(text)}
+    return chain(_fixed(text, may_match), _counted(text, may_match), _weekdays(text, may_match, at))
+
+
+def _fixed(text: str, may_match: Container[str]) -> Iterator[Found]:
     for unit, offset, pattern in _FIXED:
-        yield from ((match, unit, offset) for match in pattern.finditer(text))
-    if _FRENCH.search(text) and not _GERMAN.search(text):
+        if pattern.pattern in may_match:
+            yield from ((match, unit, offset) for match in pattern.finditer(text))
+    if _FRENCH_YESTERDAY.pattern in may_match and _FRENCH.search(text) and not _GERMAN.search(text):
         yield from ((match, "day", -1) for match in _FRENCH_YESTERDAY.finditer(text))
 
 
-def _counted(text: str) -> Iterator[Found]:
+def _counted(text: str, may_match: Container[str]) -> Iterator[Found]:
     for sign, pattern in _COUNTED:
-        yield from ((match, _unit(match["unit"]), sign * _number(match["n"])) for match in pattern.finditer(text))
+        if pattern.pattern in may_match:
+            yield from ((match, _unit(match["unit"]), sign * _number(match["n"])) for match in pattern.finditer(text))
 
 
-def _weekdays(text: str, at: date) -> Iterator[Found]:
+def _weekdays(text: str, may_match: Container[str], at: date) -> Iterator[Found]:
     for sign, pattern in _ON_WEEKDAYS:
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(text) if pattern.pattern in may_match else ():
             days = (_WEEKDAYS[match["day"].lower()] - at.weekday()) * sign % 7 or 7
             yield match, "day", sign * days
     for sign, pattern in _IN_WEEKS:
-        for match in pattern.finditer(text):
+        for match in pattern.finditer(text) if pattern.pattern in may_match else ():
             yield match, "day", _WEEKDAYS[match["day"] or match["ja"]] - at.weekday() + 7 * sign
 
 

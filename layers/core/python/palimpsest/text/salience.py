@@ -10,9 +10,11 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal
 
 from palimpsest.text.sentences import sentences
+from palimpsest.text.sieve import Sieve
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
 BASE = {USER: 1.0, ASSISTANT: 0.8, TOOL: 0.1, NOBODY: 1.2}  # nobody: a line of an earlier summary without a speaker
@@ -32,6 +34,7 @@ _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Thai to Chinese
 )
 _OPENING = re.compile(r"\W*")
+_NOISE = re.compile(r"[^\w\s]|_")  # neither letter, digit nor blank
 
 
 def _either(words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int = 0) -> re.Pattern[str]:
@@ -105,6 +108,8 @@ _SETTLED = _either(
         r"결정|필요|좋아|항상|알레르기|قرر|يجب|أحتاج|أفضل|دائما|حساسية|ज़रूरी|हमेशा|पसंद|फैसला",
     ),
 )
+SETTLED, NUMBER_WORD = range(2)
+_SIEVE = Sieve([_SETTLED.pattern, _NUMBER_WORD.pattern])
 # Greetings, thanks and offers of help: the beginning of a sentence that says nothing.
 _FILLER = _either(
     (
@@ -147,6 +152,7 @@ def is_question(sentence: str) -> bool:
     return bool(_QUESTION.search(sentence[-8:]))
 
 
+@lru_cache(maxsize=8)
 def is_own(sentence: str) -> bool:
     """Whether it speaks in the first person."""
     return bool(_FIRST_PERSON.search(sentence.lower()))
@@ -177,6 +183,8 @@ def leans_on_a_question(sentence: str) -> bool:
 
 def words(sentence: str) -> frozenset[str]:
     """The sentence's words in lower case; where a script writes no blanks, its pairs of characters."""
+    if sentence.isascii():
+        return frozenset(_WORD.findall(sentence.lower()))
     found: set[str] = set()
     for word in _WORD.findall(sentence.casefold()):
         if _UNSPACED.search(word):
@@ -202,7 +210,9 @@ def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[
     own = speaker in (USER, NOBODY)
     who = own and not asks and bool(_MAY_BE_WHO.search(sentence.lower()) and _WHO.search(sentence))
     score = BASE.get(speaker, 0.0) + _facts(sentence, speaker) + min(1.0, 0.12 * len(bag & topic))
-    score += 0.3 * min(3, len(_NAME.findall(sentence))) + 0.7 * min(2, len(_SETTLED.findall(sentence.lower())))
+    score += 0.3 * min(3, len(_NAME.findall(sentence)))
+    if SETTLED in _SIEVE.candidates(sentence):
+        score += 0.7 * min(2, len(_SETTLED.findall(sentence.lower())))
     if who:
         score += 4.0
     if own and not asks and is_own(sentence):
@@ -218,8 +228,11 @@ def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[
 
 def _facts(sentence: str, speaker: str) -> float:
     """The worth of numbers, dates, sums and identifiers. A tool's output is full of them: they count little there."""
-    found = sum(len(each.findall(sentence)) for each in (_NUMBER, _IDENTIFIER))
-    found += len(_NUMBER_WORD.findall(sentence.lower()))
+    found = len(_NUMBER.findall(sentence))
+    if found or "@" in sentence or "://" in sentence:
+        found += len(_IDENTIFIER.findall(sentence))
+    if NUMBER_WORD in _SIEVE.candidates(sentence):
+        found += len(_NUMBER_WORD.findall(sentence.lower()))
     return 0.4 * min(2, found) if speaker == TOOL else 1.0 * min(4, found)
 
 
@@ -229,4 +242,4 @@ def _begins(marks: re.Pattern[str], sentence: str) -> bool:
 
 
 def _noise(sentence: str) -> float:
-    return sum(not (letter.isalnum() or letter.isspace()) for letter in sentence) / max(1, len(sentence))
+    return len(_NOISE.findall(sentence)) / max(1, len(sentence))

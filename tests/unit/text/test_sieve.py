@@ -1,0 +1,41 @@
+"""A sieve leaves out only patterns that can't match."""
+
+from __future__ import annotations
+
+import re
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+from palimpsest.extraction import phrases
+from palimpsest.text import dates
+from palimpsest.text.sieve import Sieve, signs
+
+SAID = (
+    "I live in Ulm", "my name is Ana", "ich heiße Jo", "我叫李", "に住んで", "yesterday", "gestern", "vor drei Wochen",
+    "hier", "nous", "next Monday", "上周一", "I PREFER tea", "remind me", "提醒我", "in 3 days", "3日前", "hey, I'm Ana",
+    "我很爱茶", "Always sIng",
+)  # fmt: skip
+WRITTEN = st.lists(st.sampled_from(SAID) | st.text(max_size=6), max_size=6).map(" ".join)
+
+
+@example("I lıve ın Ulm, ſo call me Jo")
+@given(WRITTEN)
+def test_every_pattern_that_matches_passes_the_sieve(text: str) -> None:
+    kinds = [phrase.pattern for kind in phrases.STATEMENT_KINDS for phrase in map(re.compile, kind.phrases)]
+    for patterns, flags, given_text in ((kinds, re.IGNORECASE, text), (dates.PATTERNS, 0, text.lower())):
+        passed = set(Sieve(patterns, flags).candidates(given_text))
+        matching = {number for number, each in enumerate(patterns) if re.search(each, given_text, flags)}
+        assert matching <= passed
+
+
+def test_a_pattern_is_known_by_the_longest_words_that_it_must_have() -> None:
+    assert signs(r"\bmy (?:employer|boss) is") == {"employer", "boss"}
+    assert signs(r"(?:please )?call me\b", re.IGNORECASE) == {"call me"}
+    assert signs(r"\w+ed|x") == {"ed", "x"}
+    assert signs(r"(?:a|\d)") == frozenset()
+    assert signs("我[在住]") in ({"我"}, {"在", "住"})
+
+
+def test_most_patterns_are_not_tried_on_a_text_that_lacks_their_words() -> None:
+    sieve = Sieve([phrase for kind in phrases.STATEMENT_KINDS for phrase in kind.phrases], re.IGNORECASE)
+    assert len(sieve.candidates("We discussed the quarterly budget with marketing.")) <= 4
