@@ -12,8 +12,8 @@ from palimpsest.text.sieve import Sieve, signs
 
 SAID = (
     "I live in Ulm", "my name is Ana", "ich heiße Jo", "我叫李", "に住んで", "yesterday", "gestern", "vor drei Wochen",
-    "hier", "nous", "next Monday", "上周一", "I PREFER tea", "remind me", "提醒我", "in 3 days", "3日前", "hey, I'm Ana",
-    "我很爱茶", "Always sIng",
+    "hier", "nous", "next Monday", "上周一", "I PREFER tea", "remind me", "提醒我", "in 3 days", "3日前",
+    "hey, I'm Ana", "我很爱茶", "Always sIng",
 )  # fmt: skip
 WRITTEN = st.lists(st.sampled_from(SAID) | st.text(max_size=6), max_size=6).map(" ".join)
 

@@ -121,10 +121,12 @@ _IN_WEEKS = tuple(
     )
 )
 
-PATTERNS = [
-    each.pattern
-    for each in (*(found[-1] for found in (*_FIXED, *_COUNTED, *_ON_WEEKDAYS, *_IN_WEEKS)), _FRENCH_YESTERDAY)
-]
+_COMPILED = (
+    *(pattern for _, _, pattern in _FIXED),
+    *(pattern for _, pattern in (*_COUNTED, *_ON_WEEKDAYS, *_IN_WEEKS)),
+    _FRENCH_YESTERDAY,
+)
+PATTERNS = [pattern.pattern for pattern in _COMPILED]
 _SIEVE = Sieve(PATTERNS)
 
 MOST_READ = 8_000  # characters of a text in which dates are looked for
