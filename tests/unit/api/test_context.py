@@ -152,7 +152,7 @@ def test_nothing_to_fold_is_200(call: Client) -> None:
     ("body", "field"),
     [
         ({}, "strategy"),
-        ({"strategy": "semantic"}, "strategy"),
+        ({"strategy": "random"}, "strategy"),
         ({"strategy": "fifo", "max_tokens": 0}, "max_tokens"),
         ({"strategy": "fifo", "wait": 21}, "wait"),
         ({"strategy": "fifo", "blocks": []}, "blocks"),

@@ -282,7 +282,8 @@ class AgentMemory:
 
     def prune(self, session: str | Conversation, *, strategy: str, max_tokens: int | None = None) -> WhyNot | None:
         """Make room in the window: `fifo` drops the oldest turns, `summarize` replaces all but the recent turns by a
-        summary. Return why nothing was done, None if it was. What leaves the window stays in the history.
+        summary, `semantic` keeps the recent turns and those that matter most to the user's newest message. Return why
+        nothing was done, None if it was. What leaves the window stays in the history.
         """
         asked = _read(PruneRequest, strategy=strategy, max_tokens=max_tokens)
         scope = self.conversation(session).scope

@@ -50,7 +50,7 @@ from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
 from palimpsest.models.ports import ChatModel, Embedder, JsonModel, Reranker, TokenCounter
 from palimpsest.recall.recall import Recall
-from palimpsest.recall.search import FindSessions, SearchMemories
+from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import StaticFacts, Tenants
@@ -197,7 +197,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         ingest=ingest,
         facts=ManageStaticFacts(stores.facts, clock),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
-        prune=Prune(sessions, jobs, clock),
+        prune=Prune(sessions, jobs, clock, nearness(lambda: searching(stores, models, clock))),
         manage=ManageSessions(sessions, tenants, tokens, clock, schedule),
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),

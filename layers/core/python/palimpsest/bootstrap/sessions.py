@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
@@ -31,7 +31,7 @@ from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import History, ListJobs
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.overflow.arm import Arm, Prune
+from palimpsest.conversations.overflow.arm import Arm, Near, Prune
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -51,7 +51,7 @@ from palimpsest.memory.removal.matching_sessions import ForgetSessions
 from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models.ports import TokenCounter
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.transfer.files import Export
 
@@ -130,7 +130,7 @@ def wire_sessions(
     return SessionsApp(
         append=Append(sessions, tenants, tokens, clock, schedule, contents),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
-        prune=Prune(sessions, jobs, clock),
+        prune=Prune(sessions, jobs, clock, None if search is None else _near(search)),
         manage=manage,
         forget_sessions=ForgetSessions(manage, jobs, clock),
         history=History(sessions, clock, contents),
@@ -146,6 +146,15 @@ def wire_sessions(
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
         report=report,
     )
+
+
+def _near(search: Callable[[], SearchMemories]) -> Near:
+    def near(scope: UserScope, session: str, text: str) -> Mapping[int, float] | None:
+        from palimpsest.recall.search import nearness
+
+        return nearness(search)(scope, session, text)
+
+    return near
 
 
 def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[Family, Restart]:

@@ -32,6 +32,7 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
         window_start=last.last + 1 if last else head.base + 1,
         summary=last.summary_number if last else 0,
         summary_tokens=last.summary_tokens if last else 0,
+        pins=(),
         job=None,
         compaction="none",
     )

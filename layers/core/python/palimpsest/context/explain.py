@@ -47,7 +47,9 @@ def _spoken_parts(context: Context) -> Iterator[Json]:
         }
     asked = context.head.last_user_seq
     older = [seq for seq in fitted.seqs if context.has_given or seq < asked]
-    yield from _range("recent_turns", older, "the newest turns that fit whole")
+    pinned = [seq for seq in older if seq < context.head.window_start and context.head.pins]
+    yield from _range("pinned", pinned, "kept by a pruning: it mattered most to the topic")
+    yield from _range("recent_turns", older[len(pinned) :], "the newest turns that fit whole")
     yield from _range("current_turn", fitted.seqs[len(older) :], "from the newest user message on: it never goes")
     if context.has_given:
         yield {"part": "given", "why": "the message about to be sent: weighed, not stored"}

@@ -88,11 +88,12 @@ class Context:
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0
         first = (self.summary.last if self.summary and has_summary else head.base) + 1
-        is_whole = len(shown) >= head.window_messages
+        pinned = sum(seq < head.window_start for seq in shown)
+        is_whole = len(shown) - pinned >= head.window_messages
         if first >= head.window_start and is_whole:
             return None
         around = (first - 1, *(shown or (head.seq + 1,)))
-        between = list(pairwise(around))[: 1 if is_whole else None]  # other gaps are system messages
+        between = list(pairwise(around))[: pinned + 1 if is_whole else None]  # other gaps are system messages
         gaps = [(before + 1, after - 1) for before, after in between if after - before > 1]
         return (gaps[0][0], gaps[-1][1]) if gaps else None
 
@@ -246,6 +247,9 @@ class ReadContext:
             shown = newest(stored, budget=plan.budget, last_user_seq=head.last_user_seq)
         if shown and first <= head.last_user_seq < shown[0].seq:
             shown = (*self.sessions.messages_at(plan.scope, [head.last_user_seq]), *shown)
+        if head.pins and keeps:
+            pinned = self.sessions.messages_at(plan.scope, [seq for seq, _ in head.pins])
+            shown = (*(message for message in pinned if not head.is_withdrawn(message.seq)), *shown)
         return head, shown if keeps else newest_turn(shown)
 
     def _count(self, encoding: str, text: str) -> int:

@@ -177,10 +177,11 @@ def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes,
 
 def evicted(head: Head, *, through: int, tokens: int, messages: int) -> Head:
     """The head after its oldest messages left the window: through sequence number `through`, so many `messages` of so
-    many `tokens`. A pending overflow is dropped.
+    many `tokens`. A pending overflow is dropped, and so is what a pruning kept before the window.
     """
     return replace(
         without_overflow(head),
+        pins=(),
         window_start=through + 1,
         window_tokens=head.window_tokens - tokens,
         window_messages=head.window_messages - messages,
@@ -211,15 +212,17 @@ def withdrawn(
         raise Conflict("Earlier withdrawals are still under way: try again.", code="withdrawals_under_way")
     shown = [message for message in rest if message.role not in UNSHOWN_ROLES]
     users = [message.seq for message in shown if message.role == "user"]
+    start = max(summary.last if summary else head.base, min(head.cleared, first - 1)) + 1
     return replace(
         without_overflow(head),
+        pins=head.pins if all(seq < start for seq, _ in head.pins) else (),
         last_id=newest.id if newest else "",
         turn=newest.turn if newest else 0,
         extract_turn=min(head.extract_turn, newest.turn if newest else 0),
         last_user_seq=users[-1] if users else 0,
         open_calls=open_calls_through(message.chat for message in rest),
         cleared=min(head.cleared, first - 1),
-        window_start=max(summary.last if summary else head.base, min(head.cleared, first - 1)) + 1,
+        window_start=start,
         window_tokens=sum(message.tokens for message in shown),
         window_messages=len(shown),
         summary=summary.summary_number if summary else 0,

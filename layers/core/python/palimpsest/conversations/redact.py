@@ -89,6 +89,7 @@ class Redact:
         ]
         return replace(
             head,
+            pins=(),
             window_start=start,
             window_tokens=sum(shown),
             window_messages=len(shown),
@@ -104,6 +105,7 @@ def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[H
     is_system = old.role in SYSTEM_ROLES and settings.system_seq == old.seq
     head = replace(
         head,
+        pins=tuple((seq, new.tokens if seq == old.seq else tokens) for seq, tokens in head.pins),
         window_tokens=head.window_tokens + (more if is_in_window else 0),
         system_tokens=new.tokens if is_system else head.system_tokens,
         total_tokens=head.total_tokens + more,

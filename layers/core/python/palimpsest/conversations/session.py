@@ -41,6 +41,7 @@ class Head:
     system_tokens: int = 0
     summary: int = 0  # the compaction whose summary stands before the window, 0 = none
     summary_tokens: int = 0
+    pins: tuple[tuple[int, int], ...] = ()  # older messages that stand before the window: number and tokens of each
 
     encoding: str = "o200k_base"  # what new messages are counted with
     max_tokens: int = 0
@@ -70,7 +71,11 @@ class Head:
     @property
     def tokens(self) -> int:
         """Tokens of a context that holds the whole window."""
-        return REPLY_PRIMING + self.system_tokens + self.summary_tokens + self.window_tokens
+        return REPLY_PRIMING + self.system_tokens + self.summary_tokens + self.pin_tokens + self.window_tokens
+
+    @property
+    def pin_tokens(self) -> int:
+        return sum(tokens for _, tokens in self.pins)
 
     @property
     def is_full(self) -> bool:
@@ -117,7 +122,7 @@ class Compaction:
     `summary` covers these messages and everything that compaction `previous` covered. It is None if the messages were
     dropped without a summary: the window then still begins with the summary of `previous`. `summary_tokens` is the
     weight of the summary that the window begins with. `method` is `model`, `extractive`, `trim`, `delete`, `flush`,
-    `fifo` or `empty`. `newest` is the sequence number of the newest message when the compaction was decided.
+    `fifo`, `semantic` or `empty`. `newest` is the number of the newest message when the compaction was decided.
     """
 
     first: int

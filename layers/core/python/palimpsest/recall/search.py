@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
@@ -27,6 +27,7 @@ Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k: some of what the index names may not be there any more
 SESSION_HITS = 100  # messages that are looked at to find sessions: several are of one session
+NEAREST = 100
 USERS = 20  # of a tenant, whose sessions are searched at once
 MESSAGES = Filter(types=frozenset({"message"}))
 
@@ -116,3 +117,16 @@ class FindSessions:
         for one in self.search(scope, words, mode="keyword", k=SESSION_HITS, where=where):
             scores.setdefault(str(one.source.session), one.score)
         return scores
+
+
+def nearness(search: Callable[[], SearchMemories]) -> Callable[[UserScope, str, str], Mapping[int, float] | None]:
+    """Compares a text with what was said in a session, by one search by meaning; `search` is called for each."""
+
+    def near(scope: UserScope, session: str, text: str) -> Mapping[int, float] | None:
+        try:
+            found = search()(scope, text, mode="vector", k=NEAREST, where=replace(MESSAGES, session=session))
+        except (Unavailable, Unprocessable):
+            return None
+        return {one.source.seqs[0]: one.score for one in found if one.source.session == session}
+
+    return near

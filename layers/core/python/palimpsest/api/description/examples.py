@@ -141,6 +141,7 @@ ANSWERS: dict[str, Json] = {
         "job_id": None,
         "state": "done",
         "why_not": None,
+        "kept": [],
         "window": WINDOW,
         "context": CONTEXT,
         "degraded": [],

@@ -33,7 +33,7 @@ from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import Context as ReadContext
-from palimpsest.conversations.messages import Chat
+from palimpsest.conversations.messages import Chat, text_of
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
 from palimpsest.memory.filters import MemoryType
@@ -70,7 +70,11 @@ class ContextRequest(ContextOptions):
 
 class PruneRequest(Closed):
     strategy: Annotated[
-        Literal["fifo", "summarize"], Field(description="fifo drops the oldest turns, summarize replaces them")
+        Literal["fifo", "summarize", "semantic"],
+        Field(
+            description="fifo drops the oldest turns, summarize replaces them; semantic keeps those that matter most to"
+            " the `message`, or to the user's newest one"
+        ),
     ]
     max_tokens: MaxTokens | None = None
     message: Given | None = None
@@ -153,11 +157,19 @@ class Context(TypedDict):
     trace: NotRequired[Annotated[Json, Field(description="With `explain`: why each part is there")]]
 
 
+class KeptTurns(SequenceRange):
+    """Messages that a semantic prune kept, and why; `score` is 0..1, null for recent turns."""
+
+    why: Literal["recent", "relevant", "important"]
+    score: float | None
+
+
 class Pruned(TypedDict):
     session_id: str
     job_id: str | None
     state: Literal["done", "failed"]
     why_not: WhyNoRoom
+    kept: Annotated[list[KeptTurns], Field(description="With `semantic`: what stays, in order")]
     window: Window
     context: Context | None
     degraded: list[str]
@@ -192,15 +204,19 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     """Make room in the window.
 
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
-    done within `wait` seconds, else 202 and a job. What leaves the window stays in the history.
+    done within `wait` seconds, else 202 and a job. `semantic` keeps at once, within the budget, the recent turns and
+    of the older ones those that matter most to the topic, in whole turns of at most 20 messages; `kept` says which and
+    why. What leaves the window stays in the history.
     """
     scope, use = call().session(session_id), call().use
 
     def prune(_: str | None) -> list[Any]:
-        requested = use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens)
-        return [requested.job, requested.why_not]
+        topic = None if body.message is None else text_of(body.message)
+        requested = use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic)
+        kept = [{"from": one.first, "to": one.last, "why": one.why, "score": one.score} for one in requested.kept]
+        return [requested.job, requested.why_not, kept, [] if requested.has_vectors else ["vector"]]
 
-    job_id, why_not = call().made(prune)
+    job_id, why_not, kept, degraded = call().made(prune)
     job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
     if job is not None and not job.has_ended:
         return accepted(job.id, job.state)
@@ -209,6 +225,8 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
         "job_id": None if job is None else job.id,
         "state": "done" if job is None else job.state,
         "why_not": why_not,
+        "kept": kept,
+        "degraded": degraded,
         "window": window(call().use.manage.read(scope).head),
     }
     return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
@@ -236,7 +254,8 @@ def answered_with_context(
     """The answer to something that is already done, with the context; null where the context can't be read."""
     try:
         context = context_of(scope, options, given=given, newest=newest)
-        return answered({**done, "context": context, "degraded": context["degraded"]}, status=status)
+        degraded = dict.fromkeys((*done.get("degraded", ()), *context["degraded"]))
+        return answered({**done, "context": context, "degraded": list(degraded)}, status=status)
     except Exception as error:  # noqa: BLE001 - whatever it is, what was committed stands
         logger.warning("no context beside the answer", extra={"error": type(error).__name__})
         return answered({**done, "context": None, "degraded": ["context"]}, status=status)

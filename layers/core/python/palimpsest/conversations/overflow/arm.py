@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
+from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo, overflows
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
@@ -17,7 +19,10 @@ from palimpsest.jobs.job import retry_delay
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.read import ReadJob
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import Scope, SessionScope, UserScope
+
+if TYPE_CHECKING:
+    from palimpsest.conversations.overflow.semantic import KeptTurn
 
 WhyNot = Literal["below_trigger", "only_recent_turns", "paused_after_failure", "fits_already"]
 """Why a request made no room: the window is below its trigger, only turns are left that stay, the last overflow failed
@@ -25,14 +30,20 @@ a short time ago, or a context fits the budget without it.
 """
 
 
+Near = Callable[[UserScope, str, str], Mapping[int, float] | None]
+"""The similarity (-1..1) of messages of a user's session to a text, by sequence number; None if none can be had."""
+
+
 @dataclass(frozen=True, slots=True)
 class Requested:
     """What a request to make room led to: the id of the job that makes it (None: it is made already), or why none is
-    made.
+    made. `kept` is what a pruning by meaning kept; `has_vectors` is false if it had no vectors to compare.
     """
 
     job: str | None = None
     why_not: WhyNot | None = None
+    kept: tuple[KeptTurn, ...] = ()
+    has_vectors: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +104,31 @@ class Arm:
         self._commit(scope, head, evict(head, eviction, method="fifo", created_at=stamp(now)))
         return Requested()
 
+    def keep(self, scope: SessionScope, *, max_tokens: int | None, topic: str | None, near: Near | None) -> Requested:
+        """Keep what matters most to the topic (default: the user's newest message) within `max_tokens`."""
+        return until_committed(lambda: self._keep(scope, max_tokens, topic, near), clock=self.clock)
+
+    def _keep(self, scope: SessionScope, max_tokens: int | None, topic: str | None, near: Near | None) -> Requested:
+        from palimpsest.conversations.overflow.semantic import prune
+
+        now = self.clock.now()
+        head, _ = live(self.sessions.open(scope, settings=True), now=now)
+        budget = max_tokens or head.max_tokens
+        if head.tokens <= budget:
+            return Requested(why_not="fits_already")
+        pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
+        held = (
+            *(message for message in pinned if not head.is_withdrawn(message.seq)),
+            *window(self.sessions, scope, head),
+        )
+        asked = topic or next((text_of(one.chat) for one in reversed(held) if one.role == "user"), "")
+        similar = near(scope.owner.user(head.user), scope.session, asked) if near and asked.strip() else None
+        pruned = prune(head, held, budget=budget, topic=asked, near=similar or {}, created_at=stamp(now))
+        if pruned is None:
+            return Requested(why_not="only_recent_turns")
+        self._commit(scope, head, Armed(pruned.head, compaction=pruned.compaction))
+        return Requested(kept=pruned.kept, has_vectors=similar is not None)
+
     def _commit(self, scope: SessionScope, before: Head, decided: Armed) -> Requested:
         after = touched(decided.head, now=self.clock.now())
         commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
@@ -102,17 +138,28 @@ class Arm:
 
 @dataclass(frozen=True, slots=True)
 class Prune:
+    """`near` compares meanings; None: there are no vectors."""
+
     sessions: Sessions
     jobs: Jobs
     clock: Clock
+    near: Near | None = None
 
     def __call__(
-        self, scope: SessionScope, *, strategy: Literal["fifo", "summarize"], max_tokens: int | None = None
+        self,
+        scope: SessionScope,
+        *,
+        strategy: Literal["fifo", "summarize", "semantic"],
+        max_tokens: int | None = None,
+        topic: str | None = None,
     ) -> Requested:
         """With `fifo`, drop the oldest turns now until a context fits `max_tokens`. With `summarize`, create a job that
-        summarises all but the recent turns. Raises `NotFound`, `Unavailable`.
+        summarises all but the recent turns. With `semantic`, keep now what matters most to the topic. Raises
+        `NotFound`, `Unavailable`.
         """
         arm = Arm(self.sessions, self.clock)
+        if strategy == "semantic":
+            return arm.keep(scope, max_tokens=max_tokens, topic=topic, near=self.near)
         return (arm.drop if strategy == "fifo" else arm.fold)(scope, max_tokens=max_tokens)
 
     def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:

@@ -36,7 +36,10 @@ class Eviction:
 
 
 def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
-    """What the strategy evicts from the window (oldest first), whether or not it is full; None if nothing can go."""
+    """What the strategy evicts from the window (oldest first), whether or not it is full; None if nothing can go. What
+    a pruning kept before the window leaves with it.
+    """
+    head = replace(head, pins=())
     held = turns(_shown(window))
     match config:
         case Summarize():

@@ -80,10 +80,15 @@ class SummarizeOverflow:
     def _fold(self, scope: SessionScope, job: Job, head: Head, config: Summarize) -> None:
         found = self.sessions.messages(scope, first=job.first, last=job.last)
         backlog = tuple(message for message in found if not head.is_withdrawn(message.seq))
+        pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
         limit = self._limit(head, config)
         room = self.summarizer.capacity(model=config.summary_model, prompt=config.summary_prompt, max_tokens=limit)
-        through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
+        through = step((*pinned, *backlog), previous_tokens=head.summary_tokens, capacity=room)
+        if through >= job.first:
+            backlog = (*pinned, *backlog)
+        else:  # what a pruning kept is too much for one step: it stays in the history alone
+            through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job):
             summary = self.summarizer.summarize(
@@ -115,7 +120,8 @@ class SummarizeOverflow:
             if used:
                 self.jobs.spend(job, used)
             return False
-        tokens = sum(message.tokens for message in fold.read)
+        left = [message for message in fold.read if message.seq >= head.window_start]
+        tokens = sum(message.tokens for message in left)
         weight = self._weight(fold.messages, head.encoding)
         compaction = Compaction(
             first=head.window_start,
@@ -123,7 +129,7 @@ class SummarizeOverflow:
             method=fold.summary.method,
             created_at=stamp(self.clock.now()),
             tokens_before=head.tokens,
-            tokens_after=head.tokens - tokens - head.summary_tokens + weight,
+            tokens_after=head.tokens - tokens - head.pin_tokens - head.summary_tokens + weight,
             summary=fold.summary.text,
             summary_tokens=weight,
             previous=head.summary,
@@ -133,7 +139,7 @@ class SummarizeOverflow:
         )
         result = {"first": compaction.first, "last": compaction.last, "messages": len(fold.read)}
         done = replace(job, state="done", due_at=None, usage=used, result=result)
-        after = folded(head, compaction, tokens=tokens, messages=len(fold.read))
+        after = folded(head, compaction, tokens=tokens, messages=len(left))
         commit = Commit(before=head, after=after, guard="window", compaction=compaction, finished=done)
         self.sessions.commit(scope, commit)
         return True

@@ -1,0 +1,142 @@
+"""Decide which older turns stay in a window that is pruned by meaning: those that matter most to the current topic."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from palimpsest.conversations.lifecycle import evicted
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, text_of
+from palimpsest.conversations.session import Compaction, Head
+from palimpsest.conversations.turns import turns
+from palimpsest.text.analyser import terms
+from palimpsest.text.salience import facts, is_own
+from palimpsest.text.sentences import sentences
+
+MAX_PINNED = 20  # messages: their numbers stand in the head
+RECENT_TURNS = 5
+RECENT_SHARE = 2  # recent turns take at most one part of this many of the room; the newest stays in any case
+RELEVANCE = 0.7  # what relevance to the topic weighs beside importance
+MANY_FACTS = 4  # names, numbers and the like that make a turn as important as can be
+
+
+@dataclass(frozen=True, slots=True)
+class KeptTurn:
+    """Messages `first` through `last` stay in the window: as `recent` turns, or for the larger part of their `score`
+    (0..1), as `relevant` to the topic or as `important`.
+    """
+
+    first: int
+    last: int
+    why: Literal["recent", "relevant", "important"]
+    score: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pruning:
+    """The head of a pruned window, what left it (None: only turns that an earlier pruning had kept), and what stays."""
+
+    head: Head
+    compaction: Compaction | None
+    kept: tuple[KeptTurn, ...]
+
+
+def prune(
+    head: Head, window: Sequence[Message], *, budget: int, topic: str, near: Mapping[int, float], created_at: str
+) -> Pruning | None:
+    """Keep, within the budget (tokens), the newest turns and those older ones that matter most, whole and in order.
+
+    `window` begins with what an earlier pruning has kept. `near` gives messages' similarity to the topic (-1..1), where
+    there is a model; words and importance count in any case. None if it fits already or only the current chain is left.
+    """
+    if head.tokens <= budget:
+        return None
+    held = turns([message for message in window if message.role not in UNSHOWN_ROLES])
+    room = budget - (head.tokens - head.window_tokens - head.pin_tokens)
+    recent = _recent(held, room)
+    older = held[: len(held) - len(recent)]
+    if not older:
+        return None
+    scores = [_scored(turn, score, near) for turn, score in zip(older, _shares(older, topic), strict=True)]
+    picked = _picked(scores, older, room - sum(map(_weight, recent)))
+    return _pruned(
+        head,
+        older,
+        recent=recent,
+        kept=[scores[n] for n in picked],
+        stays=[older[n] for n in picked],
+        created_at=created_at,
+    )
+
+
+def _recent(held: Sequence[Sequence[Message]], room: int) -> Sequence[Sequence[Message]]:
+    number, left = 1, room // RECENT_SHARE - _weight(held[-1])
+    while number < min(RECENT_TURNS, len(held)) and (left := left - _weight(held[-number - 1])) >= 0:
+        number += 1
+    return held[-number:]
+
+
+def _weight(turn: Sequence[Message]) -> int:
+    return sum(message.tokens for message in turn)
+
+
+def _shares(older: Sequence[Sequence[Message]], topic: str) -> list[float]:
+    """For each turn the share of the topic's words that it has; rare words weigh more."""
+    bags = [frozenset(term for message in turn for term in terms(text_of(message.chat))) for turn in older]
+    common = Counter(term for bag in bags for term in bag)
+    weights = {term: math.log(1 + len(bags) / (1 + common[term])) for term in set(terms(topic))}
+    total = sum(weights.values()) or 1.0
+    return [sum(weight for term, weight in weights.items() if term in bag) / total for bag in bags]
+
+
+def _scored(turn: Sequence[Message], share: float, near: Mapping[int, float]) -> KeptTurn:
+    relevance = RELEVANCE * max(share, *(near.get(message.seq, 0.0) for message in turn), 0.0)
+    said = [sentence for message in turn if message.role == "user" for sentence in sentences(text_of(message.chat))]
+    found = min(1.0, sum(len(facts(sentence)) for sentence in said) / MANY_FACTS)
+    importance = (1 - RELEVANCE) * (found + any(map(is_own, said))) / 2
+    why: Literal["relevant", "important"] = "relevant" if relevance >= importance else "important"
+    return KeptTurn(turn[0].seq, turn[-1].seq, why, round(relevance + importance, 4))
+
+
+def _picked(scores: Sequence[KeptTurn], older: Sequence[Sequence[Message]], room: int) -> list[int]:
+    """The numbers of the older turns that stay, in order: the best first, the newer of equals, as they fit."""
+    picked, places = [], MAX_PINNED
+    for number in sorted(range(len(older)), key=lambda n: (scores[n].score or 0.0, n), reverse=True):
+        turn = older[number]
+        if scores[number].score and _weight(turn) <= room and len(turn) <= places:
+            picked.append(number)
+            room, places = room - _weight(turn), places - len(turn)
+    return sorted(picked)
+
+
+def _pruned(
+    head: Head,
+    older: Sequence[Sequence[Message]],
+    *,
+    recent: Sequence[Sequence[Message]],
+    kept: Sequence[KeptTurn],
+    stays: Sequence[Sequence[Message]],
+    created_at: str,
+) -> Pruning:
+    left = [message for turn in older for message in turn if message.seq >= head.window_start]
+    after, compaction = head, None
+    if left:
+        after = evicted(head, through=left[-1].seq, tokens=_weight(left), messages=len(left))
+    after = replace(after, pins=tuple((message.seq, message.tokens) for turn in stays for message in turn))
+    if left:
+        compaction = Compaction(
+            first=head.window_start,
+            last=left[-1].seq,
+            method="semantic",
+            created_at=created_at,
+            tokens_before=head.tokens,
+            tokens_after=after.tokens,
+            previous=head.summary,
+            newest=head.seq,
+            summary_tokens=head.summary_tokens,
+        )
+    newest = KeptTurn(recent[0][0].seq, recent[-1][-1].seq, "recent")
+    return Pruning(after, compaction, (*kept, newest))
