@@ -139,7 +139,9 @@ def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
         return None
     from palimpsest.models.builtin.reranker import BuiltinReranker
 
-    return BuiltinReranker(_folder_of("builtin_models"))
+    made = BuiltinReranker(_folder_of("builtin_models"))
+    made.load_soon()
+    return made
 
 
 def question_embedder(environment: settings.EmbeddingSettings, *, function: str = "") -> Embedder | None:

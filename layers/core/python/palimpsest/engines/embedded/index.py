@@ -71,8 +71,7 @@ class EmbeddedIndex:
             shelf = shelf_of(connection, index, owner)
             if shelf is None:
                 return ()
-            among = searching.passing(connection, shelf, where)
-            return self._vectors.nearest(connection, shelf, vector, among=among, k=k)
+            return self._vectors.nearest(connection, shelf, vector, where=where, k=k)
 
     def count(self, owner: UserScope) -> int:
         with self._database.reading() as connection:

@@ -8,7 +8,7 @@ import json
 import sqlite3
 import threading
 from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from operator import mul
 from typing import Any
@@ -21,7 +21,7 @@ from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
 from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
-from palimpsest.search.ports import Hit
+from palimpsest.search.ports import ANYTHING, Hit
 from palimpsest.text.analyser import QueryTerms
 from palimpsest.text.bm25 import BASE, Asked, asked
 
@@ -55,15 +55,6 @@ def by_words(
     conditions, more = _conditions(where)
     rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
     return tuple(Hit(row["key"], row["score"]) for row in rows)
-
-
-def passing(connection: sqlite3.Connection, shelf: Shelf, where: Filter) -> frozenset[int] | None:
-    """The ids of the documents that pass the filter; None if all do."""
-    conditions, values = _conditions(where)
-    if not values:
-        return None
-    rows = connection.execute(_PASSING.format(conditions=conditions), values | {"shelf": shelf.id})
-    return frozenset(row["id"] for row in rows)
 
 
 def count(connection: sqlite3.Connection, shelf: Shelf) -> int:
@@ -133,15 +124,13 @@ def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Row:
-    document: int
-    key: str
-
-
-@dataclass(frozen=True, slots=True)
 class _Loaded:
+    """A shelf's vectors one after another, with key and document of each, and the places of each type."""
+
     changes: int
-    rows: Sequence[_Row]
+    keys: Sequence[str]
+    documents: Sequence[int]
+    places: Mapping[str, Sequence[int]]
     matrix: Any
 
 
@@ -154,18 +143,12 @@ class VectorCache:
         self._lock = threading.Lock()
 
     def nearest(
-        self, connection: sqlite3.Connection, shelf: Shelf, vector: Vector, *, among: frozenset[int] | None, k: int
+        self, connection: sqlite3.Connection, shelf: Shelf, vector: Vector, *, where: Filter, k: int
     ) -> tuple[Hit, ...]:
         loaded = self._of(connection, shelf)
-        cosines = _cosines(loaded.matrix, unit(vector), self._dimension)
-        best = heapq.nsmallest(
-            k,
-            (
-                (-cosine, row.key)
-                for row, cosine in zip(loaded.rows, cosines, strict=True)
-                if among is None or row.document in among
-            ),
-        )
+        places = _passing(connection, shelf, loaded, where)
+        scored = _best(loaded.matrix, unit(vector), self._dimension, among=places, k=k)
+        best = heapq.nsmallest(k, ((-cosine, loaded.keys[place]) for cosine, place in scored))
         return tuple(Hit(key, max(-1.0, min(1.0, -score))) for score, key in best)
 
     def _of(self, connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
@@ -180,11 +163,27 @@ class VectorCache:
 
 def _load(connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
     found = connection.execute(
-        "SELECT document, key, vector FROM vectors JOIN documents ON documents.id = document WHERE vectors.shelf = ?",
+        "SELECT document, key, kind, vector FROM vectors JOIN documents ON documents.id = document"
+        " WHERE vectors.shelf = ?",
         (shelf.id,),
     ).fetchall()
-    rows = [_Row(row["document"], row["key"]) for row in found]
-    return _Loaded(shelf.changes, rows, _matrix(b"".join(row["vector"] for row in found)))
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(found):
+        places.setdefault(row["kind"], []).append(place)
+    keys, documents = [row["key"] for row in found], [row["document"] for row in found]
+    return _Loaded(shelf.changes, keys, documents, places, _matrix(b"".join(row["vector"] for row in found)))
+
+
+def _passing(connection: sqlite3.Connection, shelf: Shelf, loaded: _Loaded, where: Filter) -> Sequence[int] | None:
+    """The places of what passes the filter; None if all do. The file is asked only for more than the type."""
+    if where == ANYTHING:
+        return None
+    if where == Filter(types=where.types):
+        return [place for kind in where.types or () for place in loaded.places.get(kind, ())]
+    conditions, values = _conditions(where)
+    rows = connection.execute(_PASSING.format(conditions=conditions), values | {"shelf": shelf.id})
+    ids = {row["id"] for row in rows}
+    return [place for place, document in enumerate(loaded.documents) if document in ids]
 
 
 def _matrix(numbers: bytes) -> Any:
@@ -192,12 +191,21 @@ def _matrix(numbers: bytes) -> Any:
     return numpy.frombuffer(numbers, numpy.float32) if numpy else array("f", numbers)
 
 
-def _cosines(matrix: Any, query: list[float], dimension: int) -> Iterable[float]:
+def _best(
+    matrix: Any, query: list[float], dimension: int, *, among: Sequence[int] | None, k: int
+) -> Iterable[tuple[float, int]]:
+    """The cosine and place of the k nearest at least: also of all that are as near as the last of them."""
     if isinstance(matrix, array):
-        return (sum(map(mul, matrix[at : at + dimension], query)) for at in range(0, len(matrix), dimension))
+        places = range(len(matrix) // dimension) if among is None else among
+        return ((sum(map(mul, matrix[at * dimension : (at + 1) * dimension], query)), at) for at in places)
     numpy = _numpy()
-    scores: list[float] = (matrix.reshape(-1, dimension) @ numpy.asarray(query, numpy.float32)).tolist()
-    return scores
+    scores = matrix.reshape(-1, dimension) @ numpy.asarray(query, numpy.float32)
+    found = numpy.arange(len(scores)) if among is None else numpy.asarray(among, numpy.intp)
+    scores = scores[found]
+    if len(found) > k:
+        near = scores >= numpy.partition(scores, -k)[-k]
+        scores, found = scores[near], found[near]
+    return zip(scores.tolist(), found.tolist(), strict=True)
 
 
 def _numpy() -> Any:

@@ -6,6 +6,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from palimpsest import parallel
 from palimpsest.models.builtin.transformer import Transformer
 
 FOLDER = "ms-marco-MiniLM-L-12-v2"
@@ -21,7 +22,12 @@ class BuiltinReranker:
     def __init__(self, models: Path) -> None:
         self._model = Transformer(models / FOLDER, max_tokens=MAX_TOKENS)
 
+    def load_soon(self) -> None:
+        """Begin to load the model beside what this process does, so that the first question waits less for it."""
+        parallel.begin(self._model.load)
+
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
+        self._model.load()  # takes longer than any text, and says nothing about how long the next one will take
         scores: list[float] = []
         longest = 0.0
         for text in texts:

@@ -38,7 +38,7 @@ class Transformer:
         """
         import numpy as np
 
-        loaded = self._load()
+        loaded = self.load()
         whole = (text.encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
         encoded = loaded.tokenizer.encode(*whole)
         given = {
@@ -46,7 +46,8 @@ class Transformer:
         }  # fmt: skip
         return loaded.session.run(None, {name: np.array([each], np.int64) for name, each in given.items()})[0][0]
 
-    def _load(self) -> _Loaded:
+    def load(self) -> _Loaded:
+        """Load it unless it is loaded. Raises `ModelUnavailable`."""
         with self._lock:
             self._loaded = loaded = self._loaded or _loaded_from(self._folder, max_tokens=self._max_tokens)
         return loaded
