@@ -142,7 +142,12 @@ class Service:
         within["memories"] = self.memories
         self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
         self.removal, self.sweep_all = wire_sweep(
-            **within, expiries=self.expiries, tenants=self.tenants, blobs=self.blobs, queues=self.sent_again
+            **within,
+            expiries=self.expiries,
+            tenants=self.tenants,
+            blobs=self.blobs,
+            vectors=self.stores.vectors,
+            queues=self.sent_again,
         )
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
         summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})

@@ -67,6 +67,9 @@ def lived(service: Service, call: Client, user: str = "sarah", *, session: str =
         service.waiting.advance(60)
         call.save({"type": "fact", "content": f"Lives in {city}.", "topic_key": "city"}, user=user)
     call.save({"type": "event", "content": "Ran 10 km.", "metadata": {"shoes": "red"}}, "Likes tea.", user=user)
+    for space, size in (("photos", 3), ("notes", 2)):
+        given = [{"id": f"v{number}", "values": [0.1 * number] * size, "metadata": {"n": number}} for number in (1, 2)]
+        assert call("POST", f"/v1/users/{user}/vectors", {"namespace": space, "vectors": given}).status < 300
     call("PUT", f"/v1/users/{user}/preferences/theme", {"value": {"dark": True}})
     call("POST", f"/v1/sessions/{session}/messages", {"messages": [{"role": "user", "content": "fact[pet]: a cat"}]})
     call("POST", f"/v1/sessions/{session}/end")
@@ -87,7 +90,7 @@ def test_export_erase_import_export_is_the_same_byte_for_byte(service: Service, 
     assert _shown(call) == shown
     kinds = [json.loads(line)["kind"] for line in before.splitlines()]
     assert kinds[:3] == ["export", "user", "session"]
-    assert {"progress", "compaction", "message", "record", "end"} <= set(kinds)
+    assert {"progress", "compaction", "message", "record", "namespace", "vector", "end"} <= set(kinds)
 
 
 def _shown(call: Client) -> list[Any]:

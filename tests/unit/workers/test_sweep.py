@@ -117,7 +117,14 @@ def test_where_nothing_is_indexed_no_memory_waits_for_it() -> None:
     record = service.say("works at A").record
     within: dict[str, Any] = {"sessions": service.sessions, "jobs": service.jobs, "memories": service.memories}
     background: dict[str, Any] = {"expiries": service.expiries, "tenants": service.tenants, "clock": service.clock}
-    _, sweep = wire_sweep(**within, **background, blobs=service.blobs, queues=service.sent_again, is_indexed=False)
+    _, sweep = wire_sweep(
+        **within,
+        **background,
+        blobs=service.blobs,
+        vectors=service.stores.vectors,
+        queues=service.sent_again,
+        is_indexed=False,
+    )
     sweep()
     assert service.expiries.reminder(SARAH, record.id) is None
     assert service.sent_again.changes == []

@@ -18,6 +18,7 @@ from palimpsest.bootstrap.engines import (
     system_clock,
     tenant_store,
     token_counter,
+    vector_store,
 )
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
@@ -57,6 +58,8 @@ from palimpsest.transfer.files import forget_exports
 from palimpsest.transfer.records import RecordsKind
 from palimpsest.transfer.restore import ImportPages
 from palimpsest.transfer.sessions import SessionsKind
+from palimpsest.transfer.vectors import VectorsKind
+from palimpsest.vectors.ports import VectorStore
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.router import GivesUp, Handling, Router
 from palimpsest.workers.sweep import Restart, Sweep
@@ -79,6 +82,7 @@ def wire_sweep(
     expiries: Expiries,
     tenants: Tenants,
     blobs: Blobs,
+    vectors: VectorStore,
     clock: Clock,
     queues: Queues | None = None,
     is_indexed: bool = True,
@@ -87,7 +91,11 @@ def wire_sweep(
     changes of records only where there is an index.
     """
     contents = Contents(blobs, jobs, clock)
-    kinds = (SessionsKind(sessions, memories, jobs, contents, clock).kind, RecordsKind(memories, expiries, clock).kind)
+    kinds = (
+        SessionsKind(sessions, memories, jobs, contents, clock).kind,
+        RecordsKind(memories, expiries, clock).kind,
+        VectorsKind(vectors, memories).kind,
+    )
     forget, give_up_removal = ForgetMemoriesOfSession(memories, clock), GiveUpOverflow(sessions, jobs, clock)
     removal = Handling(RemoveFromSession(sessions, jobs, clock, forget, contents), give_up_removal)
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
@@ -264,6 +272,7 @@ def _sweep() -> tuple[Router, Sweep]:
         expiries=expiry_store(environment.memories_table),
         tenants=tenant_store(environment.tenants_table),
         blobs=blob_store(environment.contents_bucket),
+        vectors=vector_store(environment.memories_table),
         clock=system_clock(),
         queues=SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url),
         is_indexed=bool(environment.embed_queue_url),

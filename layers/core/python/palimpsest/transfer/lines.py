@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
 from functools import cache
@@ -17,13 +18,14 @@ from palimpsest.errors import BadRequest, FieldError, Unprocessable
 from palimpsest.memory.ports import Progress
 from palimpsest.memory.records import Record
 from palimpsest.scope import checked_id
+from palimpsest.vectors.ports import Namespace, StoredVector
 
 FORMAT, VERSION = "palimpsest", 1
 HEADER = {"kind": "export", "format": FORMAT, "version": VERSION}
 Row = Mapping[str, Any]
 T = TypeVar("T")
-WITHIN = ("progress", "compaction", "message")
-"""Kinds of lines that stand behind their session's."""
+WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {"vector": "namespace"}
+"""Kinds of lines that stand behind that of their session or namespace, and the field that names it."""
 
 _OWN: Mapping[type, frozenset[str]] = {
     Head: frozenset({
@@ -35,6 +37,8 @@ _OWN: Mapping[type, frozenset[str]] = {
     Compaction: frozenset(),
     Record: frozenset({"index_state", "version"}),
     Progress: frozenset({"session", "waiting", "version"}),
+    Namespace: frozenset({"count", "generation", "epoch", "version"}),
+    StoredVector: frozenset(),
 }  # fmt: skip
 """What a store knows of its own work, or of the place where something stands: that is made anew by an import."""
 _BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
@@ -45,16 +49,18 @@ _BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
     "compaction": (Compaction, frozenset({"session_id"})),
     "message": (Message, frozenset({"session_id"})),
     "record": (Record, frozenset({"said", "topic"})),
+    "namespace": (Namespace, frozenset()),
+    "vector": (StoredVector, frozenset({"namespace"})),
     "end": (None, frozenset({"lines"})),
 }
 
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What stands before a line: the end of the file, or a line of this session."""
+    """What stands before a line: the end of the file, or a line of this session or namespace."""
 
     is_over: bool = False
-    session: str | None = None
+    owner: str | None = None
 
 
 def values(thing: Any) -> dict[str, Any]:
@@ -96,7 +102,8 @@ def rows(lines: Iterable[bytes]) -> Iterator[Row]:
             ours = error if isinstance(error, Unprocessable | BadRequest) else None
             detail = ours.detail if ours else "it is not JSON, or lacks a field"
             raise _refused(number, detail) from error
-        before = Before(row["kind"] == "end", row.get("session_id"))
+        owner = "name" if row["kind"] == "namespace" else WITHIN.get(row["kind"], "session_id")
+        before = Before(row["kind"] == "end", row.get(owner))
         yield row
     if not before.is_over:
         raise _refused(number + 1, "the file is cut off: its last line must be of the kind `end`")
@@ -108,8 +115,8 @@ def _checked(text: bytes, *, number: int, before: Before) -> Row:
         raise Unprocessable("it is of no known kind")
     if before.is_over or (number == 1) != (row["kind"] == "export"):
         raise Unprocessable("a file begins with a line of the kind `export` and ends with one of the kind `end`")
-    if row["kind"] in WITHIN and row.get("session_id") != before.session:
-        raise Unprocessable("it belongs to no session before it")
+    if row["kind"] in WITHIN and row[WITHIN[row["kind"]]] != before.owner:
+        raise Unprocessable("it belongs to nothing before it")
     form, names = _BEGINNINGS[row["kind"]]
     allowed = names | ({field.name for field in fields(form)} - _OWN[form] if form else set())
     if unknown := row.keys() - {"kind"} - allowed:
@@ -168,7 +175,7 @@ def _plain(value: Any) -> Any:
         return asdict(value)
     if isinstance(value, Mapping):
         return dict(value)
-    return list(value) if isinstance(value, tuple | frozenset) else value
+    return list(value) if isinstance(value, tuple | frozenset | array) else value
 
 
 @cache
