@@ -1,0 +1,69 @@
+"""LlamaIndex keeps what leaves its window here: run by test_adapters in an environment of its own."""
+
+import asyncio
+import uuid
+from typing import Any
+
+import pytest
+from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
+from llama_index.core.memory import Memory
+from palimpsest_client import Palimpsest
+from palimpsest_client.integrations.llama_index import PalimpsestMemoryBlock
+
+
+@pytest.fixture
+def user() -> str:
+    return f"u-{uuid.uuid4().hex}"
+
+
+def said(text: str, role: str = "user", **more: Any) -> ChatMessage:
+    return ChatMessage(role=role, content=text, additional_kwargs=more)
+
+
+def test_what_answers_the_newest_message_is_in_the_block(user: str) -> None:
+    Palimpsest().user(user).remember("Sarah lives in Hamburg.")
+    block = PalimpsestMemoryBlock(user=user)
+    assert asyncio.run(block.aget([said("Where does Sarah live?")])) == "- Sarah lives in Hamburg."
+    assert asyncio.run(block.aget([])) == ""
+
+
+def test_messages_that_are_put_are_stored_in_their_session_and_remembered(user: str) -> None:
+    block = PalimpsestMemoryBlock(user=user)
+    asyncio.run(block.aput([said("I live in Hamburg."), said("Noted.", "assistant")], session_id=f"s-{user}"))
+    assert [row["content"] for row in Palimpsest().session(f"s-{user}").messages()] == ["I live in Hamburg.", "Noted."]
+    assert [each["content"] for each in Palimpsest().user(user).memories()] == ["I live in Hamburg."]
+
+
+def test_calls_and_results_are_kept_also_a_result_whose_call_is_not_there(user: str) -> None:
+    block = PalimpsestMemoryBlock(user=user)
+    call = ToolCallBlock(tool_call_id="c1", tool_name="weather", tool_kwargs={"city": "Rome"})
+    asyncio.run(block.aput([
+        said("Weather?"), ChatMessage(role="assistant", blocks=[call]), said("sunny", "tool", tool_call_id="c1"),
+    ], session_id=f"s-{user}"))  # fmt: skip
+    asyncio.run(
+        block.aput([said("42", "tool", tool_call_id="c9"), said("It is 42.", "assistant")], session_id=f"s-{user}")
+    )
+    rows = list(Palimpsest().session(f"s-{user}").messages())
+    assert [row["role"] for row in rows] == ["user", "assistant", "tool", "item", "assistant"]
+
+
+def test_a_memory_of_llama_index_knows_what_has_left_its_window(user: str) -> None:
+    async def go() -> Any:
+        memory = Memory.from_defaults(
+            session_id=f"s-{user}", token_limit=200, chat_history_token_ratio=0.5, token_flush_size=60,
+            memory_blocks=[PalimpsestMemoryBlock(user=user)],
+        )  # fmt: skip
+        await memory.aput(said("I live in Hamburg."))
+        for number in range(12):
+            await memory.aput(said(f"Question number {number} is about a long story that takes many words."))
+            await memory.aput(said("I see, thank you for telling me.", "assistant"))
+        return await memory.aget(input="Where do I live?")
+
+    assert "Hamburg" in str(asyncio.run(go())[0])
+
+
+def test_what_answers_least_is_left_out_first(user: str) -> None:
+    block = PalimpsestMemoryBlock(user=user)
+    content = "- first memory\n- second memory\n- third memory"
+    assert asyncio.run(block.atruncate(content, 3)) == "- first memory\n- second memory"
+    assert asyncio.run(block.atruncate(content, 100)) is None
