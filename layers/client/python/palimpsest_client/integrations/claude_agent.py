@@ -1,0 +1,111 @@
+"""A `SessionStore` of the Claude Agent SDK: transcripts, kept word for word.
+
+options = ClaudeAgentOptions(session_store=PalimpsestSessionStore(user="sarah"), resume=…)
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import AsyncIterator, Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from claude_agent_sdk import SessionStore
+
+from palimpsest_client.awaited import AsyncPalimpsest, AsyncSession
+from palimpsest_client.errors import SessionNotFound
+from palimpsest_client.said import Message
+
+Entry = dict[str, Any]
+Key = Mapping[str, str]
+MOST_AT_ONCE = 50  # messages that one append takes
+PREFIX = "claude"
+
+
+class PalimpsestSessionStore(SessionStore):
+    """A transcript is a session of the user. What user and assistant say in it is a message like any other, from which
+    memories are extracted; every other entry is kept beside. An entry with a `uuid` comes back once.
+    """
+
+    def __init__(self, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
+        self._memory, self._user = memory or AsyncPalimpsest(), user
+
+    async def append(self, key: Key, entries: Sequence[Entry]) -> None:
+        """Store entries in their order."""
+        told = [{**_message(each), "subpath": key.get("subpath"), "entry": each} for each in entries]
+        for start in range(0, len(told), MOST_AT_ONCE):
+            await self._session(self._name(key)).append(*told[start : start + MOST_AT_ONCE])
+
+    async def load(self, key: Key) -> list[Entry] | None:
+        """Every entry in its order, None for a transcript that was never written."""
+        found: list[Entry] = []
+        seen: set[str] = set()
+        try:
+            async for row in self._session(self._name(key)).messages():
+                entry: Entry = dict(row)["entry"]
+                if entry.get("uuid") not in seen:
+                    found.append(entry)
+                    seen |= {entry["uuid"]} if entry.get("uuid") else set()
+        except SessionNotFound:
+            return None
+        return found
+
+    async def list_sessions(self, project_key: str) -> list[Any]:
+        """The transcripts of a project, without those of subagents."""
+        return [
+            {"session_id": name.split("|", 2)[2], "mtime": int(datetime.fromisoformat(at).timestamp() * 1000)}
+            async for name, at in self._names()
+            if name.startswith(f"{PREFIX}|{self._project(project_key)}|")
+        ]
+
+    async def list_subkeys(self, key: Key) -> list[str]:
+        """The subpaths of the subagents' transcripts."""
+        found = []
+        async for name, _ in self._names():
+            if name.startswith(f"{self._name(key).replace(PREFIX, PREFIX + '-sub', 1)}|"):
+                first = [row async for row in self._session(name).messages(limit=1)]
+                found += [dict(row)["subpath"] for row in first]
+        return found
+
+    async def delete(self, key: Key) -> None:
+        """Remove a transcript, and with a main one those of its subagents."""
+        if not key.get("subpath"):
+            for subpath in await self.list_subkeys(key):
+                await self.delete({**key, "subpath": subpath})
+        try:
+            await self._session(self._name(key)).delete()
+        except SessionNotFound:
+            return
+
+    def _session(self, name: str) -> AsyncSession:
+        return self._memory.session(name, user=self._user, tools=False)
+
+    def _project(self, project_key: str) -> str:
+        """What stands for a project in ids: sessions of two users never have the same."""
+        return _short(f"{self._user}|{project_key}")
+
+    def _name(self, key: Key) -> str:
+        """The id of a transcript's session, which says what it belongs to."""
+        main = f"|{self._project(key['project_key'])}|{key['session_id']}"
+        subpath = key.get("subpath")
+        return f"{PREFIX}-sub{main}|{_short(subpath)}" if subpath else PREFIX + main
+
+    async def _names(self) -> AsyncIterator[tuple[str, str]]:
+        async for each in self._memory.sessions(user_id=self._user):
+            yield each["session_id"], each["updated_at"]
+
+
+def _short(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:24]
+
+
+def _message(entry: Entry) -> Message:
+    """What is said in an entry, as a message; an entry in which nothing is said is an item beside the conversation."""
+    said = entry.get("message")
+    if entry["type"] in ("user", "assistant") and isinstance(said, Mapping):
+        content = said.get("content")
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content or ()
+        text = "\n".join(each["text"] for each in blocks if each.get("type") == "text")
+        if text.strip():
+            return {"role": entry["type"], "content": text}
+    return {"role": "item", "item": {"type": entry["type"]}}
