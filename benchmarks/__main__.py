@@ -8,7 +8,7 @@ import argparse
 import json
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from importlib.metadata import version
 from pathlib import Path
@@ -70,7 +70,7 @@ class Run:
 
 
 def main() -> None:
-    asked = _arguments()
+    asked = arguments()
     try:
         dataset = load(asked.set)
     except UnusableDataset as error:
@@ -83,8 +83,8 @@ def main() -> None:
             sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(run.benchmarks)}.")
         print(f"{report.machine()}\n{_versions()}\n")
         tables = [table for name in names for table in _measured(name, run.benchmarks[name])]
-    if not asked.write or asked.quick or Path(asked.set) != OUR_SET:
-        return  # what a quick run, or one with another set, says stands in no results
+    if not goes_into_results(asked):
+        return
     where = f"{report.machine()}. {_versions()}."
     if set(names) == set(run.benchmarks):
         report.write(where, tables)
@@ -122,13 +122,18 @@ def _ministack() -> str:
     return line.removeprefix("ministack==").split()[0]
 
 
-def _arguments() -> argparse.Namespace:
+def goes_into_results(asked: argparse.Namespace) -> bool:
+    """Only if that was asked for; what a quick run, or one with another set, says stands in no results."""
+    return asked.write and not asked.quick and Path(asked.set) == OUR_SET
+
+
+def arguments(given: Sequence[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__, add_help=True)
     parser.add_argument("names", nargs="*", help="the parts to measure, as above; all of them if none is named")
     parser.add_argument("--set", default=OUR_SET, help="another labelled set: a JSON file, or a folder of them")
     parser.add_argument("--write", action="store_true", help="write what was measured into benchmarks/results.md")
     parser.add_argument("--quick", action="store_true", help="smaller sizes and fewer calls: under two minutes")
-    return parser.parse_args()
+    return parser.parse_args(given)
 
 
 if __name__ == "__main__":

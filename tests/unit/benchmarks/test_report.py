@@ -1,6 +1,13 @@
 """Results of some parts take the place of what stood there of them; nothing else moves."""
 
+import shlex
+import subprocess
+
+import pytest
+
+from benchmarks.__main__ import arguments, goes_into_results
 from benchmarks.report import amended
+from infra import paths
 
 RESULTS = "# Results\n\nIntro.\n\n## One\n\n| a |\n\n## Two\n\n- note\n"
 
@@ -13,3 +20,12 @@ def test_a_part_that_is_measured_again_takes_its_own_place() -> None:
 
 def test_a_new_part_comes_last() -> None:
     assert amended(RESULTS, {"Three": "## Three\n"}).endswith("## Two\n\n- note\n\n## Three\n")
+
+
+@pytest.mark.parametrize(("given", "is_written"), [("", False), ("--write", True), ("--quick --write", False)])
+def test_make_cost_writes_into_the_results_only_if_asked(given: str, is_written: bool) -> None:  # noqa: FBT001
+    make = ("make", "--dry-run", "cost", f"ARGS={given}")
+    recipe = subprocess.run(make, cwd=paths.PROJECT, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    _, _, said = recipe.rstrip().splitlines()[-1].partition(" -m benchmarks ")
+    assert said.startswith("cost")
+    assert goes_into_results(arguments(shlex.split(said))) == is_written

@@ -9,6 +9,7 @@ from palimpsest.conversations.messages import Message
 from palimpsest.extraction.checks import ConversationOwner, checked, statement_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.patterns import CAPACITY, PatternExtractor
+from palimpsest.extraction.phrases import kind_of
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.models.ports import Usage
 from palimpsest.text.analyser import document_terms, query_terms
@@ -302,3 +303,19 @@ def test_what_is_said_at_both_ends_of_a_long_message_is_found_whatever_stands_be
     contents = [finding.content for finding in found(f"I live in Rome. {noise}\nI work at Acme.")]
     assert {"I live in Rome.", "I work at Acme."} <= set(contents)
     assert time.process_time() - begun < 1.5
+
+
+@pytest.mark.parametrize(
+    ("said", "topic"),
+    [
+        ("I work in Marketing.", "department"),
+        ("I moved to Sales.", "department"),
+        ("I'm now working in the finance department at Acme.", "department"),
+        ("I moved to Bremen.", "residence"),
+        ("I work in it every day.", None),
+        ("I moved to Sales Street 5.", "residence"),
+    ],
+)
+def test_where_in_the_company_one_works_is_a_topic_and_no_residence(said: str, topic: str | None) -> None:
+    kind, _ = kind_of(said)
+    assert (kind.topic if kind else None) == topic

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
@@ -100,7 +101,7 @@ class RememberedConversation(Conversation):
     @rule(which=st.integers(0, 50), times=st.integers(1, 2), dies_at=DIES)
     def deliver(self, which: int, times: int, dies_at: int | None) -> None:
         """A job's message, mostly of one under way; at each delivery the process dies at one of its writes, or not."""
-        jobs = self._under_way() or self.service.outbox
+        jobs = _in_order(self._under_way() or self.service.outbox)
         for _ in range(times):
             self.writes_until_death = dies_at
             with suppress(Killed, ModelFailed):
@@ -114,7 +115,7 @@ class RememberedConversation(Conversation):
     @rule()
     def deliver_to_the_end(self) -> None:
         """Every job's message until it is done, or dead after its last receive."""
-        for job in list(self.service.outbox):
+        for job in _in_order(self.service.outbox):
             with suppress(Killed):
                 self.service.handle_to_the_end(job)
 
@@ -150,7 +151,8 @@ class RememberedConversation(Conversation):
     @rule(which=st.integers(0, 50))
     def two_at_once(self, which: int) -> None:
         """While the next message is worked on, another is delivered: maybe the same."""
-        job = self.service.outbox[-1 - which % len(self.service.outbox)]
+        jobs = _in_order(self.service.outbox)
+        job = jobs[-1 - which % len(jobs)]
         self.service.meanwhile = lambda: self.service.handle(job)
 
     @rule(pick=st.integers(0, 99))
@@ -285,6 +287,11 @@ class RememberedConversation(Conversation):
         """Whether the ledger says that an answer on a range that can't be divided was cut off."""
         lines = self.service.memories.lines(user_of(session), session, first=0, last=seq)
         return any(line.last >= seq and line.dropped.get("cut_off") for line in lines)
+
+
+def _in_order(jobs: Iterable[Job]) -> list[Job]:
+    """By creation and id: threads put jobs in an order of their own, and the same choices must pick the same jobs."""
+    return sorted(jobs, key=lambda job: (job.created_at, job.id))
 
 
 def _texts(messages: list[Message]) -> list[str]:

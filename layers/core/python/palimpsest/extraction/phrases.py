@@ -45,6 +45,12 @@ _TRADES = (
     "|writer|artist|chef|cook|scientist|researcher|pilot|driver|electrician|plumber|architect|journalist"
 )
 
+_DEPARTMENT = (
+    "(?:marketing|sales|finance|accounting|engineering|human resources|legal|logistics|procurement|purchasing|customer"
+    "|support|operations|communications|(?-i:HR|IT|R&D))"
+    r"(?: (?:support|service|department|team))?(?=\W*$|[,.;!]| (?:at|and|but|now|since|last|this|for)\b)"
+)
+
 STATEMENT_KINDS = (
     _kind("fact", 0.95, "name", (
         r"\bmy (?:full |first |last |real )?name(?:['’]s| is)\b",
@@ -59,6 +65,9 @@ STATEMENT_KINDS = (
     _kind("fact", 0.9, "preferred_name", (
         rf"{_START}(?:just |you can |you may )?call me (?!(?:back|later|when|at|if|on|to|again)\b)\w",
         r"\bnenn(?:en sie)? mich\b", r"\bllám[ae]me\b", r"\bappel(?:le|ez)[- ]moi\b", "^[请就]?叫我", "と呼んで",
+    )),
+    _kind("fact", 0.8, "department", (
+        rf"{_I}(?:work(?:ing)?|moved|switched|transferred) (?:in|to) (?:the )?{_DEPARTMENT}",
     )),
     _kind("fact", 0.85, "residence", (
         rf"{_I}(?:live|living|reside|residing|based) (?:in|at|near)\b", rf"{_I}(?:moved|relocated) (?:back )?to\b",
