@@ -80,7 +80,7 @@ def writing(call: Client, *, deleted: str) -> Iterator[list[str]]:
 
 
 def degraded(call: Client, query: str) -> list[str]:
-    answer = call("POST", "/v1/users/sarah/recall", {"query": query})
+    answer = call("POST", "/v1/users/sarah/recall", {"query": query, "rerank": False})
     assert answer.status == 200, answer.text
     said: list[str] = answer.json["degraded"]
     return said

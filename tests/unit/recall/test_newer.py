@@ -1,8 +1,11 @@
 """Of two statements in messages alone, the later one that speaks of a change comes first where the present is asked."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from palimpsest.recall.newer import newer_first
+from palimpsest.recall.question import analysed
 
 from tests.unit.recall.service import RecallService
 
@@ -63,3 +66,15 @@ def test_an_answer_does_not_quote_what_was_replaced(service: RecallService) -> N
     assert answer is not None
     assert "red" in answer
     assert "a green car" not in answer
+
+
+def test_a_topics_current_record_stays_above_what_was_said_before_it(service: RecallService) -> None:
+    said(service, OLD, NEW)
+    service.keep("I drive a blue car to work.", topic="car", valid_from=service.now)
+    service.index_all()
+    every = {one.content: one for one in service.recall("Which work car do I drive?", k=20).memories}
+    old, new, current = every[OLD], every[NEW], every["I drive a blue car to work."]
+    query = analysed("Which work car do I drive?", user="sarah", now=service.time.now())
+    equal = [replace(one, score=1.0) for one in (old, current, new)]
+    assert [one.id for one in newer_first(equal, query)] == [old.id, current.id, new.id]
+    assert [one.id for one in newer_first([equal[0], equal[2]], query)] == [new.id, old.id]

@@ -45,6 +45,8 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
     for one in found[:LOOKED_AT]:
         alike = [len(terms[one.id] & terms[each.id]) if _may_replace(one, each) else 0 for each in placed]
         first = next((place for place, words in enumerate(alike) if words), len(placed))
+        current = [place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)]
+        first = max([first, *current])  # what holds stays above what was said before it
         placed = [
             _marked(each, one) if words >= WORDS_ALIKE and one.score >= REPLACES * each.score else each
             for each, words in zip(placed, alike, strict=True)
@@ -57,9 +59,19 @@ def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]
 def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
     """What a topic key holds together is in order already: it replaces nothing and is not replaced here."""
     is_statement = later.speaker == "user" or (later.record is not None and later.record.type != "event")
-    has_topic = any(one.record is not None and one.record.topic_key is not None for one in (later, older))
     is_later = later.valid_from > older.valid_from and later.score >= LEAST * older.score
-    return is_statement and not has_topic and is_later and _CHANGE.search(later.content) is not None
+    if not (is_statement and is_later) or later.outdated_by or _has_topic(later) or _has_topic(older):
+        return False
+    return _CHANGE.search(later.content) is not None
+
+
+def _has_topic(one: FoundMemory) -> bool:
+    return one.record is not None and one.record.topic_key is not None
+
+
+def _holds_since(one: FoundMemory, moment: int) -> bool:
+    """Whether it is the current record of a topic, said after that moment."""
+    return _has_topic(one) and one.valid_from > moment
 
 
 def _marked(older: FoundMemory, later: FoundMemory) -> FoundMemory:
