@@ -340,3 +340,25 @@ def test_an_unknown_route_is_404_and_a_wrong_method_405(call: Client) -> None:
     assert (wrong.status, wrong.json["code"]) == (405, "method_not_allowed")
     assert wrong.headers["Allow"] == "DELETE, GET, PATCH, PUT"
     assert call("HEAD", "/v1/sessions/s").status == 405
+
+
+LARGE = 1_450_000  # two bytes each: 2.9 MB
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"messages": [{"role": "user", "content": "é" * (LARGE // 50)}] * 50, "user_id": "sarah"}, 201),
+        ({"messages": ["é" * LARGE], "user_id": "sarah"}, 422),
+        ({"messages": [{"role": "é" * LARGE, "content": "x"}], "user_id": "sarah"}, 422),
+        ({"é" * LARGE: 1, "messages": [{"role": "user", "content": "x"}], "user_id": "sarah"}, 422),
+        ({"messages": "é" * LARGE, "user_id": "sarah"}, 422),
+        ({"messages": [{"role": "user", "content": "x"}], "user_id": "é" * LARGE}, 400),
+    ],
+)
+def test_megabytes_outside_ascii_are_stored_or_a_problem_and_never_a_failure(
+    call: Client, body: dict[str, Any], status: int
+) -> None:
+    answer = call("POST", "/v1/sessions/s/messages", raw=json.dumps(body, ensure_ascii=False))
+    assert answer.status == status
+    assert status == 201 or (answer.json["code"] and len(answer.text) < 100_000)
