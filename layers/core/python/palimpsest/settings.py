@@ -17,7 +17,7 @@ class FunctionSettings(BaseModel):
     bad value stops the cold start.
     """
 
-    model_config = ConfigDict(frozen=True, extra="ignore")
+    model_config = ConfigDict(frozen=True, extra="ignore", defer_build=True)  # a function reads one of them
 
     stage: Text
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
