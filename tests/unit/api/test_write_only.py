@@ -20,6 +20,7 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "end_session": ("POST /v1/sessions/s/end", {}, 200),
     "append_messages": ("POST /v1/sessions/s/messages", {"messages": [{"role": "user", "content": "hi"}]}, 201),
     "remove_messages": ("DELETE /v1/sessions/s/messages?from=2&wait=5", None, 200),
+    "redact_message": ("PATCH /v1/sessions/s/messages/1", {"content": "[redacted]", "wait": 5}, 200),
     "extract_session": ("POST /v1/sessions/s/extract", {"wait": 5}, 200),
     "forget_sessions": ("POST /v1/sessions/forget", {"user_id": "sarah", "wait": 5}, 200),
     "ingest_transcript": (
