@@ -15,7 +15,7 @@ def store(user: str | None = None) -> PalimpsestSessionStore:
     return PalimpsestSessionStore(user=user or f"u-{uuid.uuid4().hex}")
 
 
-def said(text: str, role: str = "user", **more: Any) -> Any:
+def said(text: Any, role: str = "user", **more: Any) -> Any:
     return {"type": role, "uuid": uuid.uuid4().hex, "message": {"role": role, "content": text}, **more}
 
 

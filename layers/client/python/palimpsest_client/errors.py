@@ -338,3 +338,39 @@ class TooManyPreferences(Conflict):
 
 class PreferenceNotFound(NotFound):
     code = "preference_not_found"
+
+
+class ContentUnreadable(Unavailable):
+    code = "content_unreadable"
+
+
+class ExportNotFound(NotFound):
+    code = "export_not_found"
+
+
+class InvalidImport(Invalid):
+    code = "invalid_import"
+
+
+class InvalidVector(Invalid):
+    code = "invalid_vector"
+
+
+class NotDoneYet(Unavailable):
+    code = "not_done_yet"
+
+
+class OtherDimension(Invalid):
+    code = "other_dimension"
+
+
+class OtherModel(Invalid):
+    code = "other_model"
+
+
+class TooManyNamespaces(Conflict):
+    code = "too_many_namespaces"
+
+
+class TooManyVectors(Conflict):
+    code = "too_many_vectors"

@@ -42,7 +42,7 @@ class PalimpsestSessionStore(SessionStore):
         seen: set[str] = set()
         try:
             async for row in self._session(self._name(key)).messages():
-                entry: Entry = dict(row)["entry"]
+                entry: Any = dict(row)["entry"]
                 if entry.get("uuid") not in seen:
                     found.append(entry)
                     seen |= {entry["uuid"]} if entry.get("uuid") else set()
@@ -60,11 +60,11 @@ class PalimpsestSessionStore(SessionStore):
 
     async def list_subkeys(self, key: Key) -> list[str]:
         """The subpaths of the subagents' transcripts."""
-        found = []
+        found: list[str] = []
         async for name, _ in self._names():
             if name.startswith(f"{self._name(key).replace(PREFIX, PREFIX + '-sub', 1)}|"):
                 first = [row async for row in self._session(name).messages(limit=1)]
-                found += [dict(row)["subpath"] for row in first]
+                found += [str(dict(row)["subpath"]) for row in first]
         return found
 
     async def delete(self, key: Key) -> None:
