@@ -64,6 +64,7 @@ class S3Blobs:
         config = Config(
             connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, signature_version="s3v4",
             retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+            s3={"addressing_style": "path"},  # a local AWS has no name for each bucket
         )  # fmt: skip
         return boto3.Session().client("s3", endpoint_url=self._endpoint, config=config)
 
