@@ -11,6 +11,8 @@ from tests.unit.api.gateway import Client
 
 SECRET = "zebra"
 MEMORIES = "/v1/users/sarah/memories"
+PREFERENCES = "/v1/users/sarah/preferences"
+MEM0 = "/compat/mem0/memories"
 TEA = {"type": "fact", "content": "likes tea", "topic_key": "drink"}
 WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "create_session": ("POST /v1/sessions", {"session_id": "empty", "user_id": "sarah"}, 200),
@@ -31,8 +33,23 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "revert_memory": (f"POST {MEMORIES}/OLD/revert", {}, 200),
     "delete_memory": (f"DELETE {MEMORIES}/ID", None, 200),
     "forget_memories": (f"POST {MEMORIES}/forget", {"filter": {"types": ["fact"]}, "wait": 5}, 200),
+    "put_preferences": (f"PUT {PREFERENCES}", {"preferences": {"theme": "dark"}}, 200),
+    "put_preference": (f"PUT {PREFERENCES}/theme", {"value": "dark"}, 201),
+    "delete_preference": (f"DELETE {PREFERENCES}/theme", None, 200),
+    "delete_preferences": (f"DELETE {PREFERENCES}?wait=5", None, 200),
+    "put_vectors": ("POST /v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1.0]}]}, 200),
+    "delete_vectors": ("DELETE /v1/users/sarah/vectors", None, 200),
+    "import_user": ("POST /v1/users/bob/import", {"format": "mem0", "data": [], "wait": 5}, 200),
+    "mem0_add": (
+        f"POST {MEM0}", {"messages": [{"role": "user", "content": "hi"}], "user_id": "sarah", "infer": False}, 200,
+    ),
+    "mem0_update": (f"PUT {MEM0}/ID@sarah", {"metadata": {"seen": True}}, 200),
+    "mem0_delete": (f"DELETE {MEM0}/ID@sarah", None, 200),
+    "mem0_delete_all": (f"DELETE {MEM0}?user_id=sarah", None, 200),
     "retry_job": ("POST /v1/jobs/JOB/retry", {}, 202),
 }  # fmt: skip
+ONCE = ("delete_session", "delete_memory", "mem0_delete", "delete_preference")
+"""What is gone after the first call."""
 
 
 @pytest.fixture
@@ -47,6 +64,8 @@ def names(call: Client, service: Service) -> dict[str, str]:
     (old,) = call.save({**TEA, **more, "content": SECRET, "source": source}).json["memories"]
     service.time.advance(1)
     (new,) = call.save({**TEA, **more, "source": source}).json["memories"]
+    call("PUT", PREFERENCES, {"preferences": {SECRET: SECRET, "theme": SECRET}})
+    call("POST", "/v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1.0], "metadata": {SECRET: SECRET}}]})
     call("POST", f"{MEMORIES}/forget", {"filter": {"subject": SECRET}})
     service.fail(job := service.outbox[-1])
     service.delivered = len(service.outbox)
@@ -66,7 +85,7 @@ def test_what_is_stored_does_not_come_back(name: str, names: dict[str, str], ser
     method, _, path = place.partition(" ")
     path, _, query = path.partition("?")
     given = dict(each.split("=") for each in query.split("&")) if query else None
-    whole = service.client(scopes="read write") if name not in ("delete_session", "delete_memory") else None
+    whole = service.client(scopes="read write") if name not in ONCE else None
     blind = service.client(scopes="write")
     answers = [
         client(method, path, body, query=given, headers={KEY: "k"}) for client in (blind, whole, blind) if client
