@@ -21,6 +21,7 @@ from infra.operate.target import Target
 QUEUE_OF_KIND = {
     "summarize": "Summarize", "extract": "Extract", "flush": "Extract", "reindex": "Reindex",
     **dict.fromkeys(("delete", "withdraw", "redact", "forget", "forget_sessions", "erase", "retain"), "Sweep"),
+    **dict.fromkeys(("upload", "export", "import"), "Sweep"),
 }  # fmt: skip
 EMBED = "Embed"
 GROUP = re.compile(r"[!-~]{1,128}")

@@ -267,7 +267,7 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
     [
         ("site", {"logs"}),
         ("authorize", {"logs", "dynamodb", "kms"}),
-        ("sessions", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
+        ("sessions", {"logs", "dynamodb", "kms", "ssm", "es", "s3", "lambda"}),
         ("memories", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
         ("dispatch", {"logs", "dynamodb", "kms", "sqs"}),
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
