@@ -219,7 +219,7 @@ def mem0_read(mem0_id: MemoryId) -> Response[str]:
     return answered(_shown(user, _read(memories.read_memory(user, memory))))
 
 
-@operation("PUT /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
+@operation("PUT /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"}, refuses=(405, 409))
 def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Response[str]:
     """Change a memory.
 
@@ -230,7 +230,7 @@ def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Response[str]:
     return answered(_shown(user, _read(memories.change_memory(user, memory, _asked(MemoryChange, change)))))
 
 
-@operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"})
+@operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"}, refuses=(405,))
 def mem0_delete(mem0_id: MemoryId) -> Response[str]:
     """Delete one memory.
 

@@ -89,7 +89,7 @@ def import_user(user_id: UserId, body: UserImport) -> Response[str]:
     return _imported(user_id, body.data, wait=body.wait)
 
 
-@operation("POST /v1/import", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"})
+@operation("POST /v1/import", scopes=("admin",), answers={200: "JobDone", 202: "JobPending"}, refuses=(404,))
 def import_tenant(body: TenantImport) -> Response[str]:
     """Import a tenant.
 
