@@ -173,7 +173,21 @@ class HistoryMessage(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -207,7 +221,21 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -358,13 +386,7 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict(
-    "SequenceRange",
-    {
-        "from": int,
-        "to": int,
-    },
-)
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Session(TypedDict):
