@@ -30,6 +30,7 @@ from palimpsest.scope import Scope, SessionScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import TenantSettings
+from palimpsest.vectors.ports import VectorStore
 from palimpsest.workers.router import Handling, Router
 
 from tests.doubles.extractor import Extracts
@@ -120,8 +121,7 @@ class Service:
             selector=selector,
             reranker=lambda: self.reranker,
         )
-        vectors = InMemoryVectors(self.memories)
-        self.stores = MemoryStores(**self.front_stores(), index=self.index, vectors=vectors)
+        self.stores = MemoryStores(**self.front_stores(), index=self.index, vectors=self.vectors_of())
         self.app: SessionsApp = wire_sessions(
             self.stores,
             tokens=self.tokens,
@@ -159,6 +159,10 @@ class Service:
         """The stores themselves, one transaction's reach."""
         sessions = InMemorySessions(faults=faults)
         return sessions, InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
+
+    def vectors_of(self) -> VectorStore:
+        """Where vectors of callers are stored."""
+        return InMemoryVectors(self.memories)
 
     def background_of(self, faults: Faults | None) -> tuple[Expiries, Owners]:
         """What background work reads of the stores."""

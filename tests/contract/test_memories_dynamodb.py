@@ -14,8 +14,10 @@ from tests.contract.memory_builders import Memory, job, pointer, record, version
 from tests.contract.tables import memories_table, sessions_table
 from tests.contract.test_dynamodb_units import INDEX, Meter
 
-LISTED = 1.0
-"""What the list of a user's records costs more for each new one."""
+LISTED = 2.0
+"""What the list of a user's records, and that of records which the search index has not confirmed, cost more for each
+new one.
+"""
 
 
 @pytest.fixture

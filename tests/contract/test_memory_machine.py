@@ -13,12 +13,14 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from palimpsest.engines.dynamodb.background import DynamoDbExpiries, DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
+from palimpsest.vectors.ports import VectorStore
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.service import TENANT
@@ -117,6 +119,9 @@ class Streamed(Whole):
         sessions, memories = self._tables
         expiries = DynamoDbExpiries(memories, endpoint=self._endpoint)
         return Mortal(expiries, faults), DynamoDbOwners(sessions, memories, endpoint=self._endpoint)
+
+    def vectors_of(self) -> VectorStore:
+        return DynamoDbVectors(self._tables[1], endpoint=self._endpoint)
 
     def look(self) -> None:
         for record in (record for stream in self._streams for record in stream):

@@ -69,7 +69,7 @@ def stored(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFact
         yield found
 
 
-@pytest.mark.parametrize("mode", ["lexical", "vector", "hybrid"])
+@pytest.mark.parametrize("mode", ["lexical", "vector", "fused"])
 def test_both_indexes_find_the_same(stored: dict[str, Stored], mode: str) -> None:
     scores = {
         engine: scored(each.place.dataset, modes(each.place, has_vectors=True)[mode]) for engine, each in stored.items()
@@ -81,9 +81,9 @@ def test_both_indexes_find_the_same(stored: dict[str, Stored], mode: str) -> Non
 def test_all_retrievers_together_find_more_than_each_alone_and_tell_nothing_stale(stored: dict[str, Stored]) -> None:
     place = stored[EMBEDDED].place
     by_mode = {mode: scored(place.dataset, ask) for mode, ask in modes(place, has_vectors=True).items()}
-    assert by_mode["hybrid"].recall[10] >= max(by_mode["lexical"].recall[10], by_mode["vector"].recall[10])
-    assert by_mode["hybrid"].new_first == 1
-    assert (by_mode["hybrid"].stale_records, by_mode["hybrid"].stale_messages) == (0, 0)
+    assert by_mode["fused"].recall[10] >= max(by_mode["lexical"].recall[10], by_mode["vector"].recall[10])
+    assert by_mode["fused"].new_first == 1
+    assert (by_mode["fused"].stale_records, by_mode["fused"].stale_messages) == (0, 0)
 
 
 def test_no_question_finds_what_the_other_user_said(stored: dict[str, Stored]) -> None:

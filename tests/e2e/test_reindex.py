@@ -123,7 +123,7 @@ def test_after_another_model_was_deployed_words_are_found_until_its_vectors_are_
     call, content = newer_model.client(), "Sarah works in Marketing."
     remember(call, content)
     eventually(lambda: found(call, content) == {content})
-    assert "all-minilm" in index_of(newer_model).indexes()[0]
+    assert "bge-small" in index_of(newer_model).indexes()[0]
     eventually(lambda: degraded(call, content) == ["vector"])
     assert "done: " in reindex(newer_model)
     assert ["text-embedding-3-small" in name for name in index_of(newer_model).indexes()] == [True]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from palimpsest_client import Palimpsest
-from palimpsest_client.cli import stdio
+from palimpsest_client.cli import shown, stdio
 from palimpsest_client.cli.commands import app
 from typer.testing import CliRunner
 
@@ -29,11 +29,12 @@ def _there(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("PALIMPSEST_USER", "sarah")
     monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(shown.console, "width", 200)  # as wide as a terminal that cuts nothing off
 
 
 def said(*words: str, given: str | None = None) -> str:
     """What a command prints, which must succeed."""
-    done = CliRunner(env={"COLUMNS": "200"}).invoke(app, words, input=given)
+    done = CliRunner().invoke(app, words, input=given)
     assert done.exit_code == 0, (done.output, done.exception)
     return done.stdout
 
