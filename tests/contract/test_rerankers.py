@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -61,3 +63,20 @@ def test_it_loads_beside_what_the_process_does(reranker: BuiltinReranker) -> Non
 
 def test_a_model_that_is_not_there_stops_nothing_until_it_is_asked(tmp_path: Path) -> None:
     BuiltinReranker(tmp_path).load_soon()
+
+
+def test_both_models_load_side_by_side_in_a_fresh_process(reranker: BuiltinReranker) -> None:
+    """Until imports took turns, a third of such processes of Python 3.13 found half of numpy."""
+    code = (
+        "import threading, time; from pathlib import Path; folder = Path({folder!r})\n"
+        "from palimpsest.models.builtin.embedder import BuiltinEmbedder as Embedder\n"
+        "from palimpsest.models.builtin.reranker import BuiltinReranker as Reranker\n"
+        "embedder, reranker, done = Embedder(folder), Reranker(folder), []\n"
+        "ways = (lambda: embedder.embed(['a']), lambda: reranker.scores('a', ['b'], until=time.monotonic() + 60))\n"
+        "threads = [threading.Thread(target=lambda way=way: done.append(way())) for way in ways]\n"
+        "[thread.start() for thread in threads]; [thread.join() for thread in threads]; print(len(done))"
+    )
+    for _ in range(3):
+        command = [sys.executable, "-c", code.format(folder=str(builtin_models.FOLDER))]
+        ran = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603
+        assert ran.stdout.strip() == "2", ran.stderr

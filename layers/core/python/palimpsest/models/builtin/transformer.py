@@ -10,6 +10,8 @@ from typing import Any
 from palimpsest.errors import ModelUnavailable
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
+_IMPORTS = threading.Lock()
+"""Two models load side by side; where two threads import numpy at once, one of them may find a part of it only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,9 +38,9 @@ class Transformer:
 
         Raises `ModelUnavailable` if the model can't be loaded.
         """
+        loaded = self.load()
         import numpy as np
 
-        loaded = self.load()
         whole = (text.encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
         encoded = loaded.tokenizer.encode(*whole)
         given = {
@@ -58,9 +60,9 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
         if not (folder / name).is_file():
             raise ModelUnavailable(f"The built-in model's {name} is not there.")
     try:
-        import onnxruntime
-        from tokenizers import Tokenizer
-
+        with _IMPORTS:
+            import onnxruntime
+            from tokenizers import Tokenizer
         options = onnxruntime.SessionOptions()
         options.intra_op_num_threads = options.inter_op_num_threads = 1  # functions have about one processor
         session = onnxruntime.InferenceSession(str(folder / MODEL), options, providers=["CPUExecutionProvider"])
