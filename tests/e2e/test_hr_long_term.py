@@ -109,7 +109,7 @@ def test_a_new_conversation_of_hers_knows_her_and_the_policy(told: Told) -> None
 
 
 BESIDE = "What happens if my manager says no?"
-"""The built-in model finds five messages nearer to this than its answer: the block has what she asked then, not that."""
+"""The built-in model finds five messages nearer to it than its answer: the block has her question, not that."""
 
 
 @pytest.mark.parametrize(
