@@ -199,15 +199,18 @@ class Stack:
         tenant = tenant or f"tenant-{uuid.uuid4().hex[:12]}"
         return Client(self.url, self.keys.create(tenant, scopes=scopes), tenant)
 
-    def logs(self, function: str = "") -> list[str]:
-        """What a function has logged, or all log groups together."""
+    def logs(self, function: str = "", *, since: float = 0) -> list[str]:
+        """What a function has logged since then (epoch seconds), or all log groups together. The local AWS gives the
+        oldest 10,000 lines of a group and no more.
+        """
         client = self.place.client("logs")
         groups = [group["logGroupName"] for group in client.describe_log_groups()["logGroups"]]
+        pages = client.get_paginator("filter_log_events")
         return [
             event["message"]
             for group in groups
             if f"/{function}Log" in group or not function
-            for page in client.get_paginator("filter_log_events").paginate(logGroupName=group)
+            for page in pages.paginate(logGroupName=group, startTime=int(since * 1000))
             for event in page["events"]
         ]
 

@@ -2,6 +2,7 @@
 
 import io
 import json
+import time
 import uuid
 import zipfile
 from collections.abc import Callable, Iterator
@@ -165,7 +166,7 @@ def test_a_function_can_do_its_work_and_nothing_else(
 
 
 def test_logs_hold_ids_and_sizes_but_nothing_that_was_said_and_no_key(call: Client, stack: Stack) -> None:
-    word = f"canary{uuid.uuid4().hex}"
+    word, begun = f"canary{uuid.uuid4().hex}", time.time()
     call.begin("s", max_tokens=400, keep_recent_turns=2)
     call("PATCH", "/v1/sessions/s", {"system": f"{word} system", "metadata": {"note": word}})
     call.say("s", 10, about=word)
@@ -184,8 +185,8 @@ def test_logs_hold_ids_and_sizes_but_nothing_that_was_said_and_no_key(call: Clie
     eventually(lambda: stack.waiting(DEAD_LETTERS) == 1)
     stack.take(DEAD_LETTERS)
 
-    eventually(lambda: any(call.tenant in line for line in stack.logs("Summarize")))
-    told = "\n".join(stack.logs()) + (stack.folder / "ministack.log").read_text(errors="replace")
+    eventually(lambda: any(call.tenant in line for line in stack.logs("Summarize", since=begun)))
+    told = "\n".join(stack.logs(since=begun)) + (stack.folder / "ministack.log").read_text(errors="replace")
     assert call.tenant in told
     assert word not in told
     assert call.key not in told

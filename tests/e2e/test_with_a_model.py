@@ -85,7 +85,8 @@ def test_a_model_that_stays_away_fails_the_job_and_nothing_else_until_it_is_driv
 
 
 def test_the_key_of_the_model_is_in_no_log(call: Client, stack: Stack) -> None:
+    begun = time.time()
     call.job(call.overflow("s"))
-    eventually(lambda: any(f'"{call.tenant}"' in line for line in stack.logs("Summarize")))
-    lines = stack.logs("Summarize")
+    eventually(lambda: any(f'"{call.tenant}"' in line for line in stack.logs("Summarize", since=begun)))
+    lines = stack.logs("Summarize", since=begun)
     assert not any("sk-test" in line or SUMMARY in line for line in lines)
