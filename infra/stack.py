@@ -23,7 +23,18 @@ from infra.parts.monitoring import Monitoring
 from infra.parts.python_function import PythonFunction
 from infra.parts.queues import Line, Queues
 from infra.parts.search import Search
-from infra.parts.streams import CHANGED_RECORDS, GONE_MESSAGES, GONE_RECORDS, NEW_JOBS, NEW_MESSAGES, follow
+from infra.parts.streams import (
+    CHANGED_RECORDS,
+    FAILED_JOBS,
+    GONE_MESSAGES,
+    GONE_RECORDS,
+    MOVED_POINTERS,
+    NEW_COMPACTIONS,
+    NEW_JOBS,
+    NEW_MESSAGES,
+    NEW_RECORDS,
+    follow,
+)
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
@@ -46,6 +57,7 @@ class Palimpsest(Stack):
         self.search = Search(self, stage=stage, key=self._key)
         self._lines = LINES | (INDEXING if self.search.url else {})
         self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
+        self.bus = events.EventBus(self, "Events", description="What happened to memories and jobs: ids alone")
         self.functions: dict[str, PythonFunction] = {}
         self._add_front()
         self._add_workers()
@@ -212,15 +224,16 @@ class Palimpsest(Stack):
 
     def _add_dispatch(self) -> None:
         queues = {**self.queues.of, "parked": self.queues.parked}
-        dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=_urls(queues))
+        environment = _urls(queues) | {"EVENT_BUS": self.bus.event_bus_name}
+        dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=environment)
+        self.bus.grant_put_events_to(dispatch.role)
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
         searched = bool(self.search.url)
-        changes = [NEW_JOBS, *([NEW_MESSAGES, GONE_MESSAGES] if searched else [])]
+        changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *([NEW_MESSAGES, GONE_MESSAGES] if searched else [])]
         follow(self.tables.sessions, dispatch.function, filters=changes, parked=self.queues.parked)
-        if searched:
-            changes = [CHANGED_RECORDS, GONE_RECORDS]
-            follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)
+        changes = [CHANGED_RECORDS if searched else NEW_RECORDS, GONE_RECORDS, MOVED_POINTERS]
+        follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)
         accept(dispatch.role, "IAM5[Resource::*]", because="Lambda lists streams, by name, to find the table's own.")
         for action in ("ReEncrypt*", "GenerateDataKey*") if self._key else ():
             accept(dispatch.role, f"IAM5[Action::kms:{action}]", because="Kinds of one action, on the stack's own key.")
@@ -291,6 +304,7 @@ class Palimpsest(Stack):
             "MemoriesTable": self.tables.memories.table_name,
             "MemoriesStream": self.tables.memories.table_stream_arn or "",
             "ContentsBucket": self.contents.bucket.bucket_name,
+            "EventBus": self.bus.event_bus_name,
             "DeadLettersUrl": self.queues.dead_letters.queue_url,
             "ParkedQueueUrl": self.queues.parked.queue_url,
             "OpenAiKeyParameter": self.key_parameter,

@@ -16,6 +16,12 @@ CHANGED_RECORDS = {
     "dynamodb": {"NewImage": {"type": {"S": ["record"]}, "index_state": {"S": ["pending"]}}},
 }
 GONE_RECORDS = {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["record"]}}}}
+NEW_RECORDS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["record"]}}}}
+MOVED_POINTERS = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["pointer"]}}}}
+NEW_COMPACTIONS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["compaction"]}}}}
+FAILED_JOBS = {
+    "eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}},
+}  # fmt: skip
 BATCH = 25
 PARALLEL = 10
 """Batches of one shard at once. Lambda keeps the order of each item's records, and no order between items is needed."""

@@ -129,7 +129,7 @@ class Streamed(Whole):
             assert not isinstance(told, Unreadable)
             if isinstance(told, JobNotice):
                 self._jobs_put.append(self.job(told.job_id))
-            else:
+            elif told is not None:
                 self.changes.append(told)
 
     @property

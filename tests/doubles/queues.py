@@ -6,16 +6,19 @@ import threading
 from collections.abc import Sequence
 
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.ports import Changed, Happened, JobNotice
 
 
 class InMemoryQueues:
-    """`Queues` that keep what they were given (`sent`, `changes`, `parked`); with `is_down` set they take nothing."""
+    """`Queues` and `EventBus` that keep what they were given (`sent`, `changes`, `parked`, `published`); with `is_down`
+    set they take nothing.
+    """
 
     def __init__(self) -> None:
         self.sent: list[JobNotice] = []
         self.changes: list[Changed] = []
         self.parked: list[str] = []
+        self.published: list[Happened] = []
         self.is_down = False
         self._lock = threading.Lock()
 
@@ -33,6 +36,11 @@ class InMemoryQueues:
         with self._lock:
             self._check()
             self.parked.append(record)
+
+    def publish(self, events: Sequence[Happened]) -> None:
+        with self._lock:
+            self._check()
+            self.published.extend(events)
 
     def _check(self) -> None:
         if self.is_down:

@@ -72,6 +72,10 @@ def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
 
 
 JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
+FAILED = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}}}
+COMPACTIONS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["compaction"]}}}}
+POINTERS = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["pointer"]}}}}
+NEW_RECORDS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["record"]}}}}
 MESSAGES = [
     {"eventName": ["INSERT", "MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["message"]}}}},
     {"eventName": ["REMOVE"], "dynamodb": {"OldImage": {"type": {"S": ["message"]}}}},
@@ -95,12 +99,16 @@ def filters_of(template: Template) -> dict[str, list[Any]]:
     }
 
 
-def test_streams_tell_of_new_jobs_and_of_what_the_index_must_learn_and_of_nothing_else(prod: Template) -> None:
-    assert filters_of(prod) == {"Sessions": [JOBS, *MESSAGES], "Memories": RECORDS}
+def test_streams_tell_of_new_jobs_of_events_and_of_what_the_index_must_learn_and_of_nothing_else(
+    prod: Template,
+) -> None:
+    sessions = [JOBS, FAILED, COMPACTIONS, *MESSAGES]
+    assert filters_of(prod) == {"Sessions": sessions, "Memories": [*RECORDS, POINTERS]}
 
 
-def test_a_stage_without_search_is_told_of_jobs_alone(without_search: Template) -> None:
-    assert filters_of(without_search) == {"Sessions": [JOBS]}
+def test_a_stage_without_search_is_told_of_jobs_and_events_alone(without_search: Template) -> None:
+    told = {"Sessions": [JOBS, FAILED, COMPACTIONS], "Memories": [NEW_RECORDS, RECORDS[1], POINTERS]}
+    assert filters_of(without_search) == told
 
 
 def test_every_table_can_be_restored_to_any_second(prod: Template) -> None:
@@ -269,7 +277,7 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
         ("authorize", {"logs", "dynamodb", "kms"}),
         ("sessions", {"logs", "dynamodb", "kms", "ssm", "es", "s3", "lambda"}),
         ("memories", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
-        ("dispatch", {"logs", "dynamodb", "kms", "sqs"}),
+        ("dispatch", {"logs", "dynamodb", "kms", "sqs", "events"}),
         ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
         ("embed", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
         ("reindex", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-from palimpsest.engines.dynamodb.streams import stream_record
+from palimpsest.engines.dynamodb.streams import happened, stream_record
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
@@ -78,7 +78,8 @@ def change(number: int, *, kind: str = "summarize") -> dict[str, Any]:
 
 def streamed(*records: dict[str, Any], queues: InMemoryQueues) -> list[str]:
     """The sequence numbers from which the stream goes on."""
-    answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=Dispatch(queues, stream_record))  # type: ignore[arg-type]
+    handle = Dispatch(queues, stream_record, queues, happened)
+    answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=handle)  # type: ignore[arg-type]
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 

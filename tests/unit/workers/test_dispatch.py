@@ -6,10 +6,10 @@ import json
 from typing import Any, get_args
 
 import pytest
-from palimpsest.engines.dynamodb.streams import stream_record
+from palimpsest.engines.dynamodb.streams import happened, stream_record
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.ports import JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged
 from palimpsest.workers.dispatch import Dispatch
 
 from tests.doubles.queues import InMemoryQueues
@@ -34,7 +34,7 @@ def _typed(image: dict[str, str]) -> dict[str, Any]:
 
 def dispatched(record: Any) -> InMemoryQueues:
     queues = InMemoryQueues()
-    Dispatch(queues, stream_record)(record)
+    Dispatch(queues, stream_record, queues, happened)(record)
     return queues
 
 
@@ -98,5 +98,71 @@ def test_queues_that_are_down_are_said_so_that_the_stream_comes_again() -> None:
     queues.is_down = True
     for record in (shown("acme#s", "m#000000000001", new=MESSAGE), shown("acme#sarah", "head", new={"type": "head"})):
         with pytest.raises(Unavailable):
-            Dispatch(queues, stream_record)(record)
+            Dispatch(queues, stream_record, queues, happened)(record)
     assert queues.changes == []
+
+
+def pointer(record: str | None) -> dict[str, str]:
+    return {"type": "pointer", "body": json.dumps({"record": record, "order": [1, "s", 1, 0, "mem_1"]})}
+
+
+def job(state: str) -> dict[str, str]:
+    return {"type": "job", "kind": "extract", "id": "job_1", "state": state}
+
+
+MEMORY = {"user_id": "sarah", "memory_id": "mem_1"}
+
+
+@pytest.mark.parametrize(
+    ("record", "event"),
+    [
+        (shown("acme#sarah", "r#mem_1", new=RECORD), Happened("MemoryCreated", "acme", MEMORY)),
+        (shown("acme#sarah", "r#mem_1", old=RECORD), Happened("MemoryForgotten", "acme", MEMORY)),
+        (
+            shown("acme#sarah", "t#employer", old=pointer("mem_1"), new=pointer("mem_2")),
+            Happened("MemorySuperseded", "acme", MEMORY | {"superseded_by": "mem_2"}),
+        ),
+        (
+            shown("acme#s", "c#000000000012", new={"type": "compaction", "body": TEXT}),
+            Happened("CompactionDone", "acme", {"session_id": "s", "n": 12}),
+        ),
+        (
+            shown("acme#job#job_1", "job", old=job("running"), new=job("failed")),
+            Happened("JobFailed", "acme", {"job_id": "job_1", "kind": "extract"}),
+        ),
+    ],
+)
+def test_what_happened_is_published_by_its_ids_alone(record: Any, event: Happened) -> None:
+    queues = dispatched(record)
+    assert (queues.published, queues.parked, queues.sent) == ([event], [], [])
+    assert TEXT not in repr(queues.published)
+    assert len(queues.changes) == (event.name in {"MemoryCreated", "MemoryForgotten"})
+
+
+@pytest.mark.parametrize(
+    "record",
+    [
+        shown("acme#sarah", "r#mem_1", old=RECORD, new=RECORD),
+        shown("acme#sarah", "t#employer", new=pointer("mem_1")),
+        shown("acme#sarah", "t#employer", old=pointer("mem_1"), new=pointer("mem_1")),
+        shown("acme#sarah", "t#employer", old=pointer("mem_1"), new=pointer(None)),
+        shown("acme#job#job_1", "job", old=job("failed"), new=job("failed")),
+        shown("acme#s", "m#000000000012", new=MESSAGE),
+    ],
+)
+def test_nothing_else_is_published(record: Any) -> None:
+    assert dispatched(record).published == []
+
+
+def test_without_a_search_index_only_events_leave() -> None:
+    queues = InMemoryQueues()
+    Dispatch(queues, stream_record, queues, happened, indexes=False)(shown("acme#sarah", "r#mem_1", new=RECORD))
+    assert (len(queues.published), queues.changes, queues.parked) == (1, [], [])
+
+
+def test_a_bus_that_is_down_is_said_so_that_the_stream_comes_again() -> None:
+    queues, bus = InMemoryQueues(), InMemoryQueues()
+    bus.is_down = True
+    with pytest.raises(Unavailable):
+        Dispatch(queues, stream_record, bus, happened)(shown("acme#sarah", "r#mem_1", new=RECORD))
+    assert queues.changes == [RecordChanged("acme", "sarah", "mem_1")]

@@ -110,6 +110,7 @@ class DispatchSettings(JobQueueSettings):
 
     embed_queue_url: str = ""
     parked_queue_url: Text
+    event_bus: Text
 
 
 class SummarizeSettings(ChatSettings, NamedModelsSettings):

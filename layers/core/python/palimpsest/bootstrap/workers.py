@@ -195,13 +195,15 @@ def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> 
 @cache
 def dispatcher() -> Dispatch:
     environment = settings.DispatchSettings.read()
-    from palimpsest.engines.dynamodb.streams import stream_record
+    from palimpsest.engines.dynamodb.streams import happened, stream_record
+    from palimpsest.engines.eventbridge import EventBridge
     from palimpsest.engines.sqs import SqsQueues
 
     parked = environment.parked_queue_url
     urls = queue_urls(environment, without=parked)
     queues = SqsQueues(urls, changes_url=environment.embed_queue_url or parked, parked_url=parked)
-    return Dispatch(queues, read=stream_record)
+    bus, indexes = EventBridge(environment.event_bus), bool(environment.embed_queue_url)
+    return Dispatch(queues, read=stream_record, bus=bus, events=happened, indexes=indexes)
 
 
 @cache

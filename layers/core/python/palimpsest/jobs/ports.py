@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Literal, Protocol
 
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import JobKind
@@ -48,7 +48,8 @@ class Unreadable:
     name: str
 
 
-StreamRecord = JobNotice | Changed | Unreadable
+StreamRecord = JobNotice | Changed | Unreadable | None
+"""None: it asks for nothing."""
 """What one record of a table's stream can report."""
 
 
@@ -65,6 +66,23 @@ class Queues(Protocol):
         """Send a stream record that can't be read (event id and keys only) to the parked queue. Raises
         `Unavailable`.
         """
+
+
+EventName = Literal["MemoryCreated", "MemorySuperseded", "MemoryForgotten", "CompactionDone", "JobFailed"]
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something that others may want to know: its tenant and ids, never text."""
+
+    name: EventName
+    tenant: str
+    ids: Mapping[str, str | int]
+
+
+class EventBus(Protocol):
+    def publish(self, events: Sequence[Happened]) -> None:
+        """Publish up to 10 events, each at least once. Raises `Unavailable` if any could not be published."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,24 +8,25 @@ from typing import Any
 
 from palimpsest.errors import BadRequest
 from palimpsest.jobs.kinds import KINDS, JobKind
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
+from palimpsest.jobs.ports import Changed, Happened, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
 from palimpsest.scope import Scope
 
-MESSAGE, RECORD = "m#", "r#"
-"""The prefixes of the sort keys of messages and of long-term records."""
+MESSAGE, RECORD, COMPACTION = "m#", "r#", "c#"
+"""The prefixes of the sort keys of messages, long-term records and compactions."""
+FAILED = "failed"
 
 
 def stream_record(record: Mapping[str, Any]) -> StreamRecord:
     """Read one record of a stream event.
 
-    Returns the job that it inserts, or the message or long-term record that it writes or removes. A record of any other
-    kind, or one that does not have the form of its kind, is `Unreadable`; nothing is raised.
+    Returns the job that it inserts, or the message or long-term record that it writes or removes; None for what only
+    `happened` reads. A record of any other kind, or one that does not have the form of its kind, is `Unreadable`;
+    nothing is raised.
     """
     try:
-        found = _read(record["dynamodb"])
+        return _read(record["dynamodb"])
     except (KeyError, TypeError, ValueError, AttributeError, BadRequest):
-        found = None
-    return found or Unreadable(_name(record))
+        return Unreadable(_name(record))
 
 
 def _read(change: Mapping[str, Any]) -> JobNotice | Changed | None:
@@ -35,6 +36,8 @@ def _read(change: Mapping[str, Any]) -> JobNotice | Changed | None:
     match image["type"]["S"]:
         case "job" if "OldImage" not in change:
             return _job(owner, image["kind"]["S"])
+        case "job" | "pointer" | "compaction":
+            return None
         case "message" if name.startswith(MESSAGE):
             tenant, session = owner.split("#")
             Scope(tenant).session(session)
@@ -43,13 +46,45 @@ def _read(change: Mapping[str, Any]) -> JobNotice | Changed | None:
             tenant, user = owner.split("#")
             Scope(tenant).user(user)
             return RecordChanged(tenant, user, name.removeprefix(RECORD))
-    return None
+    raise ValueError("an item of another kind")
 
 
-def _job(owner: str, kind: JobKind) -> JobNotice | None:
+def _job(owner: str, kind: JobKind) -> JobNotice:
     tenant, marker, job = owner.split("#")
     Scope(tenant).job_partition(job)
-    return JobNotice(tenant, job, kind) if marker == "job" and kind in KINDS else None
+    if marker != "job" or kind not in KINDS:
+        raise ValueError("no job")
+    return JobNotice(tenant, job, kind)
+
+
+def happened(record: Mapping[str, Any]) -> tuple[Happened, ...]:
+    """What a record of a stream event tells of; nothing for most. Nothing is raised."""
+    try:
+        event = _happened(record["eventName"], record["dynamodb"])
+    except (KeyError, TypeError, ValueError, AttributeError, BadRequest):
+        return ()
+    return () if event is None else (event,)
+
+
+def _happened(change: str, images: Mapping[str, Any]) -> Happened | None:
+    new, old = images.get("NewImage", {}), images.get("OldImage", {})
+    owner, name = images["Keys"]["pk"]["S"], images["Keys"]["sk"]["S"]
+    tenant, _, whose = owner.partition("#")
+    match change, (new or old)["type"]["S"]:
+        case "INSERT", "record":
+            return Happened("MemoryCreated", tenant, {"user_id": whose, "memory_id": name.removeprefix(RECORD)})
+        case "REMOVE", "record":
+            return Happened("MemoryForgotten", tenant, {"user_id": whose, "memory_id": name.removeprefix(RECORD)})
+        case "MODIFY", "pointer":
+            before, after = (json.loads(image["body"]["S"]).get("record") for image in (old, new))
+            if before is not None and after not in (None, before):
+                ids = {"user_id": whose, "memory_id": before, "superseded_by": after}
+                return Happened("MemorySuperseded", tenant, ids)
+        case "INSERT", "compaction":
+            return Happened("CompactionDone", tenant, {"session_id": whose, "n": int(name.removeprefix(COMPACTION))})
+        case "MODIFY", "job" if new["state"]["S"] == FAILED != old["state"]["S"]:
+            return Happened("JobFailed", tenant, {"job_id": new["id"]["S"], "kind": new["kind"]["S"]})
+    return None
 
 
 def _name(record: Mapping[str, Any]) -> str:
