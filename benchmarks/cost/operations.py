@@ -141,6 +141,7 @@ def _counted(
             **environment(place), "SESSIONS_TABLE": sessions_table(place.endpoint),
             "MEMORIES_TABLE": memories_table(place.endpoint), "TENANTS_TABLE": tenants_table(place.endpoint),
             "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": place.endpoint, "AWS_ENDPOINT_URL_SQS": aws,
+            "AWS_ENDPOINT_URL_EVENTS": aws, "EVENT_BUS": "default",
             "AWS_ENDPOINT_URL_SSM": aws, "OPENAI_KEY_PARAMETER": KEY, "OPENAI_BASE_URL": server.base_url,
             "CHAT_MODEL": MODEL, "EMBEDDING_MODEL": OPENAI.model, "EMBEDDING_DIMENSION": str(OPENAI.dimension),
             "SEARCH_URL": (Path(folder) / "index.sqlite").as_uri(),

@@ -77,6 +77,7 @@ def _variables(endpoint: str) -> dict[str, str]:
         "TENANTS_TABLE": tenants, "SESSIONS_TABLE": sessions_table(endpoint),
         "MEMORIES_TABLE": memories_table(endpoint),
         "CONTENTS_BUCKET": "contents",
+        "EVENT_BUS": "default",
         "EMBEDDING_MODEL": BUILTIN.model, "EMBEDDING_DIMENSION": str(BUILTIN.dimension),
         **{f"{name.upper()}_QUEUE_URL": url for name, url in urls.items()},
         "OPENAI_KEY_PARAMETER": "/palimpsest/test/openai-api-key", "OPENAI_BASE_URL": "", "CHAT_MODEL": "gpt-4.1-nano",

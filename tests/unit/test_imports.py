@@ -59,6 +59,7 @@ def first_answers(function: str, *events: dict[str, Any]) -> tuple[set[str], lis
             "AWS_DEFAULT_REGION": "us-east-1",
             "AWS_ENDPOINT_URL": tables.endpoint,
             "STAGE": "local",
+            "EVENT_BUS": "events",
             "POWERTOOLS_SERVICE_NAME": function,
             "SESSIONS_TABLE": "sessions",
             "TENANTS_TABLE": "tenants",
