@@ -71,7 +71,9 @@ def test_only_the_first_are_read_and_the_others_stay_behind_them(service: Recall
     assert found[:FIRST] != fused[:FIRST]
 
 
-@pytest.mark.parametrize("failing", [{"failure": ModelFailed("no")}, {"seconds": SECONDS + SLACK}])
+@pytest.mark.parametrize(
+    "failing", [{"failure": ModelFailed("no")}, {"failure": RuntimeError("no")}, {"seconds": SECONDS + SLACK}]
+)
 def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
     service: RecallService, failing: dict[str, Any]
 ) -> None:

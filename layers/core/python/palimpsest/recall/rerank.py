@@ -10,7 +10,6 @@ from functools import partial
 from time import monotonic
 
 from palimpsest import parallel
-from palimpsest.errors import ModelFailed
 from palimpsest.models.ports import Reranker
 from palimpsest.recall.question import Query, coverage
 from palimpsest.recall.ranking import FoundMemory
@@ -50,7 +49,7 @@ def reading(
         until = begun + seconds
         texts = [passage(one, query) for one in first]
         task = parallel.begin(partial(reranker.scores, query.text, texts, until=until), until=until + GRACE)
-        with suppress(ModelFailed, TimeoutError):
+        with suppress(Exception):  # the libraries that run a model have errors of their own
             scores = task.result()
     by_key = {one.candidate.key: score for one, score in zip(first, scores, strict=False)}
     return Reading(by_key, len(first), round((monotonic() - begun) * 1000))
