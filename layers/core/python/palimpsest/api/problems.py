@@ -148,6 +148,11 @@ def naming(name: str) -> Iterator[None]:
         raise Unprocessable(_detail(errors), errors=errors) from error
 
 
+def refusal_of(error: ValidationError) -> PalimpsestError:
+    """The error for a body that pydantic refused outside of the routes, as they answer one."""
+    return refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()])
+
+
 def refusal(faults: Sequence[Mapping[str, Any]]) -> PalimpsestError:
     """The error for what pydantic refused: `BadRequest` for an invalid id, `Unprocessable` for anything else."""
     errors = fields(faults)

@@ -369,7 +369,8 @@ def _decoded(header: str | None) -> str | None:
 
 def _result(user: str, body: Json, *, is_modern: bool) -> Json:
     params = body.get("params", {})
-    cached = CACHE if is_modern else {}
+    complete: Json = {"resultType": "complete"} if is_modern else {}
+    cached: Json = complete | CACHE if is_modern else {}
     match body["method"]:
         case "initialize" if not is_modern:
             asked = params.get("protocolVersion")
@@ -379,16 +380,12 @@ def _result(user: str, body: Json, *, is_modern: bool) -> Json:
             return {}
         case "server/discover" if is_modern:
             about = {f"{ENVELOPE}serverInfo": _info()}
-            return {"supportedVersions": [MODERN], **_served(), "_meta": about, **cached, **_kind(is_modern=True)}
+            return {"supportedVersions": [MODERN], **_served(), "_meta": about, **cached}
         case "tools/list":
-            return {"tools": _tools(), **cached, **_kind(is_modern=is_modern)}
+            return {"tools": _tools(), **cached}
         case "tools/call":
-            return {**_called(user, params), **_kind(is_modern=is_modern)}
+            return {**_called(user, params), **complete}
     raise _Refused(METHOD_NOT_FOUND, "There is no such method.")
-
-
-def _kind(*, is_modern: bool) -> Json:
-    return {"resultType": "complete"} if is_modern else {}
 
 
 def _served() -> Json:
@@ -420,8 +417,7 @@ def _called(user: str, params: Json) -> Json:
         call().caller.require(tool.scope)
         answer = tool.run(user, json.dumps(arguments))
     except ValidationError as error:
-        faults = [{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]
-        return _failed(problems.refusal(faults))
+        return _failed(problems.refusal_of(error))
     except PalimpsestError as error:
         return _failed(error)
     data = json.loads(answer.body or "{}")

@@ -269,7 +269,7 @@ def _asked(shape: type[Body], values: Json) -> Body:
     try:
         return shape.model_validate_json(json.dumps(values))
     except ValidationError as error:
-        raise problems.refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from error
+        raise problems.refusal_of(error) from error
 
 
 def _read(answer: Response[str]) -> Json:
