@@ -15,6 +15,7 @@ from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions
 from palimpsest.scope import UserScope
+from palimpsest.search.ports import Hit
 
 from tests.service import DAVID, DAY, SARAH, TENANT
 from tests.unit.recall.service import RecallService, Words
@@ -67,6 +68,29 @@ def test_what_was_said_a_moment_ago_is_found_before_it_is_indexed(service: Recal
     assert {one.type for one in found} == {"message", "fact"}
     assert all(one.found_by == ("newest",) for one in found)
     assert record.id in {one.id for one in found}
+
+
+def test_what_the_index_confirms_while_it_is_searched_is_found(
+    service: RecallService, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    record = service.keep("Sarah works in Marketing.")
+    searched = threading.Event()
+    listed = type(service.memories).listed
+
+    def searches_too_early(*_: Any, **__: Any) -> tuple[Hit, ...]:
+        searched.set()
+        return ()
+
+    def lists_too_late(*given: Any, **more: Any) -> Any:
+        assert searched.wait(10)
+        service.index_all()
+        assert service.memories.records(SARAH, [record.id])[0].index_state == "done"
+        return listed(*given, **more)
+
+    for search in ("by_words", "by_vector"):
+        monkeypatch.setattr(type(service.index), search, searches_too_early)
+    monkeypatch.setattr(type(service.memories), "listed", lists_too_late)
+    assert service.found("Where does Sarah work?", where=only("fact")) == [record.content]
 
 
 def test_tasks_are_found_and_those_of_ended_sessions_come_last(service: RecallService) -> None:

@@ -26,6 +26,7 @@ from palimpsest.text.analyser import terms
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together
 NEWEST_RECORDS = 25
+JUST_CHANGED = 30_000  # milliseconds: the index may have confirmed it between its search and the look at the tables
 NEWEST_MESSAGES = 20
 FALLBACK_RECORDS = 500
 FALLBACK_MESSAGES = 50
@@ -56,7 +57,8 @@ class FindCandidates:
     vectors: Vectors
     embedder: Embedder | None
 
-    def __call__(self, scope: UserScope, query: Query, request: RecallRequest) -> Findings:
+    def __call__(self, scope: UserScope, query: Query, request: RecallRequest, *, now: int) -> Findings:
+        """`now` is in epoch milliseconds."""
         deadline = monotonic() + SEARCH_SECONDS
         wheres = list(filters(query, request))
         vector = parallel.begin(partial(self._embedded, query), until=deadline)
@@ -65,7 +67,7 @@ class FindCandidates:
             for where in wheres
         ]
         topics = parallel.begin(partial(self._by_topic, scope, query))
-        newest = parallel.begin(partial(self._newest, scope, query, request))
+        newest = parallel.begin(partial(self._newest, scope, query, request, now=now))
         findings = Findings()
         near = _nearest(partial(self.vectors.by_vector, scope), vector, wheres, deadline=deadline)
         if not _add_hits(findings, "vector", near):
@@ -73,8 +75,9 @@ class FindCandidates:
         if not _add_hits(findings, "keyword", words):
             findings.degraded.add("search")
             findings.add("keyword", self._without_index(scope, query, request.filter))
+        in_index = frozenset(findings.scores)
         findings.add("topic_key", topics.result())
-        findings.add("newest", newest.result())
+        findings.add("newest", [(key, share) for key, share in newest.result() if key not in in_index])
         return findings
 
     def _embedded(self, query: Query) -> Vector | None:
@@ -94,8 +97,8 @@ class FindCandidates:
             if pointer.record is not None
         ]
 
-    def _newest(self, scope: UserScope, query: Query, request: RecallRequest) -> list[tuple[str, float]]:
-        """What the index may not have yet, or, if the recall looks back, no longer has: each with the share of the
+    def _newest(self, scope: UserScope, query: Query, request: RecallRequest, *, now: int) -> list[tuple[str, float]]:
+        """What the index may not have had yet, or, if the recall looks back, no longer has: each with the share of the
         question's words that its text holds.
         """
         wanted = request.filter
@@ -104,7 +107,9 @@ class FindCandidates:
             texts |= {record.id: words_of(record) for record in self._records(scope, wanted.record_types)}
         elif wanted.record_types:
             page = self.memories.listed(scope, limit=NEWEST_RECORDS).records
-            texts |= {record.id: words_of(record) for record in page if record.index_state == "pending"}
+            since = now - JUST_CHANGED
+            new = [record for record in page if record.index_state == "pending" or record.version > since]
+            texts |= {record.id: words_of(record) for record in new}
         if wanted.includes_messages:
             texts |= self._messages(scope, wanted, sessions=1, most=NEWEST_MESSAGES)
         covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in texts.items())

@@ -92,7 +92,7 @@ class Recall:
         seen = seen_by(self.sessions, scope, request.query, session=request.session, now=now)
         query = analysed(request.query, user=scope.user, now=now)
         find = FindCandidates(self.memories, self.sessions, self.words, self.vectors, self.embedder)
-        findings = find(scope, query, request)
+        findings = find(scope, query, request, now=milliseconds(now))
         most = max(MIN_READ, 2 * request.k)
         keys = preselected(findings.scores, most=most, weights=self._weights)
         scores = {key: findings.scores[key] for key in keys}
