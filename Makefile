@@ -8,7 +8,7 @@ SEARCH ?=
 ARGS ?=
 WORKERS ?= auto
 LITELLM := litellm==1.109.1
-STAGES := lint,imports unit contract,type,infra,audit,adapters e2e,stacks,searches
+STAGES := lint,imports,docs unit contract,type,infra,audit,adapters e2e,stacks,searches
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
@@ -68,6 +68,9 @@ imports: setup ## Who may import whom
 
 audit: setup ## Known weaknesses of what is locked; says so where the index that it asks knows nothing
 	@$(PYTHON) -m infra.dependencies audit
+
+docs: setup ## Build the site of docs/ into .build/site, and run what its pages and the README show
+	@$(BIN)/pytest tests/documents $(ARGS)
 
 unit: setup ## Rules and use cases, properties included
 	@$(BIN)/pytest tests/unit -n $(WORKERS) $(ARGS)
@@ -174,5 +177,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup test lint type imports audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
+.PHONY: help start stop reset logs sam demo setup test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
 	synth api-key key redrive reindex lock sbom catalogue clean
