@@ -46,8 +46,13 @@ class MemoryStore:
     expiries: Expiries
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files stay whole when several processes share the tests, and one process has those that need OpenSearch."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Files stay whole when several processes share the tests, and one process has those that need OpenSearch. What
+    moto is too slow for, or not made for, is left to the other engines.
+    """
+    left_out = [item for item in items if item.get_closest_marker("not_in_process") and "[moto" in item.name]
+    items[:] = [item for item in items if item not in left_out]
+    config.hook.pytest_deselected(items=left_out)
     for item in items:
         if "tests/contract/" in item.nodeid:
             item.add_marker(pytest.mark.contract)

@@ -248,9 +248,8 @@ def write(talk: Conversation, contents: list[str]) -> None:
             break
 
 
+@pytest.mark.not_in_process
 def test_writers_at_once_lose_nothing_and_keep_their_order(store: Store, talk: Conversation) -> None:
-    if store.engine == "moto":
-        pytest.skip("moto in process is not made for threads")
     talk.begin()
     told = [[f"{name}:{number}" for number in range(5)] for name in range(6)]
     threads = [

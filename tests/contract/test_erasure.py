@@ -98,6 +98,7 @@ def test_a_session_begins_in_the_present_epoch_of_its_user_only(
     both.sessions.commit(other, grown)  # only who begins one is asked for the epoch
 
 
+@pytest.mark.not_in_process
 def test_what_is_older_goes_in_parts_until_nothing_is_left(both: Both, sarah: UserScope) -> None:
     memory = Memory(both.memories, sarah)
     for start in range(0, 150, 50):

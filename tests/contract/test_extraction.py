@@ -199,6 +199,7 @@ def test_what_was_begun_before_an_erasure_writes_nothing(service: Service) -> No
     assert service.job(job.id).error == "erased"
 
 
+@pytest.mark.not_in_process
 def test_a_message_that_says_more_than_a_transaction_holds_keeps_as_much_as_it_can(service: Service) -> None:
     """Twenty-five statements, each displacing another one, are 104 actions."""
     service.extractor.room = 100_000

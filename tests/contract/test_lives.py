@@ -47,6 +47,7 @@ def test_removing_twice_does_no_harm(store: Store, buried: Conversation) -> None
     assert store.sessions.open(buried.scope).head == buried.head
 
 
+@pytest.mark.not_in_process
 def test_removing_a_range_keeps_the_rest(store: Store, talk: Conversation) -> None:
     talk.begin()
     for number in range(1, 36):

@@ -256,9 +256,8 @@ def test_items_are_counted_as_they_are_written(memory: Memory) -> None:
     memory.memories.commit(memory.scope, commit)
 
 
+@pytest.mark.not_in_process
 def test_of_many_writers_at_once_one_puts_the_record(memories: MemoryStore, memory: Memory) -> None:
-    if memories.engine == "moto":
-        pytest.skip("moto in process is not made for threads")
     outcomes: list[str] = []
 
     def write() -> None:

@@ -107,6 +107,7 @@ def test_wiping_takes_what_is_older_and_counts_it(memory: Memory) -> None:
     assert memory.memories.user(memory.scope).epoch == 1
 
 
+@pytest.mark.not_in_process
 def test_many_items_are_wiped_page_by_page(memories: MemoryStore, sarah: UserScope) -> None:
     memory = Memory(memories.memories, sarah)
     for start in range(0, 150, 50):

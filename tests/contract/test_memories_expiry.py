@@ -219,6 +219,7 @@ def test_times_that_a_record_was_said_are_removed_while_it_stays(memory: Memory)
     assert memory.ids(said) == [said.id]
 
 
+@pytest.mark.not_in_process
 def test_the_sweep_removes_what_has_expired_and_leaves_the_rest_due(memories: MemoryStore, memory: Memory) -> None:
     chain = [version(number, f"works at {number}", expires_at=NOW + 10) for number in (1, 2)]
     often = [replace(version(number), id=chain[1].id) for number in range(3, MOST_PLACES + 3)]
@@ -238,10 +239,8 @@ def test_the_sweep_removes_what_has_expired_and_leaves_the_rest_due(memories: Me
     assert expire() == 0
 
 
+@pytest.mark.not_in_process
 def test_of_many_writers_at_once_the_earliest_expiry_is_noted(memories: MemoryStore, memory: Memory) -> None:
-    if memories.engine == "moto":
-        pytest.skip("moto in process is not made for threads")
-
     def write(number: int) -> None:
         for _ in range(50):
             try:

@@ -69,6 +69,7 @@ def test_facts_are_their_tenants_alone(facts: StaticFacts) -> None:
     assert (facts.all(ACME), facts.all(OTHER)) == ((POLICY,), (ALLOWANCE,))
 
 
+@pytest.mark.not_in_process
 def test_two_hundred_long_facts_are_read_whole(facts: StaticFacts) -> None:
     made = [StaticFact(f"f{number:03d}", "é" * 4_000, WHEN) for number in range(200)]
     for version, fact in enumerate(made):
