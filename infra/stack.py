@@ -17,7 +17,7 @@ from constructs import Construct
 from infra.config import BUILTIN, Choices, Stage, stack_name
 from infra.parts.accepted import accept
 from infra.parts.contents import ADD, LIST, READ, REMOVE, Contents
-from infra.parts.http_api import HttpFront, compat_authorizer, jwt_authorizer, key_authorizer
+from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
 from infra.parts.python_function import PythonFunction
@@ -120,8 +120,7 @@ class Palimpsest(Stack):
         memories = self._add_memories()
         issuer = {"JWT_ISSUER": self._choices.jwt_issuer}
         site = self._function("site", seconds=10, memory_mb=512, environment=issuer)
-        authorizer, compat = self._authorizers()
-        self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=authorizer, compat=compat)
+        self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=self._authorizer())
         self.front.route({"site": site.function, "sessions": sessions.function, "memories": memories.function})
 
     def _add_memories(self) -> PythonFunction:
@@ -143,13 +142,13 @@ class Palimpsest(Stack):
         self._grant_openai_key(memories.role)
         return memories
 
-    def _authorizers(self) -> tuple[gateway.IHttpRouteAuthorizer, gateway.IHttpRouteAuthorizer | None]:
-        """Who says who calls: of our own routes, and of those that other services' clients know."""
+    def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
+        """Who says who calls."""
         if self._choices.jwt_issuer:
-            return jwt_authorizer(self._choices), None
+            return jwt_authorizer(self._choices)
         authorize = self._function("authorize", seconds=10, memory_mb=512, environment=self._names(self.tables.tenants))
         self.tables.grant_keys(authorize.role)
-        return key_authorizer(authorize.function), compat_authorizer(authorize.function)
+        return key_authorizer(authorize.function)
 
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""

@@ -82,8 +82,8 @@ def _notes(turns: int) -> Iterator[str]:
         f" the CPU used here at the function's share of a whole one ({WHOLE_CPU:,} MB), or the clock if that is longer."
     )
     yield (
-        "Not in it: the wait for a model's answer, storage, logs, traffic, the authorizer (one call a minute and key),"
-        " the hours of a search domain."
+        "Not in it: the wait for a model's answer, storage, logs, traffic, the authorizer"
+        " (a short call with each request, US$ 0.22 a million), the hours of a search domain."
     )
     yield f"List prices: AWS in us-east-1 of {AWS_AS_OF}, models of {model_catalogue().as_of}."
 

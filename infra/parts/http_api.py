@@ -24,7 +24,6 @@ DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi
 OPEN = "site"
 NO_DATA = "Health, documentation and problems hold no data; their function may do nothing."
 TOKEN = ["$request.header.Authorization"]
-CACHED = Duration.seconds(60)
 ACCESS_LOG = {
     "request_id": "$context.requestId",
     "time": "$context.requestTime",
@@ -56,21 +55,12 @@ class AccessLog:
 
 
 class HttpFront(Construct):
-    """An HTTP API whose routes need a key or token, except for those that are declared open. `compat` asks who calls
-    where the clients of another service do.
-    """
+    """An HTTP API whose routes need a key or token, except for those that are declared open."""
 
     def __init__(
-        self,
-        scope: Construct,
-        *,
-        stage: Stage,
-        key: kms.IKey | None,
-        authorizer: gateway.IHttpRouteAuthorizer,
-        compat: gateway.IHttpRouteAuthorizer | None,
+        self, scope: Construct, *, stage: Stage, key: kms.IKey | None, authorizer: gateway.IHttpRouteAuthorizer
     ) -> None:
         super().__init__(scope, "Http")
-        self._compat = compat
         self.api = gateway.HttpApi(
             self, "Api", api_name=f"palimpsest-{stage.name}", default_authorizer=authorizer,
             create_default_stage=False,
@@ -95,7 +85,7 @@ class HttpFront(Construct):
             is_open = name == OPEN
             (route,) = self.api.add_routes(
                 path=path, methods=[gateway.HttpMethod(method)], integration=integrations_of[name],
-                authorizer=gateway.HttpNoneAuthorizer() if is_open else self._compat if is_compat(path) else None,
+                authorizer=gateway.HttpNoneAuthorizer() if is_open else None,
             )  # fmt: skip
             if is_open:
                 accept(route, "APIG4", because=NO_DATA)
@@ -132,23 +122,12 @@ def routes() -> Iterator[tuple[str, str, str]]:
             yield method, path, name
 
 
-def is_compat(path: str) -> bool:
-    """Whether a route is of another service's API, whose clients send their keys in headers of its own."""
-    return path.startswith("/compat/")
-
-
-def compat_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """Accepts the same keys in any header that `authorize` reads; without a header of its own nothing is cached."""
-    return authorizers.HttpLambdaAuthorizer(
-        "OtherHeaders", function, identity_source=[], results_cache_ttl=Duration.seconds(0),
-        response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
-    )  # fmt: skip
-
-
 def key_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """Accepts the API keys that this service issued; the function `authorize` looks them up."""
+    """Asks the function `authorize` with every request, also with one that has no key: what it refuses, the route's own
+    function answers. With a header to cache by, the gateway itself would answer who sends none.
+    """
     return authorizers.HttpLambdaAuthorizer(
-        "Keys", function, identity_source=TOKEN, results_cache_ttl=CACHED,
+        "Keys", function, identity_source=[], results_cache_ttl=Duration.seconds(0),
         response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
     )  # fmt: skip
 

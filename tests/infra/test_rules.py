@@ -40,6 +40,9 @@ def test_callers_may_name_the_configured_model_and_those_of_the_operators_list(
         assert with_models.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1,gpt-4.1-mini"
 
 
+ROUTE = "AWS::ApiGatewayV2::Route"
+
+
 def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
     from aws_cdk import App, assertions
 
@@ -55,6 +58,8 @@ def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None
     site = {"Environment": {"Variables": assertions.Match.object_like({"JWT_ISSUER": "https://issuer.example"})}}
     template.has_resource_properties("AWS::Lambda::Function", site)
     assert "authorize" not in {name.split("Function")[0].lower() for name in functions}
+    asked = {each["Properties"]["AuthorizationType"] for each in template.find_resources(ROUTE).values()}
+    assert asked == {"NONE", "JWT"}
 
 
 @pytest.mark.parametrize(

@@ -189,7 +189,7 @@ def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
     assert "Sarah likes tea." in recalled["result"]["content"][0]["text"]
     assert "error" in wrong
     refused = run("mcp", given=lines[2] + "\n", PALIMPSEST_API_KEY="pal_wrong")
-    assert json.loads(refused.stdout)["error"] == {"code": stdio.FAILED, "message": "Forbidden"}
+    assert json.loads(refused.stdout)["error"] == {"code": stdio.FAILED, "message": "The key is not valid."}
 
 
 def test_without_typer_the_command_says_what_to_install() -> None:

@@ -1,12 +1,13 @@
 """Tenant and scopes come from the credential alone; without a tenant there is no answer."""
 
+import json
 import sys
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from palimpsest.api.app import operation_of, scopes_of
+from palimpsest.api.app import HttpApp, operation_of, scopes_of
 from palimpsest.api.call import Caller
 from palimpsest.api.operations import operations_of
 from palimpsest.errors import Unauthenticated
@@ -45,6 +46,9 @@ def test_a_token_names_them_by_its_claims() -> None:
         {"lambda": {"tenant": None}},
         {"lambda": {"tenant": 5}},
         {"lambda": {"tenant": "a#b", "scopes": "read"}},
+        {"lambda": {"refused": "unauthenticated"}},
+        {"lambda": {"refused": "unheard of", "tenant": "acme", "scopes": "read write admin"}},
+        {"lambda": {"refused": "", "tenant": "acme", "scopes": "read write admin"}},
         {"lambda": {"tenant": ".."}},
         {"lambda": {"tenant": OPERATOR, "scopes": "read write admin"}},
         {"jwt": {"claims": {"tenant": OPERATOR, "scope": "read"}}},
@@ -60,6 +64,26 @@ def test_no_tenant_no_answer(service: Service, authorizer: Any) -> None:
         Caller.of(event(authorizer))
     answer = invoked(service.handler, event(authorizer))
     assert answer["statusCode"] == 401
+    assert answer["headers"]["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("function", ["sessions", "memories"])
+@pytest.mark.parametrize(("why", "status"), [("unauthenticated", 401), ("forbidden", 403), ("unavailable", 503)])
+def test_who_was_refused_reaches_no_operation_and_no_store(function: Any, why: str, status: int) -> None:
+    def nothing() -> Any:
+        raise AssertionError("the use cases were asked for")
+
+    operations = operations_of(function)
+    handler = HttpApp(nothing, operations)
+    for operation in operations:
+        path = operation.path.replace("{", "").replace("}", "")
+        for stated in ({}, {"tenant": "acme", "scopes": "read write admin"}):
+            who = {"lambda": {"refused": why, **stated}}
+            answer = invoked(handler, http_event(operation.method, path, json.dumps(HELLO), authorizer=who))
+            problem = json.loads(answer["body"])
+            assert (answer["statusCode"], problem["code"]) == (status, why), operation.name
+            assert (problem["request_id"], problem["retryable"]) == ("request-1", status == 503)
+            assert answer["headers"]["Content-Type"] == "application/problem+json"
 
 
 def test_nothing_that_was_sent_names_a_tenant(service: Service) -> None:

@@ -109,7 +109,8 @@ def test_authorize_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyP
     service, module = ConversationService(), load("authorize")
     service.tenants.add(ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"})))
     monkeypatch.setattr(module.bootstrap, "authorizer", lambda: Authorize(service.tenants, service.clock))
-    assert answer_to(module, sample)["isAuthorized"] is (sample.stem == "key")
+    known = {"tenant": "acme", "scopes": "read", "key_id": key_id("pal_" + "EXAMPLE-" * 5 + "KEY")}
+    assert answer_to(module, sample)["context"] == (known if sample.stem == "key" else {"refused": "unauthenticated"})
 
 
 @pytest.mark.parametrize("sample", samples("site"))

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from palimpsest.api.waiting import give_back, taken
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import BadRequest, Forbidden, Unauthenticated
+from palimpsest.errors import BadRequest, Forbidden, Unauthenticated, Unavailable
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.jobs.read import ReadJob
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
@@ -155,14 +155,26 @@ class Caller:
     def of(cls, event: Mapping[str, Any]) -> Caller:
         """The caller as the authorizer states it: a key's context or a token's claims, nothing from the request.
 
-        Raises `Unauthenticated` unless there is a tenant.
+        Raises `Forbidden` for a key that is not valid, `Unavailable` for one that can't be looked up, and
+        `Unauthenticated` for any other call without a tenant.
         """
         authorizer = event.get("requestContext", {}).get("authorizer") or {}
         known = authorizer.get("lambda")
         if known is not None:
+            cls._let_in(known.get("refused"))
             return cls._checked(known.get("tenant"), known.get("scopes"), known.get("key_id"))
         claims = (authorizer.get("jwt") or {}).get("claims") or {}
         return cls._checked(claims.get("tenant"), claims.get("scope"), None)
+
+    @staticmethod
+    def _let_in(refused: object) -> None:
+        """Raise the error for what the authorizer has refused; it states None where it vouches for the caller."""
+        if refused == Forbidden.code:
+            raise Forbidden("The key is not valid.")
+        if refused == Unavailable.code:
+            raise Unavailable("The key can't be looked up now.")
+        if refused is not None:
+            raise Unauthenticated("The call carries no key.")
 
     @classmethod
     def _checked(cls, tenant: object, scopes: object, key_id: object) -> Caller:

@@ -52,6 +52,7 @@ TITLES = {
     HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content",
 }
 """RFC 9110's names where Python has others before 3.13."""
+HEADERS = {HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"}}
 RETRY_AFTER = "1"  # seconds, with every answer that may be tried again
 INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
@@ -133,7 +134,7 @@ def problem(error: Exception) -> Failure:
         error.detail,
         retryable=error.retryable,
         errors=error.errors,
-        headers={"Retry-After": RETRY_AFTER} if error.retryable else {},
+        headers={"Retry-After": RETRY_AFTER} if error.retryable else HEADERS.get(status, {}),
         minimum=error.minimum if isinstance(error, BudgetTooSmall) else None,
     )
 
