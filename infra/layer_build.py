@@ -96,14 +96,20 @@ BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
 """The layers that every function with this one has too: packages of the same version are only in those."""
 
 
+OWN = {"client": paths.LAYERS / "client" / "python"}
+"""Layers with a package of ours beside those that it needs."""
+
+
 def _sources(name: str) -> Iterator[Path]:
     yield from map(lock_of, (name, *BENEATH.get(name, ())))
     yield from _builders(name)
+    if name in OWN:
+        yield from sorted(path for path in OWN[name].rglob("*") if path.is_file() and path.suffix != ".pyc")
 
 
 def _builders(name: str) -> list[Path]:
     """The programs that add files to a layer which no package index has; each is given the folder of the packages."""
-    return sorted((paths.LAYERS / name).glob("*.py"))
+    return [] if name in OWN else sorted((paths.LAYERS / name).glob("*.py"))
 
 
 def lock_of(name: str) -> Path:
@@ -114,7 +120,7 @@ def hash_of(name: str, wheels: Wheels) -> str:
     has_bytecode = pythons.of_version(wheels.python) is not None
     digest = hashlib.sha256(f"{RULES} {wheels.tag} {has_bytecode} {sorted(SERVICES)}".encode())
     for source in _sources(name):
-        digest.update(source.read_bytes())
+        digest.update((source.name.encode() if name in OWN else b"") + source.read_bytes())
     return digest.hexdigest()
 
 
@@ -130,6 +136,8 @@ def _make(name: str, wheels: Wheels, folder: Path) -> None:
     wanted.unlink()
     for builder in _builders(name):
         subprocess.run([sys.executable, builder, packages], check=True)
+    if name in OWN:
+        shutil.copytree(OWN[name], packages, ignore=shutil.ignore_patterns("__pycache__", ".*"), dirs_exist_ok=True)
     _drop_unused(packages)
     _compile(packages, wheels)
     unfinished.replace(folder)

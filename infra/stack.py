@@ -303,6 +303,7 @@ class Palimpsest(Stack):
             "MemoriesTable": self.tables.memories.table_name,
             "MemoriesStream": self.tables.memories.table_stream_arn or "",
             "ContentsBucket": self.contents.bucket.bucket_name,
+            "ClientLayer": self._layers.client.layer_version_arn,
             "EventBus": self.bus.event_bus_name,
             "DeadLettersUrl": self.queues.dead_letters.queue_url,
             "ParkedQueueUrl": self.queues.parked.queue_url,

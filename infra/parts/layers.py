@@ -11,7 +11,8 @@ CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 
 class Layers(Construct):
     """What `every` function has; beside it `models` what calls a model or searches; `embedding` what makes vectors too:
-    where the models ship with the functions, a layer holds them.
+    where the models ship with the functions, a layer holds them. No function of ours has `client`: it is for agents
+    that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -20,17 +21,23 @@ class Layers(Construct):
         core = self._layer("Core", layer_build.build_core(stage.wheels))
         self.every = [core, self._built("runtime")]
         self.models = [self._built("models")]
+        client = layer_build.build("client", stage.wheels)  # without compiled code
+        pythons = [lambda_.Runtime.PYTHON_3_11, lambda_.Runtime.PYTHON_3_12, lambda_.Runtime.PYTHON_3_13]
+        self.client = lambda_.LayerVersion(self, "Client", code=code_of(client), compatible_runtimes=pythons)
         self.embedding = [*self.models, *([self._built("builtin")] if stage.embedding == BUILTIN else ())]
 
     def _built(self, name: str) -> lambda_.LayerVersion:
         return self._layer(name.capitalize(), layer_build.build(name, self._stage.wheels))
 
     def _layer(self, name: str, built: layer_build.BuiltLayer) -> lambda_.LayerVersion:
-        code = lambda_.Code.from_asset(str(built.folder), asset_hash=built.hash)
         return lambda_.LayerVersion(
-            self, name, code=code, compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],
+            self, name, code=code_of(built), compatible_runtimes=[lambda_.Runtime.PYTHON_3_13],
             compatible_architectures=[architecture(self._stage)],
         )  # fmt: skip
+
+
+def code_of(built: layer_build.BuiltLayer) -> lambda_.Code:
+    return lambda_.Code.from_asset(str(built.folder), asset_hash=built.hash)
 
 
 def architecture(stage: Stage) -> lambda_.Architecture:

@@ -27,6 +27,13 @@ connected("https://search.example", region="us-east-1")
 connected("http://127.0.0.1:9200")
 """
 KEYS = {"AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", "AWS_EC2_METADATA_DISABLED": "true"}
+AGENT = """
+import sys
+from palimpsest_client import AsyncPalimpsest, Palimpsest
+with Palimpsest("http://127.0.0.1:9", "pal_of-this-test") as memory:
+    memory.user("sarah")
+assert not {"palimpsest", "pydantic", "botocore"} & set(sys.modules)
+"""
 MODEL = """
 from openai import OpenAI
 OpenAI(api_key="sk-made-up").embeddings
@@ -64,6 +71,17 @@ def test_what_is_left_is_enough(script: str) -> None:
     done = subprocess.run(  # noqa: S603 - the Python that functions run on
         [pythons.function_python(), "-S", "-c", script], env=environment, check=False, capture_output=True, text=True
     )
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("wheels", [ON_AWS, on_this_machine()], ids=lambda wheels: wheels.processor)
+def test_the_clients_layer_is_enough_for_an_agent_on_the_functions_python(wheels: Wheels) -> None:
+    """What it needs has no compiled code, so that the layer for AWS runs here as well."""
+    folder = packages("client", wheels)
+    assert not list(folder.rglob("*.so"))
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(folder)}
+    command = [pythons.of_version(wheels.python) or pythons.function_python(), "-S", "-c", AGENT]
+    done = subprocess.run(command, env=environment, check=False, capture_output=True, text=True)  # noqa: S603 - as above
     assert done.returncode == 0, done.stderr
 
 

@@ -425,6 +425,14 @@ def test_the_outputs_name_what_operators_need(prod: Template) -> None:
     assert wanted | queues <= set(prod.body["Outputs"])
 
 
+def test_agents_of_the_account_can_take_the_client_as_a_layer_and_no_function_of_ours_does(prod: Template) -> None:
+    layer = prod.body["Outputs"]["ClientLayer"]["Value"]["Ref"]
+    shipped = prod.of_type("AWS::Lambda::LayerVersion")[layer]
+    assert shipped["CompatibleRuntimes"] == ["python3.11", "python3.12", "python3.13"]
+    assert "CompatibleArchitectures" not in shipped  # it has no compiled code
+    assert not any("Client" in layers for layers in layers_of(prod).values())
+
+
 def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(prod: Template) -> None:
     assets = prod.path.parent
     ours = [path for path in assets.glob("asset.*/**/*") if "palimpsest" in path.parts or _is_of_a_function(path)]
