@@ -1,0 +1,194 @@
+"""Runs a page's shell blocks, with stand-ins for the programs that need an account, a network or minutes.
+
+What stands in writes down how it was called; `unknown_calls` says which of these calls the real program would not know.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import io
+import json
+import os
+import re
+import subprocess
+import threading
+import tomllib
+from collections.abc import Callable, Iterator
+from functools import cache, partial
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import botocore.session
+from palimpsest_client.cli.commands import app
+from typer.testing import CliRunner
+
+from infra import config, paths
+from tests.documents.pages import Block, compare, with_answers
+from tests.served import respond
+
+STAND_INS = ("aws", "cdk", "make", "npm", "npx", "pip", "sam")
+WRITES_DOWN = """#!/bin/sh
+{{ printf '%s\\0' {name} "$@"; printf '\\n'; }} >> {calls}
+"""
+ASKS_HERE = """#!/bin/sh
+printf '%s\\0' "$@" | curl --silent --show-error --fail-with-body --data-binary @- {url}
+"""
+MAKEFILE = (paths.PROJECT / "Makefile").read_text()
+CDK = ("bootstrap", "deploy", "destroy", "diff", "synth")
+
+
+def run(page: str, folder: Path, **environment: str) -> list[list[str]]:
+    """Run a page's blocks in order, in a folder; returns how the stand-ins were called.
+
+    Raises AssertionError if a block fails, or prints something else than the page shows.
+    """
+    calls, programs = folder / "calls", folder / "programs"
+    programs.mkdir()
+    for name in STAND_INS:
+        _put(programs / name, WRITES_DOWN.format(calls=calls, name=name))
+    path = os.pathsep.join((str(programs), os.environ["PATH"]))
+    with command_line() as url:
+        _put(programs / "palimpsest", ASKS_HERE.format(url=url))
+        for block, answer in with_answers(page, "sh"):
+            compare(_said(block, folder, {**os.environ, **environment, "PATH": path}), answer)
+    return [line.split("\0")[:-1] for line in calls.read_text().splitlines()] if calls.exists() else []
+
+
+@contextlib.contextmanager
+def command_line() -> Iterator[str]:
+    """Has this process run the client's command line, which saves a second a command; gives the address to call."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            said = self.rfile.read(int(self.headers["Content-Length"])).decode()
+            result = CliRunner().invoke(app, said.split("\0")[:-1])
+            respond(self, 200 if result.exit_code == 0 else 500, f"{result.output}{result.exception or ''}")
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    with HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}"
+        server.shutdown()
+
+
+def _put(file: Path, program: str) -> None:
+    file.write_text(program)
+    file.chmod(0o700)
+
+
+def _said(block: Block, folder: Path, environment: dict[str, str]) -> str:
+    done = subprocess.run(  # noqa: S603 - our own documents
+        ["bash", "-euo", "pipefail", "-c", block.text],  # noqa: S607
+        cwd=folder, env=environment, check=False, capture_output=True,
+        text=True, stdin=subprocess.DEVNULL, timeout=60,
+    )  # fmt: skip
+    assert done.returncode == 0, f"{block.place}: {done.stdout}{done.stderr}"
+    assert "urn:palimpsest:problem" not in done.stdout, f"{block.place}: {done.stdout}"
+    return done.stdout
+
+
+def unknown_calls(calls: list[list[str]]) -> list[list[str]]:
+    """The calls that the programs themselves would not know."""
+    return [call for call in calls if not KNOWN[call[0]](call[1:])]
+
+
+def _aws(call: list[str]) -> bool:
+    """An operation of a service, with parameters that it has."""
+    service, operation, *rest = call
+    model = botocore.session.get_session().get_service_model(service)
+    named = {_dashed(name): name for name in model.operation_names}
+    if operation not in named:
+        return False
+    shape: Any = model.operation_model(named[operation]).input_shape
+    there = {f"--{_dashed(name)}" for name in shape.members} | {"--query", "--output", "--region", "--profile"}
+    return {each for each in rest if each.startswith("--")} <= there
+
+
+def _dashed(name: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name).lower()
+
+
+def _cdk(call: list[str]) -> bool:
+    """A command of the CDK, and context that the stack reads."""
+    read = {"stage"}
+
+    def context(name: str) -> str | None:
+        read.add(name)
+        return "jwt" if name == "auth" else None
+
+    for reads in (partial(config.stage_named, "prod"), config.choices):
+        with contextlib.suppress(SystemExit):  # a token's issuer is missing
+            reads(context)
+    given = {each.partition("=")[0] for flag, each in pairwise(call) if flag == "-c"}
+    return call[0] in CDK and given <= read
+
+
+def _make(call: list[str]) -> bool:
+    """Targets of the Makefile, and arguments that the program behind the target has."""
+    targets = [each for each in call if "=" not in each]
+    there = set(re.findall(r"^([a-z0-9-]+):.*##", MAKEFILE, re.MULTILINE))
+    variables = dict(each.split("=", 1) for each in call if "=" in each)
+    flags = set(re.findall(r"(?<!\S)--[a-z-]+", variables.get("ARGS", "")))
+    set_here = set(re.findall(r"^([A-Z]+) \?=", MAKEFILE, re.MULTILINE))
+    return (
+        set(targets) <= there and set(variables) <= set_here and (not flags or flags <= _flags(targets[0], variables))
+    )
+
+
+def _flags(target: str, variables: dict[str, str]) -> set[str]:
+    """The options of the program that a target runs, and of its first argument, where that is a command."""
+    program = re.search(rf"^{target}:.*\n\t@\$\(PYTHON\) -m (\S+)", MAKEFILE, re.MULTILINE)
+    assert program, f"make {target} takes no ARGS"
+    command = [each for each in variables["ARGS"].split()[:1] if not each.startswith("-")]
+    return set(re.findall(r"--[a-z-]+", _help(program[1], *command)))
+
+
+@cache
+def _help(module: str, *command: str) -> str:
+    said = io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.suppress(SystemExit):
+        importlib.import_module(module).main([*command, "--help"])
+    return said.getvalue()
+
+
+def _npm(call: list[str]) -> bool:
+    """Packages that the tests install too, or the CDK's command line."""
+    there = {*json.loads((paths.PROJECT / "tests" / "engines" / "package.json").read_text())["dependencies"], "aws-cdk"}
+    packages = [each.partition("@")[0] if each[0] != "@" else each for each in call if each[0] != "-"]
+    return packages[0] in {"install", *there} and (packages[0] != "install" or set(packages[1:]) <= there)
+
+
+def _pip(call: list[str]) -> bool:
+    """The packages of this project, with extras that they have, or what is published."""
+    return call[0] == "install" and all(map(_is_there, (each for each in call[1:] if each[0] != "-")))
+
+
+def _is_there(requirement: str) -> bool:
+    name, extras = re.fullmatch(r"([\w.-]+)(?:\[([\w,-]+)\])?", requirement).groups()  # type: ignore[union-attr]
+    files = {"palimpsest-memory": "layers/client/pyproject.toml", ".": "pyproject.toml"}
+    if name not in files:
+        return extras is None
+    there = tomllib.loads((paths.PROJECT / files[name]).read_text())["project"]["optional-dependencies"]
+    return set((extras or "").split(",")) - {""} <= set(there)
+
+
+def _sam(call: list[str]) -> bool:
+    return call[:2] == ["local", "invoke"]
+
+
+KNOWN: dict[str, Callable[[list[str]], bool]] = {
+    "aws": _aws, "cdk": _cdk, "make": _make, "npm": _npm, "npx": _npm, "pip": _pip, "sam": _sam,
+}  # fmt: skip
+
+
+def files() -> Iterator[tuple[str, str]]:
+    """What the reader of a page has at hand: names and contents of files."""
+    said = [{"role": "user", "content": "I own a dog."}, {"role": "assistant", "content": "Noted."}]
+    yield "chats.jsonl", json.dumps({"session_id": "s1", "messages": said})
+    mem0 = {"id": "1", "memory": "Sarah lives in Hamburg.", "user_id": "sarah", "created_at": "2026-01-05T09:00:00Z"}
+    yield "mem0.json", json.dumps({"results": [mem0]})
