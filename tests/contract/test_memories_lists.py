@@ -8,7 +8,7 @@ import pytest
 from palimpsest.engines.dynamodb.memories import store as on_dynamodb
 from palimpsest.engines.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
-from palimpsest.memory.records import RecordType
+from palimpsest.memory.records import GRAPH, RecordType
 from palimpsest.scope import Scope, UserScope
 
 from tests.contract.conftest import MemoryStore
@@ -143,3 +143,19 @@ def test_topics_are_listed_by_prefix_while_a_record_is_current(memories: MemoryS
     ]  # fmt: skip
     memory.erase()
     assert memories.memories.topics(sarah, prefix="") == ()
+
+
+def test_the_graph_has_a_list_of_its_own(memories: MemoryStore, sarah: UserScope) -> None:
+    memory = Memory(memories.memories, sarah)
+    topics: tuple[tuple[str, RecordType], ...] = (
+        ("drink", "fact"), ("entity:a", "entity"), ("relationship:r", "relationship"), ("entity:b", "entity")
+    )  # fmt: skip
+    fact, *things = (replace(version(number, topic=topic), type=kind) for number, (topic, kind) in enumerate(topics, 1))
+    for one in (fact, *things):
+        memory.supersede(one)
+    of = memories.memories.listed
+    assert [one.id for one in of(sarah, limit=9).records] == [fact.id]
+    first = of(sarah, types=GRAPH, limit=2)
+    rest = of(sarah, types=GRAPH, limit=2, after=first.after)
+    assert [one.id for one in (*first.records, *rest.records)] == [one.id for one in reversed(things)]
+    assert [one.id for one in of(sarah, types=frozenset({"entity"}), limit=9).records] == [things[2].id, things[0].id]

@@ -306,3 +306,21 @@ def test_vectors_are_stored_searched_and_deleted_by_namespace() -> None:
     assert (memory.vectors.delete("east"), memory.vectors.delete()) == (1, 1)
     with pytest.raises(Unprocessable):
         memory.vectors.upsert([{"id": "east", "text": "east"}])
+
+
+def test_a_graph_of_entities_is_walked_through() -> None:
+    graph = AgentMemory(user="sarah").graph
+    acme, berlin = {"id": "acme", "type": "Company", "name": "Acme"}, {"id": "be", "type": "City", "name": "Berlin"}
+    graph.put_entities(acme, berlin)
+    works, lies = {"type": "WORKS_AT", "from": "sarah", "to": "acme"}, {"type": "IS_IN", "from": "acme", "to": "be"}
+    graph.put_relationships(works, lies)
+    assert [(one.name, depth) for one, depth in graph.neighbors(depth=2).nodes] == [("Acme", 1), ("Berlin", 2)]
+    assert graph.change_entity("acme", properties={"employees": 120}).properties == {"employees": 120}
+    assert [one.name for one in graph.entities(type="City")] == ["Berlin"]
+    (job,) = graph.relationships(type="WORKS_AT")
+    assert graph.change_relationship(job.id, valid_to="2020-01-01T00:00:00Z").valid_to is not None
+    graph.delete_relationship(job.id)
+    graph.delete_entity("be")
+    assert graph.neighbors(depth=2).nodes == ()
+    with pytest.raises(Unprocessable):
+        graph.put_entities({"type": "city", "name": "Rome"})

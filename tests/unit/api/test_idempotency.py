@@ -40,6 +40,16 @@ MAKING: dict[str, tuple[str, dict[str, Any], dict[str, Any]]] = {
         {"vectors": [{"id": "v", "values": [1.0]}]},
         {"vectors": [{"id": "w", "values": [2.0]}]},
     ),
+    "put_entities": (
+        "POST /v1/users/sarah/graph/entities",
+        {"entities": [{"type": "City", "name": "Rome"}]},
+        {"entities": [{"type": "City", "name": "Oslo"}]},
+    ),
+    "put_relationships": (
+        "POST /v1/users/sarah/graph/relationships",
+        {"relationships": [{"type": "KNOWS", "from": "sarah", "to": "sarah"}]},
+        {"relationships": [{"type": "LIKES", "from": "sarah", "to": "sarah"}]},
+    ),
     "put_static_fact": ("PUT /v1/static-facts/chair", {"content": "A chair"}, {"content": "No chair"}),
 }
 

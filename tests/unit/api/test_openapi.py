@@ -136,6 +136,8 @@ def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
         "memory_id": "mem_0",
         "mem0_id": "mem_0@sarah",
         "fact_id": "f",
+        "entity_id": "e",
+        "relationship_id": "r",
         "seq": 1,
         "key": "k",
         "name": "search_memory_tool",

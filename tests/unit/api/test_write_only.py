@@ -12,6 +12,7 @@ from tests.unit.api.gateway import Client
 SECRET = "zebra"
 MEMORIES = "/v1/users/sarah/memories"
 PREFERENCES = "/v1/users/sarah/preferences"
+GRAPH = "/v1/users/sarah/graph"
 MEM0 = "/compat/mem0/memories"
 TEA = {"type": "fact", "content": "likes tea", "topic_key": "drink"}
 WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
@@ -39,6 +40,15 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "delete_preferences": (f"DELETE {PREFERENCES}?wait=5", None, 200),
     "put_vectors": ("POST /v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1.0]}]}, 200),
     "delete_vectors": ("DELETE /v1/users/sarah/vectors", None, 200),
+    "put_entities": (f"POST {GRAPH}/entities", {"entities": [{"id": "e", "type": "City", "name": "Rome"}]}, 201),
+    "change_entity": (f"PATCH {GRAPH}/entities/e", {"properties": {"of": "Italy"}}, 200),
+    "delete_entity": (f"DELETE {GRAPH}/entities/e", None, 200),
+    "put_relationships": (
+        f"POST {GRAPH}/relationships",
+        {"relationships": [{"id": "r", "type": "KNOWS", "from": "sarah", "to": "e"}]}, 201,
+    ),
+    "change_relationship": (f"PATCH {GRAPH}/relationships/r", {"properties": {"since": 2020}}, 200),
+    "delete_relationship": (f"DELETE {GRAPH}/relationships/r", None, 200),
     "import_user": ("POST /v1/users/bob/import", {"format": "mem0", "data": [], "wait": 5}, 200),
     "mem0_add": (
         f"POST {MEM0}", {"messages": [{"role": "user", "content": "hi"}], "user_id": "sarah", "infer": False}, 200,
@@ -48,7 +58,7 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "mem0_delete_all": (f"DELETE {MEM0}?user_id=sarah", None, 200),
     "retry_job": ("POST /v1/jobs/JOB/retry", {}, 202),
 }  # fmt: skip
-ONCE = ("delete_session", "delete_memory", "mem0_delete", "delete_preference")
+ONCE = ("delete_session", "delete_memory", "mem0_delete", "delete_preference", "delete_entity", "delete_relationship")
 """What is gone after the first call."""
 
 
@@ -66,6 +76,10 @@ def names(call: Client, service: Service) -> dict[str, str]:
     (new,) = call.save({**TEA, **more, "source": source}).json["memories"]
     call("PUT", PREFERENCES, {"preferences": {SECRET: SECRET, "theme": SECRET}})
     call("POST", "/v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1.0], "metadata": {SECRET: SECRET}}]})
+    entity = {"id": "e", "type": "City", "name": SECRET, "properties": {SECRET: SECRET}, "source": source}
+    call("POST", f"{GRAPH}/entities", {"entities": [entity]})
+    relationship = {"id": "r", "type": "KNOWS", "from": "sarah", "to": "e", "properties": {SECRET: SECRET}}
+    call("POST", f"{GRAPH}/relationships", {"relationships": [relationship | {"source": source}]})
     call("POST", f"{MEMORIES}/forget", {"filter": {"subject": SECRET}})
     service.fail(job := service.outbox[-1])
     service.delivered = len(service.outbox)

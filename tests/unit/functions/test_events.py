@@ -67,6 +67,7 @@ MEMORY_STATUS = {
     "user": 200,
     "users": 200,
     "vectors": 200,
+    "graph": 201,
 }
 
 

@@ -6,7 +6,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "message"]]]
+    types: NotRequired[
+        list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]
+    ]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -130,7 +132,7 @@ class Follows(TypedDict):
 
 class Found(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "message"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float
     found_by: list[str]
@@ -254,7 +256,7 @@ class ListedUser(TypedDict):
 
 class Memory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
     content: str
     subject: str | None
     topic_key: str | None
@@ -359,7 +361,7 @@ class RetentionJob(TypedDict):
 
 class SavedMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship"]
     content: str
     subject: str | None
     topic_key: str | None
@@ -420,7 +422,7 @@ class ShownFact(TypedDict):
 
 class ShownMemory(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "message"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float | None
     valid_from: str | None
@@ -430,7 +432,7 @@ class ShownMemory(TypedDict):
 
 class ShownMessage(TypedDict):
     id: str
-    type: Literal["fact", "event", "instruction", "task", "preference", "message"]
+    type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
     content: str
     score: float | None
     valid_from: str | None

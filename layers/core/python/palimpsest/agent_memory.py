@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from palimpsest.api.guards import json_object
 from palimpsest.api.problems import naming, refusal
 from palimpsest.api.resources.context import ContextRequest, PruneRequest
+from palimpsest.api.resources.graph.shapes import EntityChange, NewEntities, NewRelationships, RelationshipChange
 from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.filters import Filter as FilterBody
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
@@ -37,6 +38,9 @@ from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction
 from palimpsest.errors import BadRequest, Conflict, Unavailable
 from palimpsest.extraction.ingest import Ingested
+from palimpsest.graph.manage import ManageGraph
+from palimpsest.graph.read import Around, Direction
+from palimpsest.graph.things import Entity, Relationship
 from palimpsest.jobs.job import Job
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.preferences import ManagePreferences, key_of
@@ -117,6 +121,64 @@ class VectorsOfUser:
         return self._vectors.stats(self._user)
 
 
+class GraphOfUser:
+    """Entities of one user and the relationships between them. Fields are those of the API."""
+
+    def __init__(self, graph: ManageGraph, user: UserScope) -> None:
+        self._graph, self._user = graph, user
+
+    def put_entities(self, *entities: Mapping[str, Any]) -> list[Entity]:
+        """Store 1 to 30 entities (`type`, `name`, `id`, `properties` …), each as the current version under its id."""
+        asked = _read(NewEntities, entities=entities)
+        return [one for one, _ in self._graph.put_entities(self._user, [each.read() for each in asked.entities])]
+
+    def put_relationships(self, *relationships: Mapping[str, Any]) -> list[Relationship]:
+        """Store 1 to 30 relationships (`type`, `from`, `to`, `single`, `id` …) between entities that are there."""
+        asked = _read(NewRelationships, relationships=relationships)
+        given = [each.read() for each in asked.relationships]
+        return [one for one, _ in self._graph.put_relationships(self._user, given)]
+
+    def entities(self, *, type: str | None = None, name: str | None = None) -> list[Entity]:  # noqa: A002 - as the API
+        """The entities by id: of that type, and whose name holds that text."""
+        return self._graph.entities(self._user, kind=type, name=name)
+
+    def relationships(self, *, type: str | None = None) -> list[Relationship]:  # noqa: A002 - as the API calls it
+        """The relationships by id."""
+        return self._graph.relationships(self._user, kind=type)
+
+    def change_entity(self, entity_id: str, **changes: Any) -> Entity:
+        """Set `name`, `valid_to` or some `properties` of an entity in a new version. Raises `NotFound`."""
+        return self._graph.change_entity(self._user, entity_id, _read(EntityChange, **changes).read())
+
+    def change_relationship(self, relationship_id: str, **changes: Any) -> Relationship:
+        """Set `valid_to` or some `properties` of a relationship in a new version. Raises `NotFound`."""
+        asked = _read(RelationshipChange, **changes).read()
+        return self._graph.change_relationship(self._user, relationship_id, asked)
+
+    def delete_entity(self, entity_id: str) -> None:
+        """Remove an entity with its versions and relationships. Raises `NotFound`."""
+        self._graph.delete_entity(self._user, entity_id)
+
+    def delete_relationship(self, relationship_id: str) -> None:
+        """Remove a relationship with its versions. Raises `NotFound`."""
+        self._graph.delete_relationship(self._user, relationship_id)
+
+    def neighbors(
+        self,
+        entity_id: str | None = None,
+        *,
+        depth: int = 1,
+        direction: Direction = "both",
+        types: Sequence[str] = (),
+        limit: int = 100,
+    ) -> Around:
+        """What holds within 1 to 4 steps of an entity, or of the user. Raises `NotFound`."""
+        name = self._user.user if entity_id is None else entity_id
+        return self._graph.neighbors(
+            self._user, name, depth=depth, direction=direction, types=frozenset(types), most=limit
+        )
+
+
 def _no_work() -> None:
     """Nothing is left to do here: deployed queues and functions do it."""
 
@@ -179,6 +241,7 @@ class AgentMemory:
         self._work = work
         self.preferences = PreferencesOfUser(memories.preferences, user, work)
         self.vectors = VectorsOfUser(memories.vectors, user)
+        self.graph = GraphOfUser(memories.graph, user)
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
         self.extractive = ExtractiveMemory(

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.extraction.ingest import Ingest
     from palimpsest.extraction.report import ReportExtraction
     from palimpsest.extraction.schedule import RequestExtraction
+    from palimpsest.graph.manage import ManageGraph
     from palimpsest.jobs.restart import RetryJob
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
@@ -123,6 +124,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def preferences(self) -> ManagePreferences: ...
     @property
     def vectors(self) -> ManageVectors: ...
+    @property
+    def graph(self) -> ManageGraph: ...
     @property
     def forget(self) -> Forget: ...
     @property

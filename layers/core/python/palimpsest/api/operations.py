@@ -31,6 +31,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.memories.routes",
         "resources.preferences",
         "resources.vectors",
+        "resources.graph.routes",
         "resources.ingest",
         "resources.recall",
         "resources.tools",

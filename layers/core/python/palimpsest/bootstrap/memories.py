@@ -39,6 +39,8 @@ from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.graph.manage import ManageGraph
+from palimpsest.graph.read import MOST_RELATIONSHIPS, ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.read import ReadJob
 from palimpsest.memory.history import ShowMemories
@@ -109,6 +111,7 @@ class MemoriesApp:
     manage_memories: ManageMemories
     preferences: ManagePreferences
     vectors: ManageVectors
+    graph: ManageGraph
     forget: Forget
     erase: Erase
     show: ShowMemories
@@ -191,6 +194,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock),
         vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
+        graph=ManageGraph(memories, remember, ReadGraph(memories, clock), clock, MOST_RELATIONSHIPS),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),

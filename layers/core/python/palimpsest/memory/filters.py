@@ -10,10 +10,11 @@ from typing import Any, Literal, Self, cast, get_args
 
 from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.memory.conditions import RANGES, Condition, TermTest, conditions, leaves, metadata_terms, place
-from palimpsest.memory.records import Record, RecordType
+from palimpsest.memory.records import ListedType, Record, RecordType
 from palimpsest.scope import UserScope
 
 MemoryType = Literal[RecordType, "message"]
+LISTED = frozenset(get_args(ListedType))
 _APART = "\x02"
 """What the paths of a record's own fields begin with among the terms of its document."""
 
@@ -44,8 +45,12 @@ class Filter:
 
     @property
     def record_types(self) -> frozenset[RecordType]:
-        """The types of records that can match: every type if the filter names none."""
-        return frozenset(each for each in get_args(RecordType) if not self.types or each in self.types)
+        """The types of records that can match: every type but those of the graph if the filter names none."""
+        return frozenset(each for each in get_args(RecordType) if each in (self.types or LISTED))
+
+    def with_graph(self) -> Filter:
+        """The filter by which memories are forgotten: if it names no types, entities and relationships match too."""
+        return self if self.types else replace(self, types=frozenset[MemoryType](get_args(RecordType)))
 
     @property
     def includes_messages(self) -> bool:

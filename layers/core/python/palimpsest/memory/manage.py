@@ -11,9 +11,9 @@ from typing import Any, get_args
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory.filters import Filter
+from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.records import Record, RecordType, Version, versions
+from palimpsest.memory.records import GRAPH, ListedType, Record, Version, versions
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
@@ -123,12 +123,10 @@ class ManageMemories:
     def _is_alive(self, record: Record) -> bool:
         return record.expires_at is None or record.expires_at > seconds(self.clock.now())
 
-    def counts(self, scope: UserScope) -> Mapping[RecordType, int]:
+    def counts(self, scope: UserScope) -> Mapping[ListedType, int]:
         """How many current records there are of each type."""
-        counts: Counter[RecordType] = Counter(dict.fromkeys(get_args(RecordType), 0))
-        for record in self.every(scope, Filter()):
-            counts[record.type] += 1
-        return counts
+        every = Counter(record.type for record in self.every(scope, Filter()))
+        return {each: every[each] for each in get_args(ListedType)}
 
     def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
         """All current records that the filter takes, newest first."""
@@ -142,7 +140,7 @@ class ManageMemories:
     def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
         """Change a current record, and return the result. New content creates a new version, with another id.
 
-        Raises `NotFound`, `Conflict` (`not_current`; `is_preference`: only its value can be set).
+        Raises `NotFound`, `Conflict` (`not_current`; `is_preference`, `is_in_graph`: those change by other routes).
         """
         return until_committed(lambda: self._patch(scope, record_id, change), clock=self.clock)
 
@@ -153,6 +151,8 @@ class ManageMemories:
             raise Conflict("Only the current version can be changed.", code="not_current")
         if found.record.type == "preference":
             raise Conflict("A preference changes by setting its value.", code="is_preference")
+        if found.record.type in GRAPH:
+            raise Conflict("An entity or relationship changes in the graph.", code="is_in_graph")
         fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
         said = {name: value for name, value in fields.items() if value is not None}
         content = said.pop("content", found.record.content)
@@ -239,7 +239,8 @@ class ManageMemories:
 
     def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:
         """The ids of all current records that match, as a job that forgets them would remove them."""
-        return tuple(record.id for record in self.every(scope, where))
+        wheres = [where] if where.types else [where, replace(where, types=frozenset[MemoryType](GRAPH))]
+        return tuple(record.id for each in wheres for record in self.every(scope, each))
 
 
 def _no_memory() -> NotFound:

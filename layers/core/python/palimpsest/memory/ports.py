@@ -169,7 +169,8 @@ class Memories(Protocol):
         after: str | None = None,
         newest_first: bool = True,
     ) -> Page:
-        """Records by creation; `types` empty = all. Eventually consistent.
+        """Records by creation; `types` empty = all but entities and relationships, which have a list of their own:
+        `types` names types of one of the two lists. Eventually consistent.
 
         A page may be short, or empty, although there are more: a call looks at a thousand records at most. Raises
         `BadRequest` (`invalid_cursor`) for an `after` that was not handed out for this user.

@@ -8,14 +8,20 @@ import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 from palimpsest.conversations.messages import name_of
 from palimpsest.text.analyser import words
 
 SaidType = Literal["fact", "event", "instruction", "task"]
 """What conversations bring, and callers save as memories."""
-RecordType = Literal[SaidType, "preference"]
+ListedType = Literal[SaidType, "preference"]
+"""What lists of memories, recall and contexts show."""
+GraphType = Literal["entity", "relationship"]
+RecordType = Literal[ListedType, GraphType]
+GRAPH: frozenset[RecordType] = frozenset(get_args(GraphType))
+KEYED: frozenset[RecordType] = GRAPH | {"preference"}
+"""Types whose topic is a key of their own, exactly as it stands, and whose value is their `data`."""
 IndexState = Literal["pending", "done"]
 Method = Literal["model", "pattern", "given"]
 Order = tuple[int, str, int, int, str]
@@ -65,7 +71,7 @@ class Record:
     expiry_given: bool = False  # by the caller, and so not by the retention of its type
     confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
     metadata: Mapping[str, Any] = field(default_factory=dict)
-    data: Any = None  # JSON of the caller; of a preference its value
+    data: Any = None  # JSON of the caller; of a preference, entity or relationship its value
     embedding: str | None = None  # the caller's own vector (`models.embedding.packed`), in place of the model's
     method: Method = "given"
     prompt_hash: str | None = None
@@ -81,7 +87,7 @@ class Record:
 
 def quoted_in(record: Record, *, user: str) -> str | None:
     """The name of the user if the record is in the user's own words; None if it speaks of the user."""
-    is_text = record.type != "preference"
+    is_text = record.type not in KEYED
     is_quoted = record.method == "pattern" or (is_text and _FIRST_PERSON.search(record.content))
     return name_of("user", user=user) if is_quoted else None
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from palimpsest.memory.records import (
+    KEYED,
     MAX_ALSO,
     Method,
     Order,
@@ -58,8 +59,8 @@ class Statement:
 
     @property
     def topic_key(self) -> str | None:
-        """The key of its topic as it is stored: that of a preference is exact; None if it has none."""
-        if self.type == "preference":
+        """The key of its topic as it is stored: that of a `KEYED` type is exact; None if it has none."""
+        if self.type in KEYED:
             return self.topic
         return topic_key(self.topic) if self.topic and self.type in TOPICAL else None
 
@@ -133,7 +134,7 @@ Near = Callable[[Record, Record], bool]
 
 
 def is_same(one: Record, other: Record) -> bool:
-    if one.type == "preference":
+    if one.type in KEYED:
         return json.dumps(one.data, sort_keys=True) == json.dumps(other.data, sort_keys=True)
     return normalized(one.content) == normalized(other.content)
 

@@ -12,7 +12,7 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import GRAPH, Record
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search.documents import (
     MESSAGE_GONE,
@@ -82,8 +82,8 @@ class EmbedPlans:
         for record in every:
             is_current = record.topic_key is None or record.id in current
             is_over = record.expires_at is not None and record.expires_at <= now
-            _place(plan, record, is_there=is_current and not is_over)
-            if record.topic_key is not None and is_current:
+            _place(plan, record, is_there=is_current and not is_over and record.type not in GRAPH)
+            if record.topic_key is not None and is_current and record.type not in GRAPH:
                 self._take_in_displaced(plan, record, record.topic_key)
 
     def _take_in_displaced(self, plan: Plan, record: Record, topic: str) -> None:

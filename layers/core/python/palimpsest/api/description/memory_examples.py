@@ -68,6 +68,26 @@ PREFERENCE: Json = {
     "memory_id": "mem_7b1e0c5d2f9a4c3e8d6b5a4f3e2d1c0b",
     "updated_at": "2026-01-05T09:00:00.000Z",
 }
+ENTITY: Json = {
+    "id": "ent_4f8b6a1f0c2d4e5f9a8b7c6d",
+    "type": "Company",
+    "name": "Acme",
+    "properties": {"employees": 120},
+    "valid_from": "2026-01-05T09:00:00.000Z",
+    "valid_to": None,
+    "source": MEMORY["source"],
+    "memory_id": "mem_1c9e4b7a2d5f4e8c9b6a3d2f1e0c7b5a",
+    "method": "model",
+}
+RELATIONSHIP: Json = {
+    **{name: ENTITY[name] for name in ("valid_from", "valid_to", "source", "method")},
+    "id": "rel_9a1f0c2d4e5f8b6a7c6d4f8b",
+    "type": "WORKS_AT",
+    "from": "sarah",
+    "to": ENTITY["id"],
+    "properties": {"role": "Marketing"},
+    "memory_id": "mem_5a7b0c1e2f3d6a9b8c4e1d5f7a2b0c9e",
+}
 NAMESPACE: Json = {"namespace": "default", "dimension": 3, "model": None, "count": 1}
 FACT: Json = {
     "id": "remote-work",
@@ -116,6 +136,13 @@ ANSWERS: dict[str, Json] = {
     "ToolResult": {"role": "tool", "tool_call_id": "call_1", "content": "[User Memory]\n- Sarah works in Marketing."},
     "Preference": PREFERENCE,
     "Preferences": {"preferences": [PREFERENCE]},
+    "GraphEntity": ENTITY,
+    "GraphEntities": {"entities": [{**ENTITY, "outcome": "created"}]},
+    "GraphEntityPage": {"entities": [ENTITY], "next_cursor": None},
+    "GraphRelationship": RELATIONSHIP,
+    "GraphRelationships": {"relationships": [{**RELATIONSHIP, "outcome": "created"}]},
+    "GraphRelationshipPage": {"relationships": [RELATIONSHIP], "next_cursor": None},
+    "Neighbors": {"entities": [{**ENTITY, "depth": 1}], "relationships": [RELATIONSHIP], "is_whole": True},
     "PreferencePage": {"preferences": [PREFERENCE], "next_cursor": None},
     "ProtectedResource": {
         "resource": "https://abc123.execute-api.eu-central-1.amazonaws.com/v1/users/sarah/mcp",
@@ -204,6 +231,10 @@ REQUESTS: dict[str, Json] = {
     "NewPreferences": {"preferences": {"language": "German", "answers": {"length": "short", "emoji": False}}},
     "VectorsToStore": {"vectors": [{"id": "photo-1", "values": [0.1, 0.2, 0.3], "metadata": {"album": "Rome"}}]},
     "VectorSearch": {"values": [0.1, 0.2, 0.25], "top_k": 5, "filter": {"album": {"in": ["Rome", "Oslo"]}}},
+    "NewEntities": {"entities": [{"type": "Company", "name": "Acme", "properties": {"employees": 120}}]},
+    "NewRelationships": {"relationships": [{"type": "WORKS_AT", "from": "sarah", "to": ENTITY["id"], "single": True}]},
+    "EntityChange": {"properties": {"employees": 130}},
+    "RelationshipChange": {"valid_to": "2026-03-01T00:00:00Z"},
     "StaticFactBody": {"content": FACT["content"]},
     "MemoryChange": {"content": "Sarah works in Product Marketing."},
 }

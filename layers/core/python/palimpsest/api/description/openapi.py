@@ -42,6 +42,7 @@ TAGS = {
     "hand.",
     "preferences": "What a user prefers: any JSON value under a key, kept for ever and shown in contexts.",
     "vectors": "Vectors under ids of your own, in namespaces: stored, searched by nearness and metadata, deleted.",
+    "graph": "Entities and the relationships between them: stored, versioned, walked through, and queried in Cypher.",
     "recall": "Find what is remembered of a user, by question or by search; a tool lets a model ask by itself.",
     "mcp": "A user's memory as tools of the Model Context Protocol, for clients that speak it.",
     "mem0": "mem0's REST API as a thin layer, for programs that were written for it.",
@@ -133,14 +134,14 @@ def _move_defaults(schema: Any) -> None:
         for each in schema:
             _move_defaults(each)
     elif isinstance(schema, dict):
-        for field in schema.get("properties", {}).values():
+        fields = schema.get("properties", {})
+        for field in fields.values():
             default = field.pop("default", None)
             if default not in (None, {}, []):
                 text = field.get("description", "")
                 field["description"] = f"{text}{'. ' if text else ''}Default: {json.dumps(default)}"
-        for name, each in schema.items():
-            if name != "examples":
-                _move_defaults(each)
+        others = [each for name, each in schema.items() if name not in ("examples", "properties")]
+        _move_defaults([*fields.values(), *others])
 
 
 def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:

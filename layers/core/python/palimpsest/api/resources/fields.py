@@ -198,7 +198,7 @@ def unread(value: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _blank(name: str, field: Any) -> Any:
-    if name in ("messages", "memories", "preferences"):
+    if name in ("messages", "memories", "preferences", "entities", "relationships"):
         return [unread(row) for row in field]
     if name == "source":
         return NO_SOURCE

@@ -31,7 +31,7 @@ from palimpsest.api.resources.memories import routes as memories
 from palimpsest.api.resources.memories.filters import Filter
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, NewMemory
 from palimpsest.errors import PalimpsestError
-from palimpsest.memory.records import RecordType
+from palimpsest.memory.records import ListedType
 
 operation = operations_on("mcp", function="memories")
 
@@ -100,7 +100,7 @@ class _Refused(Exception):
 
 
 class ListArguments(Closed):
-    types: Annotated[list[RecordType], Field(max_length=4)] | None = None
+    types: Annotated[list[ListedType], Field(max_length=4)] | None = None
     topic_key: Annotated[str, Field(max_length=80)] | None = None
     subject: Annotated[str, Field(max_length=200)] | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20

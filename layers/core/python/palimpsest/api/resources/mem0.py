@@ -26,14 +26,14 @@ from palimpsest.api.resources.ingest import IngestRequest, ingest_transcript
 from palimpsest.api.resources.memories import routes as memories
 from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
-from palimpsest.memory.records import RecordType
+from palimpsest.memory.records import ListedType
 from palimpsest.scope import checked_id
 
 operation = operations_on("mem0", function="memories")
 
 LONGEST_WAIT = 20.0  # seconds for an extraction; what is not extracted by then comes later
 MOST_LISTED = 100
-TYPES: list[RecordType] = ["fact", "event", "instruction", "task"]
+TYPES: list[ListedType] = ["fact", "event", "instruction", "task"]
 SCALARS = (str, int, float, bool)
 Body = TypeVar("Body", bound=BaseModel)
 

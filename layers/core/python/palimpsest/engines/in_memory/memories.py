@@ -23,7 +23,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
 from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.records import Order, Record, RecordType
+from palimpsest.memory.records import GRAPH, Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
 from palimpsest.vectors.ports import Namespace, StoredVector
 
@@ -162,7 +162,9 @@ class InMemoryMemories:
     ) -> Page:
         beyond = record_cursor(scope).place(after)
         with self.state.lock:
-            records = {record_listed_as(record): record for record in self._of(scope).era.records.values()}
+            of_graph = bool(types) and types <= GRAPH
+            every = [record for record in self._of(scope).era.records.values() if (record.type in GRAPH) == of_graph]
+        records = {record_listed_as(record): record for record in every}
         places = sorted(records, reverse=newest_first)
         if beyond is not None:
             places = [place for place in places if (place < beyond if newest_first else place > beyond)]

@@ -35,7 +35,7 @@ class Forget:
         now = self.clock.now()
         at = milliseconds(now)
         latest = at if where.created_before is None else min(at, where.created_before)
-        stored = StoredFilter.of(scope, replace(where, created_before=latest))
+        stored = StoredFilter.of(scope, replace(where.with_graph(), created_before=latest))
         epoch = self.memories.user(scope).epoch
         payload = stored.payload()
         job = on_user(

@@ -15,7 +15,7 @@ from palimpsest.jobs.job import STUCK, Job, armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit
-from palimpsest.memory.records import Record, Source
+from palimpsest.memory.records import GRAPH, Record, RecordType, Source
 from palimpsest.memory.removal.topic import MOST_PLACES, Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
@@ -58,9 +58,13 @@ class ForgetMemoriesOfSession:
         """Ids of records that come from the session, or were said again in it."""
         for line in self.memories.lines(scope, job.session, first=0, last=job.last):
             yield from line.records
+        for types in (frozenset[RecordType](), GRAPH):
+            yield from self._listed(scope, job, types)
+
+    def _listed(self, scope: UserScope, job: Job, types: frozenset[RecordType]) -> Iterator[str]:
         after = None
         while True:
-            page = self.memories.listed(scope, limit=PAGE, after=after)
+            page = self.memories.listed(scope, types=types, limit=PAGE, after=after)
             for record in page.records:
                 if _is_said_in(job, record) or (job.kind != "redact" and job.session in record.also):
                     yield record.id

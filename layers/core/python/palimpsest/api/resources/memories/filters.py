@@ -17,7 +17,7 @@ from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory import filters
 from palimpsest.memory.conditions import OPERATORS, RANGES, leaves, place
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
-from palimpsest.memory.records import MAX_METADATA_TERMS, RecordType
+from palimpsest.memory.records import MAX_METADATA_TERMS, ListedType
 from palimpsest.memory.records import topic_key as key_of
 
 MAX_TOPIC_KEY = 80
@@ -149,7 +149,7 @@ Conditions = Annotated[
 class Filter(Closed):
     """Every limit that is given must hold. Values match exactly; limits of numbers and times are inclusive."""
 
-    types: Annotated[list[RecordType], Field(max_length=5, default_factory=list)]
+    types: Annotated[list[ListedType], Field(max_length=5, default_factory=list)]
     min_importance: Share | None = None
     max_importance: Share | None = None
     min_confidence: Share | None = None

@@ -43,7 +43,7 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.records import Record, RecordType
+from palimpsest.memory.records import ListedType, Record
 from palimpsest.scope import UserScope, checked_id
 
 operation = operations_on("memories", function="memories")
@@ -74,7 +74,7 @@ def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
 @operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
 def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
-    types: Annotated[list[RecordType] | None, Query(description="Only these types")] = None,
+    types: Annotated[list[ListedType] | None, Query(description="Only these types")] = None,
     min_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")] = None,
     max_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as important")] = None,
     min_confidence: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as certain")] = None,

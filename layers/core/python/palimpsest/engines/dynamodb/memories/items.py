@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, n
 from palimpsest.engines.places import record_listed_as
 from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.records import Order, Record, Source
+from palimpsest.memory.records import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"
@@ -93,16 +94,21 @@ def common(kind: str, epoch: int) -> Attributes:
 def record_attributes(scope: UserScope, epoch: int, record: Record) -> Attributes:
     """A new record; the index lists it by `owner` and `created`."""
     return common("record", epoch) | {
-        "owner": text(scope.partition),
+        "owner": text(list_of(scope, {record.type})),
         "created": text(record_listed_as(record)),
         "version": number(record.version),
     } | record_changes(record)  # fmt: skip
 
 
-def created_key(scope: UserScope, place: str) -> Item:
+def list_of(scope: UserScope, types: AbstractSet[RecordType]) -> str:
+    """The partition of the index `by_created` that lists records of these types: what is in the graph has its own."""
+    return f"{scope.partition}#graph" if types and types <= GRAPH else scope.partition
+
+
+def created_key(scope: UserScope, place: str, *, owner: str) -> Item:
     """Where the index `by_created` goes on after a record: the record's key there, and its own key in the table."""
     return {
-        "owner": text(scope.partition), "created": text(place),
+        "owner": text(owner), "created": text(place),
         "pk": text(scope.partition), "sk": text(record_sort(place.partition("#")[2])),
     }  # fmt: skip
 

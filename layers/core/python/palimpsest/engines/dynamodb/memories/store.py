@@ -121,7 +121,9 @@ class DynamoDbMemories:
         place = cursor.place(after)
         found: list[Record] = []
         examined = 0
-        for page in self._created(scope, place, at_once=min(limit + 1, READ_AT_ONCE), newest_first=newest_first):
+        owner = items.list_of(scope, types)
+        at_once = min(limit + 1, READ_AT_ONCE)
+        for page in self._created(scope, place, owner=owner, at_once=at_once, newest_first=newest_first):
             records = self.records(scope, [items.name_of(item) for item in page])
             found += [record for record in records if not types or record.type in types]
             examined += len(page)
@@ -171,12 +173,12 @@ class DynamoDbMemories:
         return _wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
 
     def _created(
-        self, scope: UserScope, after: str | None, *, at_once: int, newest_first: bool
+        self, scope: UserScope, after: str | None, *, owner: str, at_once: int, newest_first: bool
     ) -> Iterator[Sequence[Item]]:
         """The keys of the user's records by creation, page by page."""
-        start = {} if after is None else {"ExclusiveStartKey": items.created_key(scope, after)}
+        start = {} if after is None else {"ExclusiveStartKey": items.created_key(scope, after, owner=owner)}
         return self._table.pages(
-            "#owner = :owner", {":owner": text(scope.partition)}, IndexName="by_created",
+            "#owner = :owner", {":owner": text(owner)}, IndexName="by_created",
             ExpressionAttributeNames={"#owner": "owner"}, Limit=at_once, ScanIndexForward=not newest_first, **start,
         )  # fmt: skip
 

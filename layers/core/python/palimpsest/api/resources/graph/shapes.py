@@ -1,0 +1,236 @@
+"""The bodies that operations on the graph take, and the answers that they give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Annotated, Any, Literal, NotRequired, cast
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from typing_extensions import TypedDict
+
+from palimpsest.api.resources.chat import Id, Timestamp
+from palimpsest.api.resources.fields import (
+    NOT_BLANK,
+    Closed,
+    JsonValue,
+    Moment,
+    NextCursor,
+    Provenance,
+    milliseconds_of,
+    not_blank,
+    provenance,
+    rfc3339,
+)
+from palimpsest.api.resources.memories.shapes import GivenSource
+from palimpsest.graph.read import Around
+from palimpsest.graph.things import (
+    ENTITY_TYPE,
+    OWN_NAMES,
+    PROPERTY,
+    RELATIONSHIP_TYPE,
+    Entity,
+    Relationship,
+    entity_id,
+    relationship_id,
+)
+from palimpsest.memory.records import Source
+from palimpsest.memory.remember import MAX_STATEMENTS
+from palimpsest.memory.statements import Outcome
+
+
+def _properties(given: dict[str, Any]) -> dict[str, Any]:
+    for name in given:
+        if not re.fullmatch(PROPERTY, name) or name.casefold() in OWN_NAMES:
+            message = f"{name[:64]!r} is no name of a property: a small letter, then letters, digits or _; not {OWN}"
+            raise ValueError(message)
+    return given
+
+
+OWN = ", ".join(sorted(OWN_NAMES))
+EntityType = Annotated[
+    str, Field(max_length=64, pattern=f"^{ENTITY_TYPE}$", description="`Person`, `Company`: capital first")
+]
+RelationshipType = Annotated[
+    str, Field(max_length=64, pattern=f"^{RELATIONSHIP_TYPE}$", description="`WORKS_AT`, `KNOWS`: in capitals")
+]
+Name = Annotated[str, Field(max_length=500, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
+Properties = Annotated[
+    dict[str, JsonValue], Field(max_length=64), AfterValidator(_properties),
+]  # fmt: skip
+EndOfRelationship = Annotated[Id, Field(description="Id of an entity, or the user's own")]
+
+
+class _Given(Closed):
+    id: Annotated[Id | None, Field(description="Default: made of what it is, so that the same is stored once")] = None
+    properties: Annotated[Properties, Field(default_factory=dict)]
+    valid_from: Annotated[Timestamp | None, Field(description="When it began, not later than now")] = None
+    valid_to: Annotated[Timestamp | None, Field(description="When it ended or will end")] = None
+    source: GivenSource | None = None
+
+    @model_validator(mode="after")
+    def _ends_after_it_began(self) -> _Given:
+        begun, ended = milliseconds_of(self.valid_from), milliseconds_of(self.valid_to)
+        if begun is not None and ended is not None and ended < begun:
+            raise ValueError("valid_to must not be before valid_from")
+        return self
+
+    def _common(self) -> dict[str, Any]:
+        return {
+            "properties": self.properties,
+            "valid_from": milliseconds_of(self.valid_from),
+            "valid_to": milliseconds_of(self.valid_to),
+            "source": Source() if self.source is None else self.source.read(),
+        }
+
+
+class NewEntity(_Given):
+    type: EntityType
+    name: Name
+
+    def read(self) -> Entity:
+        return Entity(self.id or entity_id(self.type, self.name), self.type, self.name, **self._common())
+
+
+class NewRelationship(_Given):
+    model_config = ConfigDict(populate_by_name=True)
+
+    type: RelationshipType
+    start: Annotated[EndOfRelationship, Field(alias="from")]
+    end: Annotated[EndOfRelationship, Field(alias="to")]
+    single: Annotated[
+        bool, Field(description="Whether there is one of its type at most from that entity: a newer one replaces it")
+    ] = False
+
+    def read(self) -> Relationship:
+        name = self.id or relationship_id(self.start, self.type, None if self.single else self.end)
+        return Relationship(name, self.type, self.start, self.end, **self._common())
+
+
+class NewEntities(Closed):
+    entities: Annotated[list[NewEntity], Field(min_length=1, max_length=MAX_STATEMENTS)]
+    agent_id: Id | None = None
+
+
+class NewRelationships(Closed):
+    relationships: Annotated[list[NewRelationship], Field(min_length=1, max_length=MAX_STATEMENTS)]
+    agent_id: Id | None = None
+
+
+class _Change(Closed):
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    properties: Annotated[
+        Properties | None, Field(description="Those that are given change, and one that is null goes; others stay")
+    ] = None
+    valid_to: Annotated[Timestamp | None, Field(description="When it ended; null: it still holds")] = None
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> _Change:
+        if not self.model_fields_set:
+            raise ValueError("must change something")
+        if missing := [name for name in self.model_fields_set - {"valid_to"} if getattr(self, name) is None]:
+            message = f"{missing[0]} can't be null"
+            raise ValueError(message)
+        return self
+
+    def read(self) -> dict[str, Any]:
+        given = {name: getattr(self, name) for name in self.model_fields_set}
+        return {**given, "valid_to": milliseconds_of(self.valid_to)} if "valid_to" in given else given
+
+
+class RelationshipChange(_Change):
+    """What is given changes, in a new version; the rest stays."""
+
+
+class EntityChange(_Change):
+    """What is given changes, in a new version; the rest stays."""
+
+    name: Name | None = None
+
+
+class _Shown(TypedDict):
+    id: str
+    type: str
+    properties: Mapping[str, Any]
+    valid_from: Annotated[Moment | None, Field(description="When this version began to hold")]
+    valid_to: Annotated[Moment | None, Field(description="When it ended; null: it holds")]
+    source: Provenance
+    memory_id: Annotated[str, Field(description="The memory that holds it: its history, and reverting, by this id")]
+    method: Annotated[str, Field(description="given, model or pattern")]
+    outcome: NotRequired[Literal["created", "updated", "unchanged"]]
+
+
+class GraphEntity(_Shown):
+    name: str
+
+
+_Ends = TypedDict("_Ends", {"from": str, "to": str})
+
+
+class GraphRelationship(_Shown, _Ends):
+    """What holds between two entities, by their ids."""
+
+
+class GraphEntities(TypedDict):
+    entities: list[GraphEntity]
+
+
+class GraphEntityPage(GraphEntities):
+    next_cursor: NextCursor
+
+
+class GraphRelationships(TypedDict):
+    relationships: list[GraphRelationship]
+
+
+class GraphRelationshipPage(GraphRelationships):
+    next_cursor: NextCursor
+
+
+class Neighbor(GraphEntity):
+    depth: Annotated[int, Field(description="Steps from the entity that was asked for")]
+
+
+class Neighbors(TypedDict):
+    entities: list[Neighbor]
+    relationships: Annotated[list[GraphRelationship], Field(description="Those that lead there")]
+    is_whole: Annotated[bool, Field(description="False: there are more than `limit`; the nearest are here")]
+
+
+def shown_entity(one: Entity, outcome: Outcome | None = None) -> GraphEntity:
+    return cast("GraphEntity", {**_common(one, outcome), "name": one.name})
+
+
+def shown_relationship(one: Relationship, outcome: Outcome | None = None) -> GraphRelationship:
+    return cast("GraphRelationship", {**_common(one, outcome), "from": one.start, "to": one.end})
+
+
+def shown_neighbors(found: Around) -> Neighbors:
+    return {
+        "entities": [{**shown_entity(one), "depth": depth} for one, depth in found.nodes],
+        "relationships": list(map(shown_relationship, found.edges)),
+        "is_whole": found.is_whole,
+    }
+
+
+def _common(one: Entity | Relationship, outcome: Outcome | None) -> dict[str, Any]:
+    shown = {
+        "id": one.id,
+        "type": one.type,
+        "properties": one.properties,
+        "valid_from": None if one.valid_from is None else rfc3339(one.valid_from),
+        "valid_to": None if one.valid_to is None else rfc3339(one.valid_to),
+        "source": provenance(one.source),
+        "memory_id": one.record,
+        "method": one.method,
+    }
+    return shown if outcome is None else {**shown, "outcome": outcome}
+
+
+def paged(found: Sequence[Any], *, limit: int, after: str | None) -> tuple[Iterable[Any], str | None]:
+    """At most `limit` of the things, which are in the order of their ids, behind `after`; and the last one's id if more
+    follow.
+    """
+    rest = [one for one in found if after is None or one.id > after]
+    return rest[:limit], rest[limit - 1].id if len(rest) > limit else None

@@ -1,0 +1,193 @@
+"""Store, change, read and delete the entities and relationships of a user."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
+from palimpsest.graph.read import Around, Direction, ReadGraph, around, check_sizes
+from palimpsest.graph.things import (
+    PREFERENCE_TYPE,
+    USER_TYPE,
+    Entity,
+    Relationship,
+    entity_of,
+    relationship_of,
+    statement_of,
+    topic_of,
+)
+from palimpsest.idempotency import Once
+from palimpsest.memory.expiry import is_expired
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import GraphType, Record
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.statements import Outcome
+from palimpsest.retry import until_committed
+from palimpsest.scope import UserScope
+
+Thing = TypeVar("Thing", Entity, Relationship)
+
+
+@dataclass(frozen=True, slots=True)
+class ManageGraph:
+    """Every method raises `Unavailable`. `most` is how many entities, and how many relationships, a user may have."""
+
+    memories: Memories
+    remember: Remember
+    read: ReadGraph
+    clock: Clock
+    most: int
+
+    def put_entities(
+        self, scope: UserScope, given: Sequence[Entity], *, agent: str | None = None, once: Once | None = None
+    ) -> list[tuple[Entity, Outcome]]:
+        """Store 1 to 30 entities, each as the current version under its id; return the outcome of each.
+
+        Refused before anything is written: `Unprocessable` for a reserved type, `Conflict` (`too_many_entities`).
+        """
+        for number, one in enumerate(given):
+            if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
+                message = "User is the type of the user's own id alone, Preference that of preferences"
+                raise _refused(f"entities.{number}.type", message, code="reserved_type")
+        graph = self.read(scope)
+        check_sizes(len({*graph.entities, *(one.id for one in given)}), 0, most=max(self.most, len(graph.entities)))
+        made = self.remember(scope, [statement_of(one, agent=agent) for one in given], once=once)
+        return [(entity_of(one.record), one.outcome) for one in made]
+
+    def put_relationships(
+        self, scope: UserScope, given: Sequence[Relationship], *, agent: str | None = None, once: Once | None = None
+    ) -> list[tuple[Relationship, Outcome]]:
+        """Store 1 to 30 relationships, each as the current version under its id; return the outcome of each.
+
+        Refused before anything is written: `Unprocessable` (`unknown_entity`), `Conflict` (`too_many_relationships`).
+        """
+        graph = self.read(scope)
+        for number, one in enumerate(given):
+            for name, end in (("from", one.start), ("to", one.end)):
+                if end != scope.user and end not in graph.entities:
+                    raise _refused(f"relationships.{number}.{name}", "no entity of the user", code="unknown_entity")
+        count = len({*graph.relationships, *(one.id for one in given)})
+        check_sizes(0, count, most=max(self.most, len(graph.relationships)))
+        made = self.remember(scope, [statement_of(one, agent=agent) for one in given], once=once)
+        return [(relationship_of(one.record), one.outcome) for one in made]
+
+    def entity(self, scope: UserScope, name: str) -> Entity:
+        """Raises `NotFound` (`entity_not_found`)."""
+        return entity_of(self._stored(scope, "entity", name))
+
+    def relationship(self, scope: UserScope, name: str) -> Relationship:
+        """Raises `NotFound` (`relationship_not_found`)."""
+        return relationship_of(self._stored(scope, "relationship", name))
+
+    def entities(self, scope: UserScope, *, kind: str | None = None, name: str | None = None) -> list[Entity]:
+        """The current entities by id: of that type, if one is given, and whose name holds that text, in any case."""
+        return [
+            each
+            for each in _by_id(self.read(scope).entities)
+            if kind in (None, each.type) and (name is None or name.casefold() in each.name.casefold())
+        ]
+
+    def relationships(
+        self, scope: UserScope, *, kind: str | None = None, start: str | None = None, end: str | None = None
+    ) -> list[Relationship]:
+        """The current relationships by id: of that type, from and to those entities, where these are given."""
+        return [
+            each
+            for each in _by_id(self.read(scope).relationships)
+            if kind in (None, each.type) and start in (None, each.start) and end in (None, each.end)
+        ]
+
+    def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
+        """Set fields of an entity (`name`, `valid_to`) and, of `properties`, those that are given; one that is None is
+        removed. Return the new version. Raises `NotFound` (`entity_not_found`), `Unprocessable`.
+        """
+        return entity_of(self._changed(scope, "entity", name, changes))
+
+    def change_relationship(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Relationship:
+        """As `change_entity`, for `valid_to` and `properties`. Raises `NotFound` (`relationship_not_found`)."""
+        return relationship_of(self._changed(scope, "relationship", name, changes))
+
+    def _changed(self, scope: UserScope, kind: GraphType, name: str, changes: Mapping[str, Any]) -> Record:
+        def attempt() -> Record:
+            topic = topic_of(kind, name)
+            record = self._stored(scope, kind, name)
+            found = entity_of(record) if kind == "entity" else relationship_of(record)
+            after = _with(found, changes)
+            prepared = self.remember.prepared(scope, [statement_of(after, agent=record.agent)])
+            if self.memories.pointers(scope, [topic])[topic].record != record.id:
+                raise CommitLost("Another writer was first.")
+            if prepared.changes_anything:
+                self.memories.commit(scope, prepared.commit)
+            return prepared.made[0].record
+
+        return until_committed(attempt, clock=self.clock)
+
+    def delete_entity(self, scope: UserScope, name: str) -> None:
+        """Remove an entity with all its versions and the relationships that it has. Raises `NotFound`
+        (`entity_not_found`).
+        """
+
+        def topics() -> list[str]:
+            found = self.read(scope).relationships.values()
+            ends = [] if name == scope.user else [one.id for one in found if name in (one.start, one.end)]
+            return [*(topic_of("relationship", each) for each in ends), topic_of("entity", name)]
+
+        self._stored(scope, "entity", name)
+        until_committed(lambda: self._delete(scope, topics()), clock=self.clock)
+
+    def delete_relationship(self, scope: UserScope, name: str) -> None:
+        """Remove a relationship with all its versions. Raises `NotFound` (`relationship_not_found`)."""
+        self._stored(scope, "relationship", name)
+        until_committed(lambda: self._delete(scope, [topic_of("relationship", name)]), clock=self.clock)
+
+    def _delete(self, scope: UserScope, topics: Sequence[str]) -> None:
+        epoch = self.memories.user(scope).epoch
+        parts = [topics[start : start + 100] for start in range(0, len(topics), 100)]
+        pointers = {key: each for part in parts for key, each in self.memories.pointers(scope, part).items()}
+        there = [pointers[topic] for topic in topics if topic in pointers and pointers[topic].record is not None]
+        removals = [Removal(self.memories.versions(scope, each.topic_key), each) for each in there]
+        for commit in transactions(removals, epoch=epoch, room=self.memories.room):
+            self.memories.commit(scope, commit)
+
+    def neighbors(
+        self, scope: UserScope, name: str, *, depth: int, direction: Direction, types: frozenset[str], most: int
+    ) -> Around:
+        """What is within `depth` steps of an entity, of the user, or of a preference. Raises `NotFound`
+        (`entity_not_found`).
+        """
+        graph = self.read(scope)
+        if name not in graph.nodes:
+            raise _missing("entity")
+        return around(graph, name, depth=depth, direction=direction, types=types, most=most)
+
+    def _stored(self, scope: UserScope, kind: GraphType, name: str) -> Record:
+        topic = topic_of(kind, name)
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        found = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        if not found or is_expired(found[0], now=seconds(self.clock.now())):
+            raise _missing(kind)
+        return found[0]
+
+
+def _by_id(found: Mapping[str, Thing]) -> Iterable[Thing]:
+    return (found[name] for name in sorted(found))
+
+
+def _with(found: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
+    """The thing with these changes, said now by the caller."""
+    fields = dict(changes)
+    given = fields.pop("properties", {})
+    merged = {name: value for name, value in {**found.properties, **given}.items() if value is not None}
+    return replace(found, **fields, properties=merged, valid_from=None, method="given")
+
+
+def _missing(kind: GraphType) -> NotFound:
+    return NotFound(f"There is no such {kind}.", code=f"{kind}_not_found")
+
+
+def _refused(name: str, message: str, *, code: str) -> Unprocessable:
+    return Unprocessable("The graph can't hold this.", code=code, errors=(FieldError(name, message),))

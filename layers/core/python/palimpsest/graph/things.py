@@ -1,0 +1,132 @@
+"""Entities and relationships as plain data, and how each is stored: a record whose topic is its id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from palimpsest.memory.records import MAX_CONTENT, GraphType, Method, Record, Source, normalized
+from palimpsest.memory.statements import Statement
+
+USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
+"""Types of the user's own node, whose id is the user's, and of the nodes that their preferences are in the graph."""
+PREFERS = "PREFERS"
+ENTITY_TYPE = r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*"
+RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
+PROPERTY = r"[a-z][A-Za-z0-9_]*"
+OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
+"""Names that everything in the graph has for what is its own: no property has one, in upper or lower case."""
+IMPORTANCE = 0.6
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is."""
+
+    id: str
+    type: str
+    name: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: int | None = None
+    valid_to: int | None = None
+    source: Source = field(default_factory=Source)
+    record: str = ""  # the id of the record that holds it
+    method: Method = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """What holds from one entity, `start`, to another, `end`, both by id. Times as of an entity."""
+
+    id: str
+    type: str
+    start: str
+    end: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: int | None = None
+    valid_to: int | None = None
+    source: Source = field(default_factory=Source)
+    record: str = ""
+    method: Method = "given"
+
+
+def entity_id(kind: str, name: str) -> str:
+    """The id of an entity that was given none: the same for the same type and name, whatever the case of letters."""
+    return "ent_" + _digest(kind, normalized(name))
+
+
+def relationship_id(start: str, kind: str, end: str | None) -> str:
+    """The id of a relationship that was given none. Without an `end` it is that of the only one of its type."""
+    return "rel_" + _digest(start, kind, end or "")
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+
+
+def topic_of(kind: GraphType, name: str) -> str:
+    return f"{kind}:{name}"
+
+
+def statement_of(
+    thing: Entity | Relationship, *, agent: str | None = None, prompt_hash: str | None = None
+) -> Statement:
+    """The statement that stores it as the current version under its id."""
+    kind: GraphType = "entity" if isinstance(thing, Entity) else "relationship"
+    own = {"name": thing.name} if isinstance(thing, Entity) else {"start": thing.start, "end": thing.end}
+    data = {"type": thing.type, **own, "properties": dict(thing.properties), "valid_to": thing.valid_to}
+    said = f"{thing.name} ({thing.type})" if isinstance(thing, Entity) else f"{thing.start} {thing.type} {thing.end}"
+    more = json.dumps([data["properties"], thing.valid_to], ensure_ascii=False, sort_keys=True)
+    return Statement(
+        type=kind,
+        content=f"{said} {more}"[:MAX_CONTENT],
+        topic=topic_of(kind, thing.id),
+        subject=thing.name[:80] if isinstance(thing, Entity) else None,
+        importance=IMPORTANCE,
+        source=thing.source,
+        agent=agent,
+        data={name: value for name, value in data.items() if value not in (None, {})},
+        valid_from=thing.valid_from,
+        method=thing.method,
+        prompt_hash=prompt_hash,
+    )
+
+
+def entity_of(record: Record) -> Entity:
+    """The entity that a record of this type holds."""
+    return Entity(**_common(record), name=record.data["name"])
+
+
+def relationship_of(record: Record) -> Relationship:
+    return Relationship(**_common(record), start=record.data["start"], end=record.data["end"])
+
+
+def _common(record: Record) -> dict[str, Any]:
+    return {
+        "id": (record.topic_key or "").partition(":")[2],
+        "type": record.data["type"],
+        "properties": record.data.get("properties", {}),
+        "valid_from": record.valid_from,
+        "valid_to": record.data.get("valid_to"),
+        "source": record.source,
+        "record": record.id,
+        "method": record.method,
+    }
+
+
+def as_entity_type(text: str) -> str | None:
+    """The text as a type of entities, `software project` as `SoftwareProject`; None if it has no words for one."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    made = "".join(word[:1].upper() + word[1:] for word in words)[:64]
+    made = made.title() if made.isupper() else made
+    return made if re.fullmatch(ENTITY_TYPE, made) else None
+
+
+def as_relationship_type(text: str) -> str | None:
+    """The text as a type of relationships, `works at` as `WORKS_AT`; None if it has no words for one."""
+    made = "_".join(re.findall(r"[A-Za-z0-9]+", text)).upper()[:64]
+    return made if re.fullmatch(RELATIONSHIP_TYPE, made) else None
