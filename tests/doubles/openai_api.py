@@ -5,10 +5,11 @@
         model = OpenAIChatModel(key=Known("test"), base_url=api.base_url, model="gpt-4.1-nano")
 
 Steps are taken in order; when there is none left, `answer` answers. It says what the assistant says, or gives the
-whole assistant message (tool calls, say).
+whole assistant message (tool calls, say). With `stream` a text comes word by word.
 """
 
 import json
+import re
 import socket
 import struct
 import threading
@@ -118,8 +119,11 @@ class OpenAIApi:
             handler.close_connection = True
             handler.connection.close()
             return
-        body = step.body if step.body is not None else json.dumps(self._body(step, request)).encode()
-        _head(handler, step, len(body))
+        is_stream = bool(request.get("stream")) and step.status < 400
+        said = self._body(step, request)
+        right = _streamed(said) if is_stream else json.dumps(said).encode()
+        body = right if step.body is None else step.body
+        _head(handler, step, len(body), kind="text/event-stream" if is_stream else "application/json")
         if step.truncated:
             handler.close_connection = True
             body = body[: len(body) // 2]
@@ -141,9 +145,22 @@ class OpenAIApi:
         return {**answer, "choices": [choice], "usage": usage}
 
 
-def _head(handler: BaseHTTPRequestHandler, step: Step, length: int) -> None:
+def _streamed(answer: dict[str, Any]) -> bytes:
+    """A whole answer, as the API streams it."""
+    (choice,) = answer.pop("choices")
+    words = re.findall(r"\S+\s*", choice["message"]["content"])
+    deltas: list[tuple[dict[str, str], str | None]] = [({"role": "assistant", "content": ""}, None)]
+    deltas += [*(({"content": word}, None) for word in words), ({}, choice["finish_reason"])]
+    chunks = [
+        {**answer, "object": "chat.completion.chunk", "choices": [{"index": 0, "delta": each, "finish_reason": ended}]}
+        for each, ended in deltas
+    ]
+    return "".join(f"data: {each}\n\n" for each in (*map(json.dumps, chunks), "[DONE]")).encode()
+
+
+def _head(handler: BaseHTTPRequestHandler, step: Step, length: int, *, kind: str) -> None:
     handler.send_response(step.status)
-    handler.send_header("Content-Type", "application/json")
+    handler.send_header("Content-Type", kind)
     handler.send_header("Content-Length", str(length))
     for name, value in (("Retry-After", step.retry_after), ("Retry-After-Ms", step.retry_after_ms)):
         if value is not None:

@@ -14,8 +14,10 @@ from palimpsest_client.cli.commands import app
 from typer.testing import CliRunner
 
 from tests.doubles.openai_api import OpenAIApi
+from tests.engines.environments import python_of
 from tests.served import KEY, Served
 
+PROGRAM = Path(__file__).parents[2] / "e2e" / "clients" / "mcp_client.py"
 COMMANDS = {
     "login", "chat", "sessions", "messages", "context", "recall", "remember", "memories", "history", "revert", "forget",
     "ingest", "export", "import", "jobs", "erase", "mcp",
@@ -134,12 +136,20 @@ def test_a_login_is_tried_and_kept_for_its_owner_alone(
 
 
 def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The chat streams; this double answers whole, so what is streamed is empty, and the user's words are stored."""
+    """The model's words are shown as they come, and stored as one reply, which the next question follows."""
     with OpenAIApi() as model:
         monkeypatch.setenv("OPENAI_API_KEY", "test")
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        CliRunner().invoke(app, ["chat"], input="I live in Hamburg.\n\n")
-    assert next(memory.session("cli").messages())["content"] == "I live in Hamburg."
+        told = said("chat", given="I live in Hamburg.\nAnd [bold]you[/bold]?\n\n")
+    asked = [request.body for request in model.requests]
+    assert [each["stream"] for each in asked] == [True, True]
+    stored = [(each["role"], each["content"]) for each in memory.session("cli").messages()]
+    assert stored == [
+        ("user", "I live in Hamburg."), ("assistant", "echo: I live in Hamburg."),
+        ("user", "And [bold]you[/bold]?"), ("assistant", "echo: And [bold]you[/bold]?"),
+    ]  # fmt: skip
+    assert [each["content"] for each in asked[1]["messages"][-3:]] == [content for _, content in stored[:3]]
+    assert [line.removeprefix("> ") for line in told.splitlines() if "echo" in line] == [stored[1][1], stored[3][1]]
 
 
 def run(*words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
@@ -190,6 +200,18 @@ def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
     assert "error" in wrong
     refused = run("mcp", given=lines[2] + "\n", PALIMPSEST_API_KEY="pal_wrong")
     assert json.loads(refused.stdout)["error"] == {"code": stdio.FAILED, "message": "The key is not valid."}
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_an_official_client_talks_over_standard_input_to_the_memory(mode: str, tmp_path: Path) -> None:
+    command = [python_of("mcp"), PROGRAM, mode, sys.executable, "-m", "palimpsest_client.cli", "mcp", "--user", "sarah"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)  # noqa: S603 - our own program
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    saw = json.loads(ran.stdout)
+    assert {"recall", "remember", "forget"} <= set(saw["tools"])
+    assert saw["saved"]["data"]["memories"][0]["content"] == f"Sarah tested {mode}."
+    assert saw["listed"]["data"]["memories"][0]["id"] == saw["saved"]["data"]["memories"][0]["id"]
+    assert (saw["wrong"]["is_error"], "query: is required" in saw["wrong"]["text"]) == (True, True)
 
 
 def test_without_typer_the_command_says_what_to_install() -> None:

@@ -9,20 +9,18 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.client.conftest import ROOT
-from tests.served import KEY, Served
+from infra import paths
+from tests.e2e.stack import Client
 
-CLIENT = ROOT / "layers" / "client"
+pytestmark = pytest.mark.e2e
+CLIENT = paths.LAYERS / "client"
 
 
-@pytest.mark.timeout(300)
-def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_wheel(
-    served: Served, tmp_path: Path
-) -> None:
+def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_wheel(call: Client, tmp_path: Path) -> None:
     machine = {name: text for name, text in os.environ.items() if not name.startswith(("PYTHON", "PALIMPSEST"))}
 
     def run(*command: str | Path, **environment: str) -> str:
-        done = subprocess.run(  # noqa: S603 - our own commands
+        done = subprocess.run(
             command, cwd=tmp_path, env=machine | environment,
             capture_output=True, text=True, check=False, timeout=250,
         )  # fmt: skip
@@ -38,7 +36,7 @@ def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_whee
     (wheel,) = tmp_path.glob("palimpsest_memory-*.whl")
     run(uv, "venv", "--quiet", "--python", sys.executable, "clean")
     run(uv, "pip", "install", "--quiet", "--python", python, wheel)
-    told = run(python, "-c", program, PALIMPSEST_URL=served.url, PALIMPSEST_API_KEY=KEY)
+    told = run(python, "-c", program, PALIMPSEST_URL=call.url, PALIMPSEST_API_KEY=call.key)
     assert "I live in Hamburg." in told
     listed = run(uv, "pip", "list", "--python", python)
     assert {"boto3", "pydantic", "palimpsest "} & {line.partition(" ")[0] for line in listed.splitlines()} == set()
