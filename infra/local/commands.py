@@ -6,6 +6,8 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Mapping
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from infra import paths
@@ -51,9 +53,18 @@ def start(wanted_port: str, search_engine: str) -> None:
     key = _api_key(place, outputs["TenantsTable"])
     endpoint.write(Endpoint(url=url, api_key=key, stack=STACK, aws_endpoint=process.endpoint))
     _say("Waiting for the first answer")
-    endpoint.wait(f"{url}/v1/health")
-    endpoint.wait(f"{url}/v1/sessions?limit=1", key=key)
+    with ThreadPoolExecutor(max_workers=1) as beside:
+        beside.submit(_embed_once, place, outputs)
+        endpoint.wait(f"{url}/v1/health")
+        endpoint.wait(f"{url}/v1/sessions?limit=1", key=key)
     _greet(url, key, seconds=time.monotonic() - begun)
+
+
+def _embed_once(place: Target, outputs: Mapping[str, str]) -> None:
+    """Have the built-in model make a vector: the first context would not wait until the function for it has started."""
+    if "EmbedFunction" in outputs and not os.environ.get("EMBEDDING_MODEL"):
+        asked = json.dumps({"texts": ["Hello"], "as_questions": False})
+        place.client("lambda").invoke(FunctionName=outputs["EmbedFunction"], Payload=asked)
 
 
 def stop() -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import ModelUnavailable
+from palimpsest.models.builtin.embedder import BuiltinEmbedder
 from palimpsest.models.builtin.reranker import BuiltinReranker
 
 from tests.engines import builtin_models
@@ -51,14 +52,18 @@ def test_without_its_files_it_is_unavailable(tmp_path: Path) -> None:
         BuiltinReranker(tmp_path).scores(QUESTION, [FITS], until=time.monotonic() + 60)
 
 
-def test_it_loads_beside_what_the_process_does(reranker: BuiltinReranker) -> None:
-    fresh = BuiltinReranker(builtin_models.FOLDER)
+@pytest.mark.parametrize("model", [BuiltinReranker, BuiltinEmbedder])
+def test_it_loads_beside_what_the_process_does(
+    reranker: BuiltinReranker, model: type[BuiltinReranker | BuiltinEmbedder]
+) -> None:
+    fresh = model(builtin_models.FOLDER)
     fresh.load_soon()
     waits = time.monotonic() + 60
     while fresh._model._loaded is None and time.monotonic() < waits:
         time.sleep(0.01)
     assert fresh._model._loaded is not None
-    assert len(fresh.scores(QUESTION, [FITS], until=time.monotonic() + 60)) == 1
+    if isinstance(fresh, BuiltinReranker):
+        assert len(fresh.scores(QUESTION, [FITS], until=time.monotonic() + 60)) == 1
 
 
 def test_a_model_that_is_not_there_stops_nothing_until_it_is_asked(tmp_path: Path) -> None:

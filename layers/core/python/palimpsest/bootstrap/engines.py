@@ -123,7 +123,9 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     if embeds_here(environment):
         from palimpsest.models.builtin.embedder import BuiltinEmbedder
 
-        return BuiltinEmbedder(_folder_of("builtin_models"))
+        made = BuiltinEmbedder(_folder_of("builtin_models"))
+        made.load_soon()
+        return made
     from palimpsest.models.openai.embedder import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)

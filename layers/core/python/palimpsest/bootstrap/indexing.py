@@ -45,6 +45,8 @@ def embed_worker() -> EmbedWorker:
 
     sessions, _ = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
+    if embeds_here(environment):
+        embedder(environment)  # begins to load: a context that asks for a vector waits no more than seconds
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
         return Embed(memories, sessions, _prepared(environment), _embedder(environment), system_clock())(changes)

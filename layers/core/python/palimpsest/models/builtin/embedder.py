@@ -25,6 +25,10 @@ class BuiltinEmbedder:
     def space(self) -> Space:
         return SPACE
 
+    def load_soon(self) -> None:
+        """See `Transformer`."""
+        self._model.load_soon()
+
     def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
         prefix = QUESTION if as_questions else ""
         return [unit(self._model(prefix + text)[0].tolist()) for text in texts]  # the first token stands for all

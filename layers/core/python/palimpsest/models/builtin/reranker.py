@@ -6,7 +6,6 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
-from palimpsest import parallel
 from palimpsest.models.builtin.transformer import Transformer
 
 FOLDER = "ms-marco-MiniLM-L-12-v2"
@@ -23,8 +22,8 @@ class BuiltinReranker:
         self._model = Transformer(models / FOLDER, max_tokens=MAX_TOKENS)
 
     def load_soon(self) -> None:
-        """Begin to load the model beside what this process does, so that the first question waits less for it."""
-        parallel.begin(self._model.load)
+        """See `Transformer`."""
+        self._model.load_soon()
 
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
         self._model.load()  # takes longer than any text, and says nothing about how long the next one will take

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from palimpsest import parallel
 from palimpsest.errors import ModelUnavailable
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
@@ -47,6 +48,10 @@ class Transformer:
             "input_ids": encoded.ids, "attention_mask": encoded.attention_mask, "token_type_ids": encoded.type_ids,
         }  # fmt: skip
         return loaded.session.run(None, {name: np.array([each], np.int64) for name, each in given.items()})[0][0]
+
+    def load_soon(self) -> None:
+        """Begin to load it beside what this process does, so that its first text waits less for it."""
+        parallel.begin(self.load)
 
     def load(self) -> _Loaded:
         """Load it unless it is loaded. Raises `ModelUnavailable`."""
