@@ -204,7 +204,8 @@ def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_an_official_client_talks_over_standard_input_to_the_memory(mode: str, tmp_path: Path) -> None:
-    command = [python_of("mcp"), PROGRAM, mode, sys.executable, "-m", "palimpsest_client.cli", "mcp", "--user", "sarah"]
+    server = [sys.executable, "-m", "palimpsest_client.cli", "mcp", "--user", "sarah"]
+    command: list[str | Path] = [python_of("mcp"), PROGRAM, mode, *server]
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=50)  # noqa: S603 - our own program
     assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout)
