@@ -16,7 +16,7 @@ from constructs import Construct
 
 from infra.config import BUILTIN, Choices, Stage, stack_name
 from infra.parts.accepted import accept
-from infra.parts.contents import ADD, LIST, READ, REMOVE, Contents
+from infra.parts.contents import ADD, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -184,11 +184,14 @@ class Palimpsest(Stack):
 
     def _add_extract(self) -> None:
         tables = self.tables
-        environment = self._names(tables.tenants, tables.sessions, tables.memories) | self._chatting()
+        environment = (
+            self._names(tables.tenants, tables.sessions, tables.memories) | self._contents() | self._chatting()
+        )
         extract = self._worker("extract", memory_mb=512, layers=self._layers.models, environment=environment)
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
         tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
+        self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
         self._grant_openai_key(extract.role)
 
     def _add_embed(self) -> None:

@@ -140,7 +140,7 @@ class Service:
             **within, summarizer=self.summarizer, tokens=self.tokens, models=self.models
         )
         within["memories"] = self.memories
-        self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor)
+        self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor, blobs=self.blobs)
         self.removal, self.sweep_all = wire_sweep(
             **within,
             expiries=self.expiries,

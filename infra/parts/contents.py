@@ -14,10 +14,12 @@ from infra.parts.accepted import accept
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
 """Removed contents can be brought back as long as a table can be restored; S3 removes them within a day after that."""
+PASSING, PASSING_DAYS = "passing/", 30
+"""What waits to be extracted goes once it is; what can't be is kept as long as the job that failed."""
 
 
 class Contents(Construct):
-    """Large contents of conversations, and exports for as long as their links work.
+    """Large contents of conversations, exports for as long as their links work, and what waits to be extracted.
 
     Functions can only remove an object's current version; nobody reads older ones without an operator's rights.
     """
@@ -46,6 +48,10 @@ class Contents(Construct):
                     )
                     for prefix in ("exports", "imports")
                 ),
+                s3.LifecycleRule(
+                    id="Passing", prefix=PASSING, expiration=Duration.days(PASSING_DAYS),
+                    noncurrent_version_expiration=Duration.days(1),
+                ),
             ],
             removal_policy=RemovalPolicy.RETAIN if stage.keeps_data else RemovalPolicy.DESTROY,
         )  # fmt: skip
@@ -58,12 +64,16 @@ class Contents(Construct):
         """The bucket's name in the template."""
         return Stack.of(self).get_logical_id(cast(s3.CfnBucket, self.bucket.node.default_child))
 
-    def grant(self, user: iam.Role, *actions: str) -> None:
-        """Allow those actions (`READ`, `ADD`, `REMOVE`, `LIST`) on the bucket's objects."""
+    def grant(self, user: iam.Role, *actions: str, under: str = "") -> None:
+        """Allow those actions (`READ`, `ADD`, `REMOVE`, `LIST`) on the bucket's objects `under` a prefix."""
         on_objects = [action for action in actions if action != LIST]
-        objects = [self.bucket.arn_for_objects("*")]
+        objects = [self.bucket.arn_for_objects(f"{under}*")]
         iam.Grant.add_to_principal(grantee=user, actions=on_objects, resource_arns=objects)
-        accept(user, f"IAM5[Resource::<{self._name}.Arn>/*]", because="Objects come and go; the bucket is the stack's.")
+        accept(
+            user,
+            f"IAM5[Resource::<{self._name}.Arn>/{under}*]",
+            because="Objects come and go; the bucket is the stack's.",
+        )
         if LIST in actions:
             iam.Grant.add_to_principal(grantee=user, actions=[LIST], resource_arns=[self.bucket.bucket_arn])
         if self._key is not None:

@@ -277,7 +277,7 @@ def test_no_role_may_do_anything_by_a_wildcard(prod: Template) -> None:
         ("sessions", {"logs", "dynamodb", "kms", "ssm", "es", "s3", "lambda"}),
         ("memories", {"logs", "dynamodb", "kms", "ssm", "es", "s3"}),
         ("dispatch", {"logs", "dynamodb", "kms", "sqs", "events"}),
-        ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
+        ("extract", {"logs", "dynamodb", "kms", "sqs", "ssm", "s3"}),
         ("embed", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
         ("reindex", {"logs", "dynamodb", "kms", "sqs", "ssm", "es"}),
         ("summarize", {"logs", "dynamodb", "kms", "sqs", "ssm"}),
@@ -404,18 +404,23 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     rules = {rule["Id"]: rule for rule in bucket["LifecycleConfiguration"]["Rules"]}
     assert rules["Removed"]["NoncurrentVersionExpiration"]["NoncurrentDays"] < BACKUP_DAYS
     assert "ExpirationInDays" not in rules["Removed"]
+    passing = rules["Passing"]
+    assert (passing["Prefix"], passing["ExpirationInDays"]) == ("passing/", 30)
+    assert passing["NoncurrentVersionExpiration"] == {"NoncurrentDays": 1}
     (policy,) = prod.of_type("AWS::S3::BucketPolicy").values()
     (refusal,) = policy["PolicyDocument"]["Statement"]
     assert (refusal["Effect"], refusal["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
 
 
-def test_only_the_sweep_removes_contents_and_nobody_reads_removed_ones(prod: Template) -> None:
+def test_only_the_sweep_and_extraction_remove_contents_and_nobody_reads_removed_ones(prod: Template) -> None:
     may = {name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS}
     assert {name: actions for name, actions in may.items() if actions} == {
         "sessions": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
         "memories": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
+        "extract": {"s3:GetObject", "s3:DeleteObject", "s3:ListBucket"},
         "sweep": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
     }  # fmt: skip
+    assert "/passing/*" in str(prod.statements("extract"))
 
 
 def test_the_outputs_name_what_operators_need(prod: Template) -> None:

@@ -42,6 +42,74 @@ def test_an_export_of_one_memory_is_imported_into_another() -> None:
     assert other.import_(text)["restored"] == 0
 
 
+class Kept:
+    """A history of an application's own, which counts how many messages were read of it."""
+
+    def __init__(self) -> None:
+        self.said: list[Any] = []
+        self.read = 0
+
+    def load(self, session_id: str) -> list[Any]:
+        self.read += len(self.said)
+        return list(self.said)
+
+
+class Recent(Kept):
+    def load_recent(self, session_id: str, limit: int) -> list[Any]:
+        self.read += len(self.said[-limit:])
+        return self.said[-limit:]
+
+
+class Counted(Recent):
+    def count(self, session_id: str) -> int:
+        return len(self.said)
+
+
+def kept_by(memory: AgentMemory) -> list[Any]:
+    return [message.chat for message in memory.history("s")]
+
+
+@pytest.mark.parametrize("history", [Kept(), Recent(), Counted()])
+def test_memories_are_learned_from_a_history_of_ones_own_and_no_message_is_stored(history: Kept) -> None:
+    memory = AgentMemory(user="sarah")
+    history.said = ["I work in Marketing.", {"role": "assistant", "content": "Good to know."}]
+    assert (memory.learn("s", history), memory.learn("s", history)) == (2, 0)
+    history.said.append({"id": "c", "role": "user", "content": "I have a dog called Rex."})
+    assert memory.learn("s", history) == 1
+    best = memory.recall("What is the dog called?").memories[0]
+    assert (best.content, best.source.message_ids) == ("I have a dog called Rex.", ("c",))
+    assert (best.source.quote or "?") in best.content
+    assert [sorted(chat) for chat in kept_by(memory)] == [["item", "role"]] * 3
+    assert not memory.context("s").messages[1:]
+
+
+@pytest.mark.parametrize(("history", "read"), [(Recent(), 50), (Counted(), 50), (Kept(), 201)])
+def test_of_a_long_history_only_what_is_new_is_read_where_that_can_be_asked_for(history: Kept, read: int) -> None:
+    memory = AgentMemory(user="sarah")
+    history.said = [{"id": f"m{n}", "role": "user", "content": f"I own book number {n}."} for n in range(200)]
+    assert memory.learn("s", history) == 200
+    history.said.append({"id": "new", "role": "user", "content": "I live in Lisbon."})
+    history.read = 0
+    assert (memory.learn("s", history), history.read) == (1, read)
+
+
+def test_messages_without_ids_go_by_their_place() -> None:
+    memory, history = AgentMemory(user="sarah"), Counted()
+    history.said = ["I live in Lisbon.", *["Hello again."] * 60]
+    assert memory.learn("s", history) == 61
+    history.said.append("I live in Bremen.")
+    assert memory.learn("s", history) == 1
+    assert memory.recall("Where does Sarah live?").memories[0].source.message_ids == ("62",)
+
+
+def test_ingest_without_a_store_wants_ids_and_a_session() -> None:
+    memory = AgentMemory(user="sarah")
+    with pytest.raises(Unprocessable, match="ids"):
+        memory.ingest(["I live in Lisbon."], session="s", store=False)
+    with pytest.raises(Unprocessable):
+        memory.ingest([{"id": "a", "role": "user", "content": "Hi"}], store=False)
+
+
 def test_another_session_of_the_same_user_knows_what_the_first_one_taught() -> None:
     memory = talked(memory=FLUSH)
     memory.append("friday", "Hello again!")

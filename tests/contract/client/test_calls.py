@@ -98,6 +98,16 @@ def test_a_transcript_of_any_length_is_taken_in_once(memory: Palimpsest, monkeyp
     ]
 
 
+def test_memories_are_learned_from_a_history_that_is_not_stored(memory: Palimpsest) -> None:
+    told = [{"id": "m1", "role": "user", "content": "I live in Hamburg."}]
+    sarah = memory.user("sarah")
+    assert sarah.learn(told, session="s1", wait=20).is_done
+    (known,) = sarah.memories()
+    assert (known["content"], known["source"]["message_ids"]) == ("I live in Hamburg.", ["m1"])
+    assert sarah.learn(told, session="s1").shown["appended"] == 0
+    assert "content" not in memory.session("s1").message(1)
+
+
 A, B, C = ({"role": "user", "content": letter} for letter in "abc")
 CONVERSATIONS = [{"session_id": "1", "messages": [A, B]}, {"session_id": "2", "messages": [C]}]
 MESSAGES = [{**A, "session_id": "1"}, {**B, "session_id": "1"}, {**C, "session_id": "2"}]

@@ -157,6 +157,7 @@ class AsyncUser(AsyncOver):
     call_tool = value(UserCalls.call_tool)
     erase = begun(UserCalls.erase)
     ingest_one = begun(UserCalls.ingest)
+    learn = begun(UserCalls.learn)
 
     async def exported(self) -> AsyncIterator[dict[str, Any]]:
         """Everything of the user, a row at a time: each session with its messages, then memories, superseded too. It

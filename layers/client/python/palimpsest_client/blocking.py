@@ -150,6 +150,7 @@ class User(Over):
     call_tool = value(UserCalls.call_tool)
     erase = begun(UserCalls.erase)
     ingest_one = begun(UserCalls.ingest)
+    learn = begun(UserCalls.learn)
 
     def exported(self) -> Iterator[dict[str, Any]]:
         """Everything of the user, a row at a time: each session with its messages, then memories, superseded too. It

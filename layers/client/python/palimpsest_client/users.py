@@ -162,6 +162,21 @@ class UserCalls:
         done = yield from call("POST", "sessions", session, "extract", body={"wait": wait})
         return done
 
+    def learn(
+        self, messages: Sequence[Said], *, session: str, agent: str | None = None, wait: float | None = None
+    ) -> Steps[JSON]:
+        """Have memories extracted from messages of a history that stays yours, each with an `id`: none is stored.
+        Those that the session has met are passed over, so the whole or the newest part may be given again.
+        """
+        told = [message_of(each) for each in messages]
+        parts = [told[start : start + MOST_INGESTED] for start in range(0, len(told), MOST_INGESTED)] or [[]]
+        body = {"session_id": session, "agent_id": agent, "store": False}
+        for part in parts[:-1]:
+            yield from call("POST", "users", self.id, "ingest", body={**body, "messages": part})
+        last = {**body, "messages": parts[-1], "wait": wait}
+        done: JSON = yield from call("POST", "users", self.id, "ingest", body=last)
+        return done
+
     def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
         """The user's sessions, newest first."""
         return Listing(("sessions",), "sessions", {"user_id": self.id, **limits}, limit)

@@ -37,7 +37,8 @@ from palimpsest.conversations.messages import Chat, Message
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction
 from palimpsest.errors import BadRequest, Conflict, Unavailable
-from palimpsest.extraction.ingest import Ingested
+from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
+from palimpsest.extraction.provider import ChatHistoryProvider, newest
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.read import Around, Direction
 from palimpsest.graph.things import Entity, Relationship
@@ -313,16 +314,32 @@ class AgentMemory:
         )
         return self._memories.recall(self._user, asked.asked())
 
-    def ingest(self, messages: Sequence[Said], *, session: str | None = None) -> Ingested:
+    def ingest(self, messages: Sequence[Said], *, session: str | None = None, store: bool = True) -> Ingested:
         """Store a transcript of 1 to 1000 messages as a session's history and have memories extracted from it.
 
         A transcript that has grown may be sent again: only what is new is stored. Raises `Conflict`
-        (`transcript_diverged`) if it contradicts the stored history.
+        (`transcript_diverged`) if it contradicts the stored history. Without `store` memories are extracted from what
+        is new and no message is stored; then each has an `id`, and the session is named.
         """
-        asked = _read(IngestRequest, messages=[_message(each) for each in messages], session_id=session)
-        done = self._memories.ingest(self._user, asked.messages, session_id=asked.session_id, agent=self._agent)
+        given = [_message(each) for each in messages]
+        asked = _read(IngestRequest, messages=given, session_id=session, store=store)
+        ingest: Callable[..., Ingested] = self._memories.ingest if asked.store else self._memories.ingest_outside
+        done = ingest(self._user, asked.messages, session_id=asked.session_id, agent=self._agent)
         self._work()
         return done
+
+    def learn(self, session: str, history: ChatHistoryProvider) -> int:
+        """Have memories extracted from what is new in a history that stays where it is; return how many messages were.
+        Reads no more of it than that, where it has `load_recent`. Messages without an `id` go by their place.
+        """
+
+        def has_met(message: Mapping[str, Any]) -> bool:
+            asked = _read(IngestRequest, messages=[message])
+            return not self._memories.ingest_outside.unmet(self._user, asked.messages, session_id=session)
+
+        found = newest(history, checked_id(session, field="session_id"), has_met=has_met)
+        parts = [found[start : start + MAX_TRANSCRIPT] for start in range(0, len(found), MAX_TRANSCRIPT)]
+        return sum(self.ingest(part, session=session, store=False).appended for part in parts)
 
     def remember(self, *memories: Said) -> tuple[Remembered, ...]:
         """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`, `content`, `topic_key` …).

@@ -122,6 +122,7 @@ class ExtractSettings(ChatSettings):
     tenants_table: Text
     sessions_table: Text
     memories_table: Text
+    contents_bucket: Text
     extract_queue_url: Text
 
 

@@ -29,6 +29,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.conversations.overflow.arm import Prune
     from palimpsest.conversations.redact import Redact
     from palimpsest.extraction.ingest import Ingest
+    from palimpsest.extraction.outside import IngestOutside
     from palimpsest.extraction.report import ReportExtraction
     from palimpsest.extraction.schedule import RequestExtraction
     from palimpsest.graph.manage import ManageGraph
@@ -134,6 +135,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def show(self) -> ShowMemories: ...
     @property
     def ingest(self) -> Ingest: ...
+    @property
+    def ingest_outside(self) -> IngestOutside: ...
     @property
     def facts(self) -> ManageStaticFacts: ...
     @property

@@ -104,7 +104,7 @@ def _workers(
     of_all: dict[str, Any] = {"sessions": sessions, "jobs": stores.jobs, "clock": clock}
     step, give_up = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
     of_both = {**of_all, "memories": memories, "tenants": stores.tenants}
-    extraction = wire_extraction(**of_both, extractor=extractor)
+    extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     removal, sweep = wire_sweep(**of_both, expiries=expiries, blobs=stores.blobs, vectors=stores.vectors)
     return (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal), sweep
 

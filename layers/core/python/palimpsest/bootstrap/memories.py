@@ -37,6 +37,7 @@ from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.ingest import Ingest
+from palimpsest.extraction.outside import IngestOutside
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.manage import ManageGraph
@@ -116,6 +117,7 @@ class MemoriesApp:
     erase: Erase
     show: ShowMemories
     ingest: Ingest
+    ingest_outside: IngestOutside
     facts: ManageStaticFacts
     context: ReadContext
     prune: Prune
@@ -199,6 +201,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),
         ingest=ingest,
+        ingest_outside=IngestOutside(append, contents, request),
         facts=ManageStaticFacts(stores.facts, clock),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, nearness(lambda: searching(stores, models, clock))),

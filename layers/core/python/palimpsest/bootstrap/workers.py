@@ -116,7 +116,7 @@ def wire_sweep(
             "import": Handling(ImportPages(kinds, blobs, pages, clock), give_up),
         }
     )
-    steps = Steps(sessions, jobs, memories, clock)
+    steps = Steps(sessions, jobs, memories, clock, contents)
     parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock, Remind(expiries, clock, queues if is_indexed else None))
@@ -162,10 +162,13 @@ def wire_extraction(
     tenants: Tenants,
     extractor: Extractor,
     clock: Clock,
+    blobs: Blobs | None = None,
     near: Near = _says_the_same,
 ) -> ExtractionWork:
-    """Build extraction over any adapters. `near` decides which statements of a topic say the same."""
-    steps = Steps(sessions, jobs, memories, clock)
+    """Build extraction over any adapters. `near` decides which statements of a topic say the same. Without `blobs`
+    only stored messages are extracted.
+    """
+    steps = Steps(sessions, jobs, memories, clock, Contents(blobs, jobs, clock) if blobs is not None else None)
     retry = RetryExtraction(steps)
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
@@ -245,6 +248,7 @@ def extract_worker() -> Worker:
         tenants=tenant_store(environment.tenants_table),
         extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
         clock=system_clock(),
+        blobs=blob_store(environment.contents_bucket),
     )
     return _worker(work.queue.step, work.queue.give_up, environment.extract_queue_url)
 

@@ -14,6 +14,7 @@ from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import check_last, live, moved_on, window
 from palimpsest.conversations.lifecycle import (
+    Beginning,
     Configuration,
     begun,
     check_owner,
@@ -205,21 +206,27 @@ class Append:
         if request.user is None:
             raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
         self._check_place(request, None)
-        defaults = self.tenants.settings(request.scope.owner)
-        memory = parsed(dict(defaults.memory))
-        beginning = begun(
-            opened.head,
-            scope=request.scope,
-            user=request.user,
-            agent=request.agent,
-            setup=Configuration(memory, self.tokens.encoding_for(memory.model), defaults.retention_days),
-            epoch=opened.epoch,
-            now=now,
-        )
+        beginning = self.beginning(request.scope, opened, user=request.user, agent=request.agent, now=now)
         found = _Found(
             before=opened.head, head=beginning.head, settings=beginning.settings, jobs=beginning.jobs, created=True
         )
         return self._commit(request, found, now)
+
+    def beginning(
+        self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime
+    ) -> Beginning:
+        """A new session of the user with the tenant's defaults, not yet stored. Raises `Unavailable`."""
+        defaults = self.tenants.settings(scope.owner)
+        memory = parsed(dict(defaults.memory))
+        return begun(
+            opened.head,
+            scope=scope,
+            user=user,
+            agent=agent,
+            setup=Configuration(memory, self.tokens.encoding_for(memory.model), defaults.retention_days),
+            epoch=opened.epoch,
+            now=now,
+        )
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
         begins_with = found.head

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -13,7 +13,7 @@ from palimpsest import parallel
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.large import left, too_large
-from palimpsest.conversations.messages import Large, Message
+from palimpsest.conversations.messages import Large, Message, named_only
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import UploadPayload
@@ -23,6 +23,8 @@ from palimpsest.scope import Scope, SessionScope
 ABANDONED_SECONDS = 600
 """After this long no append that uploaded can still be under way."""
 AGAIN_SECONDS = 60
+HELD, PASSING = "contents", "passing"
+"""What keys begin with: of contents that belong to a message, and of those that wait for their extraction alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +44,23 @@ class Contents:
         """Upload what the messages' items can't hold. Returns the messages as their items hold them, and the job to
         finish in the same commit (None: nothing was uploaded). Raises `Unavailable`.
         """
-        large = too_large(messages)
+        return self._uploaded(scope, messages, too_large(messages), folder=HELD, rest=left)
+
+    def hand_over(self, scope: SessionScope, messages: Sequence[Message]) -> tuple[tuple[Message, ...], Job | None]:
+        """As `set_aside`, for messages that are only to be extracted: all that was sent is uploaded, and their items
+        name them. What is uploaded stays until `forget_passed`.
+        """
+        return self._uploaded(scope, messages, {each.seq for each in messages}, folder=PASSING, rest=named_only)
+
+    def _uploaded(
+        self,
+        scope: SessionScope,
+        messages: Sequence[Message],
+        large: Collection[int],
+        *,
+        folder: str,
+        rest: Callable[[Message, Large], Message],
+    ) -> tuple[tuple[Message, ...], Job | None]:
         if not large:
             return tuple(messages), None
         payload, now = UploadPayload(upload=secrets.token_hex(16)), seconds(self.clock.now())
@@ -54,13 +72,19 @@ class Contents:
             if message.seq not in large:
                 return message
             data = _data(message)
-            self.blobs.put(key := _key(scope, message.seq) + _suffix(job), data)
-            return left(message, Large(key, hashlib.sha256(data).hexdigest(), len(data)))
+            self.blobs.put(key := _key(scope, message.seq, folder) + _suffix(job), data)
+            return rest(message, Large(key, hashlib.sha256(data).hexdigest(), len(data)))
 
         return tuple(parallel.each(upload, messages)), replace(job, state="done", due_at=None)
 
     def whole(self, message: Message) -> Message:
-        """The message with all that was sent. Raises `Unavailable`, also for contents that are not those uploaded."""
+        """The message with all that was sent; one whose history is its caller's stays as its item holds it. Raises
+        `Unavailable`, also for contents that are not those uploaded.
+        """
+        return message if message.is_outside else self.passed(message)
+
+    def passed(self, message: Message) -> Message:
+        """The message as it is extracted: with all that was sent, also where that waits for its extraction alone."""
         if message.large is None:
             return message
         data = self.blobs.get(message.large.key)
@@ -74,7 +98,12 @@ class Contents:
 
     def remove(self, scope: SessionScope, *, first: int, last: int) -> None:
         """Remove the contents of messages `first` through `last`. Safe to repeat. Raises `Unavailable`."""
-        self._remove(scope, first, last, lambda _: True)
+        for folder in (HELD, PASSING):
+            self._remove(scope, first, last, folder)
+
+    def forget_passed(self, scope: SessionScope, *, first: int, last: int) -> None:
+        """Remove what was handed over of messages `first` through `last`, which are extracted. Safe to repeat."""
+        self._remove(scope, first, last, PASSING)
 
     def settle(self, notice: JobNotice) -> None:
         """Remove what an upload left that no commit has named; does nothing while its append may be under way."""
@@ -94,26 +123,27 @@ class Contents:
             except CommitLost:
                 return  # its messages are stored
         scope = Scope(job.tenant).session(job.session)
-        self._remove(scope, job.first, job.last, lambda key: key.endswith(_suffix(job)))
+        for folder in (HELD, PASSING):
+            self._remove(scope, job.first, job.last, folder, ending=_suffix(job))
         self.jobs.settle(job, due_at=None)
 
     def give_up(self, notice: JobNotice, *, error: str) -> None:
         """The sweep comes back to the job by itself."""
 
-    def _remove(self, scope: SessionScope, first: int, last: int, is_wanted: Callable[[str], bool]) -> None:
-        begin, end = _key(scope, first), _key(scope, last + 1)
+    def _remove(self, scope: SessionScope, first: int, last: int, folder: str, *, ending: str = "") -> None:
+        begin, end = _key(scope, first, folder), _key(scope, last + 1, folder)
         prefix = begin.rpartition("/")[0] + "/"
         gone: list[str] = []
         for key in self.blobs.keys(prefix, first=begin.removeprefix(prefix)):
             if key >= end:
                 break
-            gone += [key] if is_wanted(key) else []
+            gone += [key] if key.endswith(ending) else []
         if gone:
             self.blobs.remove(gone)
 
 
-def _key(scope: SessionScope, seq: int) -> str:
-    return f"contents/{scope.tenant}/{scope.session}/{max(seq, 0):012d}"
+def _key(scope: SessionScope, seq: int, folder: str) -> str:
+    return f"{folder}/{scope.tenant}/{scope.session}/{max(seq, 0):012d}"
 
 
 def _suffix(job: Job) -> str:

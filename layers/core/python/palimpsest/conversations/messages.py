@@ -88,7 +88,8 @@ class Message:
     `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`. With `large` its
     item can't hold it: then `chat` has beginning and end of its texts, and names its images and files
     (`contents.Contents.whole` reads all of it). If its content was replaced
-    since, `redacted_at` says when, and `id` is still that of the first content.
+    since, `redacted_at` says when, and `id` is still that of the first content. With `is_outside` its caller keeps
+    the history: the item names it (`named_only`), and `id` is the digest of this message alone.
     """
 
     seq: int
@@ -104,6 +105,7 @@ class Message:
     metadata: Mapping[str, Any] = field(default_factory=dict)
     large: Large | None = None
     redacted_at: str | None = None
+    is_outside: bool = False
 
     @property
     def role(self) -> str:
@@ -179,6 +181,19 @@ def digest(chat: Chat, *, session: str, before: str) -> str:
     said = {name: chat[name] for name in DIGESTED if name in chat}
     text = json.dumps([session, before, said], sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def outside_id(draft: Draft | Message, *, session: str) -> str:
+    """The id of a message whose history is its caller's: a digest of the caller's id for it and of what it says."""
+    return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
+
+
+def named_only(message: Message, large: Large) -> Message:
+    """What stays of a message that is extracted and not stored: whose turn it was, ids and times, and none of its
+    text. No window shows it.
+    """
+    chat = {"role": ITEM, "item": {"type": "outside", "role": message.role}}
+    return replace(message, chat=chat, extra={}, metadata={}, large=large, is_outside=True)
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:

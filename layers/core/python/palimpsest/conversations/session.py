@@ -60,6 +60,7 @@ class Head:
     retention: int | None = None  # seconds from the last activity to `expires_at`, None = for ever
     expires_at: int | None = None
     withdrawn: tuple[tuple[int, int], ...] = ()  # ranges (first, last) whose deletion is under way
+    outside: int = 0  # the newest message whose history is its caller's, 0 = none
 
     epoch: int = 0  # of the user, when the session began
     armed_seq: int = 0  # the last message that an extraction job covers

@@ -180,7 +180,7 @@ def statement_of(
         confidence=finding.confidence,
         source=Source(
             session=session,
-            message_ids=tuple(message.id for message in cited),
+            message_ids=tuple((message.is_outside and message.client_id) or message.id for message in cited),
             seqs=finding.seqs,
             quote=finding.quote.strip(),
         ),

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Settings
 from palimpsest.errors import CommitLost
 from palimpsest.extraction.chunk import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
-from palimpsest.extraction.jobs import GONE, Range, Turn, cancelled, ended, next_start, turn_of
+from palimpsest.extraction.jobs import GONE, Range, Turn, cancelled, ended, next_start, parked_within, turn_of
 from palimpsest.jobs.job import ERASED, Job, next_step
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
@@ -36,6 +38,7 @@ class Steps:
     jobs: Jobs
     memories: Memories
     clock: Clock
+    contents: Contents | None = None  # None: every message has its text in its item
 
     def look(self, job: Job) -> Looked:
         """Read whether it is the job's turn. Raises `Unavailable`."""
@@ -63,12 +66,28 @@ class Steps:
         least = max(head.base + 1, turn.first - LOOK_BACK)
         earlier = self.sessions.messages(scope, first=least, last=turn.first - 1, newest_first=True, page=5)
         return chunk_of(
-            (message for message in found if not head.is_withdrawn(message.seq)),
+            self._passed(message for message in found if not head.is_withdrawn(message.seq)),
             first=turn.first,
             last=turn.last,
             room=None if turn.is_parked else room,
             before=context_of(message for message in earlier if not head.is_withdrawn(message.seq)),
         )
+
+    def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
+        """The messages, those whose history is their caller's as they were handed over."""
+        for message in messages:
+            yield self.contents.passed(message) if message.is_outside and self.contents else message
+
+    def forget_passed(self, job: Job) -> None:
+        """Remove what was handed over to be extracted, of all messages of the job's that are."""
+        at = self.look(job)
+        if self.contents is None or at.head is None or at.head.outside < job.first:
+            return
+        first, through = job.first, min(job.last, at.progress.through)
+        for parked, last in (*parked_within(at.progress.parked, first, through), (through + 1, through)):
+            if first < parked:
+                self.contents.forget_passed(session_of(job), first=first, last=parked - 1)
+            first = last + 1
 
     def pass_by(self, job: Job, at: Looked) -> None:
         """Cancel a job whose turn it is not, let it wait, or end it. Raises `CommitLost`."""

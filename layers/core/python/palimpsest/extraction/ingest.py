@@ -95,7 +95,8 @@ class Ingest:
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
         drafts = with_joined_calls(drafts)
-        _check(drafts)
+        check_length(drafts)
+        open_calls_after(drafts, b"")
         sizes = message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
             return self._ingested(_transcript(scope, drafts, session_id, agent, sizes))
@@ -167,11 +168,10 @@ class Ingest:
             return None
 
 
-def _check(drafts: Sequence[Draft]) -> None:
+def check_length(drafts: Sequence[Draft]) -> None:
     if not 1 <= len(drafts) <= MAX_TRANSCRIPT:
         error = FieldError("messages", f"{len(drafts)} of 1 to {MAX_TRANSCRIPT}")
         raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
-    open_calls_after(drafts, b"")
 
 
 def _transcript(

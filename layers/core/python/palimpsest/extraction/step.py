@@ -67,15 +67,21 @@ class ExtractChunk:
         if job.state != "done" and not self._step(job):
             self(notice)  # its turn came in the meantime
             return
+        if job.state == "done":  # delivered again: the first delivery may have ended right after its commit
+            self.steps.forget_passed(job)
         self.request.due(session_of(job))
 
     def _step(self, job: Job) -> bool:
         at = self.steps.look(job)
         if at.turn.standing != "now":
-            return until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
-        self.steps.jobs.start(job)
-        found = replace(self._found(job, at), redactions=_redactions(at))
-        return until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
+            is_over = until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
+        else:
+            self.steps.jobs.start(job)
+            found = replace(self._found(job, at), redactions=_redactions(at))
+            is_over = until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
+        if is_over and at.head is not None and at.head.outside:
+            self.steps.forget_passed(job)
+        return is_over
 
     def _pass_by(self, job: Job) -> bool:
         at = self.steps.look(job)

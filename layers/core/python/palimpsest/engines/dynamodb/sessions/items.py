@@ -166,7 +166,7 @@ def message_attributes(message: Message) -> Attributes:
             seq=message.seq, id=message.id, turn=message.turn, tokens=message.tokens, chat=message.chat,
             at=message.created_at, encoding=encoding, extra=message.extra, client_id=message.client_id,
             timestamp=message.timestamp, metadata=message.metadata, large=message.large and astuple(message.large),
-            redacted=message.redacted_at,
+            redacted=message.redacted_at, outside=message.is_outside or None,
         ),
     }  # fmt: skip
 
@@ -189,7 +189,7 @@ def message_of(item: Item) -> Message:
         created_at=found["at"], encoding=found.get("encoding", DEFAULT_ENCODING), extra=found.get("extra", {}),
         client_id=found.get("client_id"), timestamp=found.get("timestamp"), metadata=found.get("metadata", {}),
         large=Large(*found["large"]) if "large" in found else None,
-        redacted_at=found.get("redacted"),
+        redacted_at=found.get("redacted"), is_outside=found.get("outside", False),
     )  # fmt: skip
 
 

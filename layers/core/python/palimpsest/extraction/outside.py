@@ -1,0 +1,150 @@
+"""Take in messages of a history that its owner keeps: extract from the new ones, and store digests in their place."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from palimpsest.clock import seconds, stamp
+from palimpsest.conversations.append import Append
+from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.lifecycle import Beginning, check_owner, touched, with_messages
+from palimpsest.conversations.messages import (
+    MAX_BATCH_BYTES,
+    MAX_MESSAGES_PER_APPEND,
+    Draft,
+    Message,
+    message_sizes,
+    numbered,
+    outside_id,
+    size_of,
+    weigh,
+)
+from palimpsest.conversations.session import Commit, Head
+from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.extraction.ingest import Ingested, check_length
+from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.retry import until_committed
+from palimpsest.scope import SessionScope, UserScope
+
+MOST_KNOWN = 5_000
+"""How many messages of a session are remembered by their digests, the newest: an older one counts as new again."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Taken:
+    """How many messages one commit took in, whether it began the session, and whether more are left."""
+
+    messages: int = 0
+    created: bool = False
+    has_more: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class IngestOutside:
+    """Its `append` knows how sessions begin, and where contents go."""
+
+    append: Append
+    contents: Contents
+    request: RequestExtraction
+
+    def __call__(
+        self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str, agent: str | None = None
+    ) -> Ingested:
+        """Have memories extracted from those of 1 to 1000 messages that the session has not met, in their order; each
+        has an id of the caller's. What was met before is known by a digest of id and content. The text of a message
+        waits for its extraction outside the tables, and is removed after it.
+
+        Nothing is written unless every message is valid. Raises `Conflict` (`owner_mismatch`), `TooLarge`,
+        `Unprocessable` and `Unavailable`.
+        """
+        check_length(drafts)
+        _check_ids(drafts)
+        message_sizes(drafts, has_contents=True)
+        session = scope.owner.session(session_id)
+        appended, created = 0, False
+        while True:
+            done = until_committed(lambda: self._attempt(session, scope, agent, drafts), clock=self.append.clock)
+            appended, created = appended + done.messages, created or done.created
+            if not done.has_more:
+                break
+        return Ingested(session_id, created, appended, self.request(session).job_id)
+
+    def unmet(self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str) -> Sequence[Draft]:
+        """Those of the messages that the session has not met. Raises `Unavailable`."""
+        session = scope.owner.session(session_id)
+        opened = self.append.sessions.open(session, user=scope.user)
+        head = opened.head
+        if head is None or head.is_gone(seconds(self.append.clock.now())) or head.user != scope.user:
+            return drafts
+        return self._new(session, head, drafts)
+
+    def _attempt(self, scope: SessionScope, owner: UserScope, agent: str | None, drafts: Sequence[Draft]) -> _Taken:
+        """Take in the next batch of new messages. Raises `CommitLost` if another writer was faster."""
+        now = self.append.clock.now()
+        opened = self.append.sessions.open(scope, user=owner.user)
+        begins: Beginning | None = None
+        if opened.head is None or opened.head.is_gone(seconds(now)):
+            begins = self.append.beginning(scope, opened, user=owner.user, agent=agent, now=now)
+            head = begins.head
+        else:
+            head = opened.head
+            check_owner(head, user=owner.user, agent=agent)
+        new = self._new(scope, head, drafts)
+        if not new:
+            return _Taken()
+        batch = _batch(new)
+        held, uploaded = self.contents.hand_over(scope, self._numbered(scope, head, batch, now))
+        after = with_messages(touched(head, now=now), held, open_calls=head.open_calls, system_tokens=None)
+        commit = Commit(
+            before=opened.head,
+            after=replace(after, outside=after.seq),
+            begins=begins is not None,
+            settings=begins.settings if begins else None,
+            messages=held,
+            finished=uploaded,
+            jobs=begins.jobs if begins else (),
+        )
+        self.append.sessions.commit(scope, commit)
+        return _Taken(len(batch), created=begins is not None, has_more=len(new) > len(batch))
+
+    def _numbered(self, scope: SessionScope, head: Head, drafts: Sequence[Draft], now: datetime) -> Sequence[Message]:
+        weights = [weigh(draft.chat, lambda text: self.append.tokens.count(text, head.encoding)) for draft in drafts]
+        messages = numbered(
+            drafts,
+            weights,
+            session=scope.session,
+            seq=head.seq,
+            turn=head.turn,
+            before=head.last_id,
+            encoding=head.encoding,
+            now=stamp(now),
+        )
+        return [replace(message, id=outside_id(message, session=scope.session)) for message in messages]
+
+    def _new(self, scope: SessionScope, head: Head, drafts: Sequence[Draft]) -> Sequence[Draft]:
+        """The messages that the session has not met, each once."""
+        given = {outside_id(draft, session=scope.session): draft for draft in drafts}
+        first = max(head.base, head.seq - MOST_KNOWN) + 1
+        for message in self.append.sessions.messages(scope, first=first, last=head.seq):
+            if not head.is_withdrawn(message.seq):
+                given.pop(message.id if message.is_outside else outside_id(message, session=scope.session), None)
+        return tuple(given.values())
+
+
+def _check_ids(drafts: Sequence[Draft]) -> None:
+    missing = [number for number, draft in enumerate(drafts) if draft.client_id is None]
+    if missing:
+        error = FieldError(f"messages.{missing[0]}.id", "is missing")
+        raise Unprocessable("Messages that are not stored need ids of yours.", errors=(error,))
+
+
+def _batch(drafts: Sequence[Draft]) -> Sequence[Draft]:
+    """The first messages, as many as one commit takes in."""
+    size = 0
+    for number, draft in enumerate(drafts[:MAX_MESSAGES_PER_APPEND]):
+        size += size_of(draft.chat, draft.extra, draft.metadata)
+        if number and size > MAX_BATCH_BYTES:
+            return drafts[:number]
+    return drafts[:MAX_MESSAGES_PER_APPEND]
