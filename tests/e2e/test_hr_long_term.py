@@ -1,6 +1,5 @@
 """Sarah's window is flushed into her memory; a later conversation knows her. Without a model: in her own words."""
 
-import os
 from dataclasses import dataclass
 from typing import Any
 
@@ -9,14 +8,7 @@ import pytest
 from examples.demo.conversation import FLUSHED, KEPT_TURNS, POLICY, SYSTEM, TURNS
 from tests.e2e.stack import Client, Stack, eventually
 
-pytestmark = [
-    pytest.mark.e2e,
-    pytest.mark.searches,
-    pytest.mark.skipif(
-        os.environ.get("SEARCH") == "dynamodb",
-        reason="the local AWS compares a question with every vector of the table, 4 ms each: too many here",
-    ),
-]
+pytestmark = [pytest.mark.e2e, pytest.mark.searches]
 FIRST, LATER = "/v1/sessions/first", "/v1/sessions/later"
 ELIGIBLE = "Then you are eligible, Sarah: 2 years is well over the 6 months, and your review counts."
 SHE_HAS = "I joined 2 years ago"
