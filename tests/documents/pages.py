@@ -22,7 +22,7 @@ ELSEWHERE = {
     ("README.md", "python"): "tests/e2e/test_agent_loop.py",
     ("README.md", "sh"): "tests/e2e/test_readme.py",
     ("client.md", "python"): "tests/contract/client/test_documents.py",
-    ("layers/client/README.md", "python"): "tests/contract/client/test_installed_client.py",
+    ("layers/client/README.md", "python"): "tests/e2e/test_installed_client.py",
     ("library.md", "python"): "tests/unit/test_agent_memory.py",
     ("typescript.md", "typescript"): "tests/contract/client/test_typescript.py",
 }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from functools import cache
 
@@ -33,10 +33,10 @@ class _Statement:
     """One statement of a user: its kind, its importance (0..1), its topic, and the words that it rests on."""
 
     text: str
-    quote: str
     type: SaidType
     importance: float
     topic: str | None = None
+    quote: str = ""
 
 
 class PatternExtractor:
@@ -71,10 +71,10 @@ def _findings(message: Message, stated: Callable[[str, date], Sequence[_Statemen
 
 def _statements(sentence: str, day: date) -> Sequence[_Statement]:
     return [
-        found
+        replace(found, quote=part.quote)
         for part in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
         for text in _each(part.text)
-        if (found := _stated(text, day, quote=part.quote))
+        if (found := _stated(text, day))
     ]
 
 
@@ -86,7 +86,7 @@ def _each(text: str) -> list[str]:
     return objects(text, start=found.start("what"))
 
 
-def _stated(text: str, day: date, *, quote: str) -> _Statement | None:
+def _stated(text: str, day: date) -> _Statement | None:
     """What the text states; None for questions, requests, small talk and what is not worth remembering."""
     kind, matched = kind_of(text)
     topic = _topic(kind, matched) if kind and matched else None
@@ -94,23 +94,23 @@ def _stated(text: str, day: date, *, quote: str) -> _Statement | None:
         return None
     if kind is not None:
         lacks_topic = topic is None and kind.topic is not None
-        return None if lacks_topic else _Statement(text, quote, kind.type, kind.importance, topic)
+        return None if lacks_topic else _Statement(text, kind.type, kind.importance, topic)
     bag = salience.words(text)
-    if salience.is_filler(text, bag) or REQUEST.search(text):
-        return None
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
-    if worth.score < WORTH_REMEMBERING or says_nothing(text):
+    if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_REMEMBERING:
+        return None
+    if says_nothing(text):
         return None
     if not salience.is_own(text) and salience.leans_on_a_question(text):
         return None
-    return _of_no_kind(text, day, quote=quote, is_who=worth.who)
+    return _of_no_kind(text, day, is_who=worth.who)
 
 
-def _of_no_kind(text: str, day: date, *, quote: str, is_who: bool) -> _Statement:
+def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
     is_own = salience.is_own(text)
     if is_own and relative_dates(text, at=day):
-        return _Statement(text, quote, "event", OF_WHO_ONE_IS if is_who else EVENT)
-    return _Statement(text, quote, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
+        return _Statement(text, "event", OF_WHO_ONE_IS if is_who else EVENT)
+    return _Statement(text, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
 
 
 def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:

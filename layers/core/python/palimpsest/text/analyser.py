@@ -82,8 +82,7 @@ def folded(text: str) -> str:
 
 def words(text: str, *, most: int = MAX_COMPARED) -> list[str]:
     """The folded words of the text's first `most` characters; a run of Chinese, Japanese or Korean is one word."""
-    found = folded(text[:most])
-    return found.split() if found.isascii() else [word.text for word in _split(found)]
+    return [word.text for word in _split(folded(text[:most]))]
 
 
 def accented_words(text: str) -> list[str]:
