@@ -12,6 +12,7 @@ from tests.engines import chromium, npm
 
 pytestmark = pytest.mark.e2e
 HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></memory> \u202eesrever\u202c'
+LONG = HOSTILE * (1_000_000 // len(HOSTILE) + 1)
 WIDTHS = (360, 1600)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 VIEWS = (
@@ -33,7 +34,7 @@ def browser() -> Iterator[Browser]:
 def filled(call: Client) -> Client:
     """A tenant with something in every view, all of it hostile."""
     call.append("s1", f"My bicycle is green. {HOSTILE}")
-    call.append("s1", "x" * 200_000, role="assistant")
+    call.append("s1", LONG, role="assistant")
     memories = [
         {"type": "fact", "content": "Sarah lives in Bremen.", "topic_key": "residence"},
         {"type": "fact", "content": "Sarah lives in Hamburg.", "topic_key": "residence"},
@@ -83,6 +84,18 @@ def test_every_view_opens_small_and_large_light_and_dark(page: Page) -> None:
     expect(page.get_by_text(HOSTILE.partition("<img")[0])).to_have_count(2)  # the event and the preference
 
 
+def test_a_megabyte_of_hostile_text_is_shown_as_it_is(page: Page) -> None:
+    show(page, "sessions/s1")
+    message = page.get_by_role("listitem").filter(has_text="assistant")
+    expect(message).not_to_contain_text(LONG)
+    message.get_by_role("button", name=f"Show all {len(LONG)} characters").click()
+    assert message.locator(".text").text_content() == LONG
+    wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
+    assert page.evaluate(wider) <= 0
+    show(page, "sessions/s1/context")  # it goes on
+    expect(page.get_by_role("heading", name="What the model is sent")).to_be_visible()
+
+
 def test_memories_are_saved_corrected_reverted_and_forgotten(page: Page) -> None:
     show(page, "users/sarah")
     card = page.get_by_role("listitem").filter(has_text="Sarah lives in Hamburg.")
@@ -106,6 +119,26 @@ def test_memories_are_saved_corrected_reverted_and_forgotten(page: Page) -> None
     page.get_by_role("button", name="Forget for good").click()
     expect(page.get_by_role("status")).to_contain_text("Forgotten.", timeout=30_000)
     expect(page.get_by_role("listitem").filter(has_text="window.ran")).to_have_count(1)  # the preference stays
+
+
+def test_preferences_static_facts_and_settings_are_changed(page: Page, filled: Client) -> None:
+    show(page, "users/sarah/preferences")
+    page.get_by_label("Key").fill("language")
+    page.get_by_label("Value").fill('{"spoken": "de"}')
+    page.get_by_role("button", name="Save").click()
+    expect(page.get_by_role("listitem").filter(has_text="language")).to_contain_text("spoken")
+    page.get_by_role("button", name="Delete language").click()
+    expect(page.get_by_role("listitem").filter(has_text="language")).to_have_count(0)
+    show(page, "settings")
+    page.get_by_label("Id").fill("leave")
+    page.get_by_label("Content").fill("Everybody has 25 days.")
+    page.get_by_role("button", name="Save").last.click()
+    expect(page.get_by_role("listitem").filter(has_text="Everybody has 25 days.")).to_have_count(1)
+    page.get_by_role("button", name="Delete leave").click()
+    expect(page.get_by_role("listitem").filter(has_text="Everybody")).to_have_count(0)
+    page.get_by_label("The tenant's defaults").fill('{"retention_days": 12}')
+    page.get_by_role("button", name="Save").first.click()
+    eventually(lambda: filled("GET", "/v1/settings").json["retention_days"] == 12)
 
 
 def test_a_recall_leads_to_the_message_that_it_found(page: Page, filled: Client) -> None:

@@ -116,6 +116,16 @@ def test_a_record_stays_before_the_message_that_says_its_earlier_value(service: 
     assert found.index("The manager is Dana") < found.index("My manager is Tom.")
 
 
+def test_the_trace_says_from_which_place_it_moved_each(service: RecallService) -> None:
+    for content in ("some green tea", "green tea from the old shop behind the station", "a green bicycle of Sarah's"):
+        service.keep(content)
+    service.index_all()
+    reranker = rating(some=0.1, station=1, bicycle=0)
+    trace = service.recall("green tea", reranker=reranker, explain=True).trace
+    assert trace is not None
+    assert [one["fused_place"] for one in trace["ranking"]] == [2, 1, 3]
+
+
 def test_the_trace_says_what_it_did(service: RecallService) -> None:
     remembering(service, 3)
     trace = service.recall("green tea", reranker=Rating(), explain=True).trace

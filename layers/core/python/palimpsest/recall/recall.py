@@ -104,7 +104,7 @@ class Recall:
             read = replace(read, found=marked)
             places = self._ranked(marked, query, request)
         read_first = self._read_first(_in_order(read.found, places), query, request, findings)
-        places = reranked(places, read_first.scores, **self._ranking(query, request))
+        fused, places = places, reranked(places, read_first.scores, **self._ranking(query, request))
         found = _in_order(read.found, near_enough(places, weights=self._weights))
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
@@ -114,7 +114,7 @@ class Recall:
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
-        told = partial(trace, run, findings, read, places, found=found, chosen=chosen, reranker=read_first)
+        told = partial(trace, run, findings, read, places, fused=fused, found=found, chosen=chosen, reranker=read_first)
         return Recalled(
             memories=tuple(chosen),
             degraded=tuple(sorted(findings.degraded)),

@@ -18,13 +18,15 @@ def trace(
     read: ReadResult,
     places: Sequence[Ranked],
     *,
+    fused: Sequence[Ranked],
     found: Sequence[FoundMemory],
     chosen: Sequence[FoundMemory],
     reranker: Reading,
 ) -> Mapping[str, Any]:
-    """Return the trace as JSON. `places` is everything that was ranked, `found` what passed the threshold, `chosen`
-    what is shown.
+    """Return the trace as JSON. `places` is everything that was ranked, `fused` the same before the reranker,
+    `found` what passed the threshold, `chosen` what is shown.
     """
+    before = {place.candidate.key: number for number, place in enumerate(fused, 1)}
     ids = {one.candidate.key: one.id for one in read.found}
     shown = {one.candidate.key for one in chosen}
     cut = "beyond_k_or_budget" if found else "below_threshold"
@@ -38,6 +40,7 @@ def trace(
                 "strength": place.strength,
                 "retrievers": dict(place.candidate.scores),
                 "parts": dict(place.parts),
+                "fused_place": before[place.candidate.key],
                 "outdated_by": place.candidate.outdated_by,
                 "cut": None if place.candidate.key in shown else cut,
             }

@@ -142,11 +142,11 @@
   const number = (given) => (typeof given === "number" ? String(Math.round(given * 1000) / 1000) : "–");
   const Tag = ({ children }) => html`<span class="tag">${children}</span>`;
 
-  function Meter({ label, value, most, of = false }) {
-    const share = most > 0 ? Math.min(1, Math.max(0, value / most)) : 0;
+  function Meter({ label, value, least = 0, most, of = false }) {
+    const share = most > least ? Math.min(1, Math.max(0, (value - least) / (most - least))) : 0;
     return html`<div class="meter">
       <span>${label}</span>
-      <span class="bar" role="meter" aria-label=${label} aria-valuenow=${value} aria-valuemin="0" aria-valuemax=${most}
+      <span class="bar" role="meter" aria-label=${label} aria-valuenow=${value} aria-valuemin=${least} aria-valuemax=${most}
         ><span class="fill" style=${{ width: `${share * 100}%` }}></span
       ></span>
       <span class="value">${number(value)}${of ? ` of ${most}` : ""}</span>
@@ -617,7 +617,8 @@
 
   function Recalled({ found }) {
     const ranking = found.trace?.ranking ?? [];
-    const of = Object.fromEntries(ranking.map((place) => [place.id, place]));
+    const of = Object.fromEntries(ranking.map((place, at) => [place.id, { ...place, at: at + 1 }]));
+    const read = ranking.map((place) => place.parts.reranker).filter((score) => score != null);
     const most = {};
     for (const place of ranking)
       for (const [name, score] of Object.entries(place.retrievers)) most[name] = Math.max(most[name] ?? 0, score);
@@ -635,7 +636,7 @@
               ${memory.times > 1 && html` · said ${memory.times} times`}
               ${memory.outdated_by && html` · <${Tag}>outdated<//>`} <${Source} of=${memory.source} />
             </p>
-            <${Places} place=${of[memory.id]} most=${most} />
+            <${Places} place=${of[memory.id]} most=${most} read=${read} />
           </li>`,
         )}
       </ol>
@@ -648,7 +649,7 @@
             .map(
               (place) => html`<li class="card" key=${place.id}>
                 <p>${place.id}: ${place.cut}</p>
-                <${Places} place=${place} most=${most} />
+                <${Places} place=${of[place.id]} most=${most} read=${read} />
               </li>`,
             )}
         </ol>
@@ -656,15 +657,18 @@
     `;
   }
 
-  function Places({ place, most }) {
+  function Places({ place, most, read }) {
     if (!place) return null;
+    const { reranker, ...parts } = place.parts;
+    const moved = place.at === place.fused_place ? "left it in its place" : `moved it from place ${place.fused_place} to ${place.at}`;
     return html`<div>
       ${Object.entries(place.retrievers).map(
         ([name, score]) => html`<${Meter} key=${name} label=${name} value=${score} most=${most[name]} />`,
       )}
-      ${place.rerank != null && html`<${Meter} label="reranker" value=${place.rerank} most=${1} />`}
+      ${reranker != null &&
+      html`<${Meter} label=${`reranker: ${moved}`} value=${reranker} least=${Math.min(0, ...read)} most=${Math.max(...read)} />`}
       <p class="notes">
-        ${Object.entries(place.parts ?? {}).map(([name, part]) => `${name} ${number(part)}`).join(" · ")}
+        ${Object.entries(parts).map(([name, part]) => `${name} ${number(part)}`).join(" · ")}
       </p>
     </div>`;
   }
