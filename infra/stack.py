@@ -132,7 +132,11 @@ class Palimpsest(Stack):
             | self._chatting()
         )
         memories = self._function(
-            "memories", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.embedding, environment=environment
+            "memories",
+            seconds=REQUEST_SECONDS,
+            memory_mb=1024,
+            layers=[*self._layers.embedding, *self._layers.graph],
+            environment=environment,
         )
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])

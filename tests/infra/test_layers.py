@@ -10,7 +10,7 @@ from infra import layer_build, paths, pythons
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
 
 LIMIT = 250 * 1024 * 1024  # of a function with all its layers, unzipped (Lambda)
-ALL = ("runtime", "models", "builtin")
+ALL = ("runtime", "models", "builtin", "graph")
 EMBED = """
 from importlib.util import find_spec
 from pathlib import Path
@@ -33,6 +33,17 @@ from palimpsest_client import AsyncPalimpsest, Palimpsest
 with Palimpsest("http://127.0.0.1:9", "pal_of-this-test") as memory:
     memory.user("sarah")
 assert not {"palimpsest", "pydantic", "botocore"} & set(sys.modules)
+"""
+GRAPH = """
+from palimpsest.engines.ladybug.graphs import LadybugGraphs
+from palimpsest.graph.cypher import read_query
+from palimpsest.graph.ports import Limits
+from palimpsest.graph.read import Graph
+from palimpsest.graph.things import Entity
+from palimpsest.scope import UserScope
+graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "sarah")})
+found = graphs.query(UserScope("t", "sarah"), graph, read_query("MATCH (u:User) RETURN u.id"), {}, limits=Limits())
+assert found.rows == [["sarah"]]
 """
 MODEL = """
 from openai import OpenAI
@@ -63,7 +74,9 @@ def test_no_layer_holds_what_only_unused_parts_of_libraries_import() -> None:
     assert not {"grpc", "opensearch", "huggingface_hub", "hf_xet"} & there
 
 
-@pytest.mark.parametrize("script", [EMBED, SEARCH, MODEL], ids=["embeds", "searches", "asks a model"])
+@pytest.mark.parametrize(
+    "script", [EMBED, SEARCH, MODEL, GRAPH], ids=["embeds", "searches", "asks a model", "queries a graph"]
+)
 def test_what_is_left_is_enough(script: str) -> None:
     """Nothing is on the path but the layers: site-packages are switched off."""
     layers = [paths.LAYERS / "core" / "python", *(packages(name, on_this_machine()) for name in ALL)]

@@ -392,3 +392,14 @@ def test_a_graph_of_entities_is_walked_through() -> None:
     assert graph.neighbors(depth=2).nodes == ()
     with pytest.raises(Unprocessable):
         graph.put_entities({"type": "city", "name": "Rome"})
+
+
+def test_the_graph_answers_queries_in_cypher() -> None:
+    memory = AgentMemory(user="sarah")
+    memory.preferences.set("language", "German")
+    memory.graph.put_entities({"id": "be", "type": "City", "name": "Berlin"})
+    found = memory.graph.query("MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value")
+    assert (found.columns, found.rows) == (["p.name", "p.value"], [["language", "German"]])
+    assert memory.graph.query("MATCH (c:City {name: $name}) RETURN c.id", name="Berlin").rows == [["be"]]
+    with pytest.raises(Unprocessable):
+        memory.graph.query("MATCH (n) DETACH DELETE n")

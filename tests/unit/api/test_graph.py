@@ -228,3 +228,50 @@ def test_an_entity_is_no_memory_that_can_be_patched(whole: Client) -> None:
     refused = whole("PATCH", f"/v1/users/sarah/memories/{memory_id}", {"content": "x"})
     assert (refused.status, refused.json["code"]) == (409, "is_in_graph")
     assert whole.save({"type": "entity", "content": "x"}).status == 422
+
+
+ASKED = "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"
+
+
+def query(call: Client, cypher: str, user: str = "sarah", **parameters: object) -> Answer:
+    return call("POST", f"/v1/users/{user}/graph/query", {"cypher": cypher, "parameters": parameters})
+
+
+def test_the_graph_is_queried_in_cypher(whole: Client) -> None:
+    assert query(whole, ASKED).json == {"columns": ["p.name", "p.value"], "rows": [], "is_whole": True}
+    whole("PUT", "/v1/users/sarah/preferences", {"preferences": {"language": "German", "short": True}})
+    assert query(whole, ASKED + " ORDER BY p.name").json["rows"] == [["language", "German"], ["short", "true"]]
+    found = query(
+        whole, "MATCH (:User)-[:WORKS_AT]->(c)-[:IS_IN*]->(p {name: $name}) RETURN c.employees", name="Germany"
+    )
+    assert found.json["rows"] == [[120]]
+
+
+def test_a_query_reads_and_says_why_it_is_refused(whole: Client) -> None:
+    refusals = {
+        "MATCH (n) DETACH DELETE n": "query_writes",
+        "LOAD FROM '/etc/passwd' RETURN *": "invalid_query",
+        "MATCH (n) RETURN": "invalid_query",
+        "MATCH (n {id: $missing}) RETURN n": "missing_parameter",
+    }
+    for cypher, code in refusals.items():
+        refused = query(whole, cypher)
+        assert (refused.status, refused.json["code"]) == (422, code)
+    assert len(rows(whole, "entities")) == 3
+
+
+def test_a_query_finds_the_users_own_graph_whoever_it_names(whole: Client, service: Service) -> None:
+    whole("PUT", "/v1/users/sarah/preferences/language", {"value": "German"})
+    assert query(whole, ASKED, user="david").json["rows"] == []
+    assert query(whole, ASKED, user="david", userId="sarah").json["rows"] == []
+    assert query(whole, "MATCH (n) RETURN n.id", user="david").json["rows"] == [["david"]]
+    other = service.client(tenant="other")
+    assert query(other, "MATCH (n) RETURN count(*)").json["rows"] == [[1]]
+
+
+def test_a_graph_over_the_limit_is_not_queried(
+    whole: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(type(service.memories_app.query_graph.engine), "most", 2)
+    refused = query(whole, ASKED)
+    assert (refused.status, refused.json["code"]) == (409, "too_many_entities")

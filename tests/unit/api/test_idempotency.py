@@ -94,7 +94,15 @@ class Made:
 def test_every_operation_that_makes_something_is_tried() -> None:
     assert MAKING.keys() == {each.name for each in OPERATIONS if each.makes}
     posts = {each.name for each in OPERATIONS if each.method == "POST"}
-    reading = {"get_context_for", "recall", "search_memories", "search_vectors", "mem0_search", "mem0_list_by"}
+    reading = {
+        "get_context_for",
+        "recall",
+        "search_memories",
+        "search_vectors",
+        "query_graph",
+        "mem0_search",
+        "mem0_list_by",
+    }
     assert posts - MAKING.keys() == reading | {"call_tool", "call_mcp", "mem0_add"}  # protocols without a key
 
 

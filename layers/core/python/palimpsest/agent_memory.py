@@ -11,7 +11,13 @@ from pydantic import BaseModel, ValidationError
 from palimpsest.api.guards import json_object
 from palimpsest.api.problems import naming, refusal
 from palimpsest.api.resources.context import ContextRequest, PruneRequest
-from palimpsest.api.resources.graph.shapes import EntityChange, NewEntities, NewRelationships, RelationshipChange
+from palimpsest.api.resources.graph.shapes import (
+    EntityChange,
+    GraphQuery,
+    NewEntities,
+    NewRelationships,
+    RelationshipChange,
+)
 from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.filters import Filter as FilterBody
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
@@ -40,6 +46,8 @@ from palimpsest.errors import BadRequest, Conflict, Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
 from palimpsest.extraction.provider import ChatHistoryProvider, newest
 from palimpsest.graph.manage import ManageGraph
+from palimpsest.graph.ports import Rows
+from palimpsest.graph.query import QueryGraph
 from palimpsest.graph.read import Around, Direction
 from palimpsest.graph.things import Entity, Relationship
 from palimpsest.jobs.job import Job
@@ -125,8 +133,8 @@ class VectorsOfUser:
 class GraphOfUser:
     """Entities of one user and the relationships between them. Fields are those of the API."""
 
-    def __init__(self, graph: ManageGraph, user: UserScope) -> None:
-        self._graph, self._user = graph, user
+    def __init__(self, graph: ManageGraph, query: QueryGraph, user: UserScope) -> None:
+        self._graph, self._query, self._user = graph, query, user
 
     def put_entities(self, *entities: Mapping[str, Any]) -> list[Entity]:
         """Store 1 to 30 entities (`type`, `name`, `id`, `properties` …), each as the current version under its id."""
@@ -163,6 +171,13 @@ class GraphOfUser:
     def delete_relationship(self, relationship_id: str) -> None:
         """Remove a relationship with its versions. Raises `NotFound`."""
         self._graph.delete_relationship(self._user, relationship_id)
+
+    def query(self, cypher: str, **parameters: Any) -> Rows:
+        """What a query in Cypher that only reads returns over what holds now; `$userId` is the user's id. Raises
+        `Unprocessable`. Needs `pip install palimpsest[graph]`.
+        """
+        asked = _read(GraphQuery, cypher=cypher, parameters=parameters)
+        return self._query(self._user, asked.cypher, asked.parameters)
 
     def neighbors(
         self,
@@ -242,7 +257,7 @@ class AgentMemory:
         self._work = work
         self.preferences = PreferencesOfUser(memories.preferences, user, work)
         self.vectors = VectorsOfUser(memories.vectors, user)
-        self.graph = GraphOfUser(memories.graph, user)
+        self.graph = GraphOfUser(memories.graph, memories.query_graph, user)
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
         self.extractive = ExtractiveMemory(

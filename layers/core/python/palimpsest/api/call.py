@@ -33,6 +33,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.extraction.report import ReportExtraction
     from palimpsest.extraction.schedule import RequestExtraction
     from palimpsest.graph.manage import ManageGraph
+    from palimpsest.graph.query import QueryGraph
     from palimpsest.jobs.restart import RetryJob
     from palimpsest.memory.history import ShowMemories
     from palimpsest.memory.manage import ManageMemories
@@ -127,6 +128,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def vectors(self) -> ManageVectors: ...
     @property
     def graph(self) -> ManageGraph: ...
+    @property
+    def query_graph(self) -> QueryGraph: ...
     @property
     def forget(self) -> Forget: ...
     @property

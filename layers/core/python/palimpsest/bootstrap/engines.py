@@ -12,6 +12,7 @@ from palimpsest import settings
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock
 from palimpsest.errors import Unavailable
+from palimpsest.graph.ports import GraphEngine
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
@@ -85,6 +86,14 @@ def vector_store(memories_table: str) -> VectorStore:
     from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 
     return DynamoDbVectors(memories_table)
+
+
+@cache
+def graph_engine() -> GraphEngine:
+    """Cypher over users' graphs. The engine itself is loaded by the process that it runs in."""
+    from palimpsest.engines.ladybug.graphs import LadybugGraphs
+
+    return LadybugGraphs()
 
 
 @cache

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import Protocol
 
@@ -12,6 +12,7 @@ from palimpsest.bootstrap.engines import (
     blob_store,
     chat_model,
     fact_store,
+    graph_engine,
     has_key,
     keyed_calls,
     memory_store,
@@ -41,7 +42,9 @@ from palimpsest.extraction.outside import IngestOutside
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.manage import ManageGraph
-from palimpsest.graph.read import MOST_RELATIONSHIPS, ReadGraph
+from palimpsest.graph.ports import GraphEngine
+from palimpsest.graph.query import QueryGraph
+from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.read import ReadJob
 from palimpsest.memory.history import ShowMemories
@@ -73,6 +76,7 @@ class MemoryStores(Stores):
     facts: StaticFacts
     index: SearchIndex
     vectors: VectorStore
+    graphs: GraphEngine = field(default_factory=graph_engine)
 
 
 def _none() -> None:
@@ -113,6 +117,7 @@ class MemoriesApp:
     preferences: ManagePreferences
     vectors: ManageVectors
     graph: ManageGraph
+    query_graph: QueryGraph
     forget: Forget
     erase: Erase
     show: ShowMemories
@@ -185,7 +190,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         extractive=ExtractiveMemory(memories, clock, chat=models.selector),
         vector=VectorMemory(similar_messages(lambda: searching(stores, models, clock))),
     )
-    remember = Remember(memories, tenants, clock)
+    remember, read_graph = Remember(memories, tenants, clock), ReadGraph(memories, clock)
     ingest = Ingest(sessions, memories, append, request, clock)
     return MemoriesApp(
         stores=stores,
@@ -196,7 +201,8 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock),
         vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
-        graph=ManageGraph(memories, remember, ReadGraph(memories, clock), clock, MOST_RELATIONSHIPS),
+        graph=ManageGraph(memories, remember, read_graph, clock, stores.graphs.most),
+        query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
         show=ShowMemories(memories, manage_memories),

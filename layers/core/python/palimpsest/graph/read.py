@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
+from uuid import uuid4
 
 from cachetools import LRUCache
 
@@ -42,15 +43,15 @@ class Graph:
     """The current versions of a user's entities and relationships, by id, in the order of their ids.
 
     `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
-    missing, but with the user and their preferences. `key` differs between two graphs of a user that differ; `until` is
-    when something ends (epoch milliseconds; None: nothing does).
+    missing, but with the user and their preferences. `key` is this graph's alone; `until` is when something in it ends
+    (epoch milliseconds; None: nothing does).
     """
 
     entities: Mapping[str, Entity] = field(default_factory=dict)
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     nodes: Mapping[str, Entity] = field(default_factory=dict)
     edges: tuple[Relationship, ...] = ()
-    key: int = 0
+    key: str = field(default_factory=lambda: uuid4().hex)
     until: int | None = None
 
 
@@ -139,7 +140,7 @@ class ReadGraph:
         if cached is not None and records == cached.records and _is_before(now, cached.graph.until):
             graph = cached.graph
         else:
-            graph = _graph(records.values(), user=scope.user, key=user.version, now=now)
+            graph = _graph(records.values(), user=scope.user, now=now)
         with self._lock:
             if len(records) < MAX_CACHED:
                 self._cache[scope] = _Cached(user, records, graph)
@@ -165,7 +166,7 @@ def _is_before(now: int, moment: int | None) -> bool:
     return moment is None or now < moment
 
 
-def _graph(records: Iterable[Record], *, user: str, key: int, now: int) -> Graph:
+def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     by_type: dict[str, list[Record]] = defaultdict(list)
     for record in records:
         by_type[record.type].append(record)
@@ -185,7 +186,6 @@ def _graph(records: Iterable[Record], *, user: str, key: int, now: int) -> Graph
         relationships=relationships,
         nodes=nodes,
         edges=tuple(edge for edge in edges if edge.start in nodes and edge.end in nodes),
-        key=key,
         until=min((each for each in ends if each is not None and each > now), default=None),
     )
 

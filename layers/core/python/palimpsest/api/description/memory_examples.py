@@ -143,6 +143,7 @@ ANSWERS: dict[str, Json] = {
     "GraphRelationships": {"relationships": [{**RELATIONSHIP, "outcome": "created"}]},
     "GraphRelationshipPage": {"relationships": [RELATIONSHIP], "next_cursor": None},
     "Neighbors": {"entities": [{**ENTITY, "depth": 1}], "relationships": [RELATIONSHIP], "is_whole": True},
+    "GraphRows": {"columns": ["p.name", "p.value"], "rows": [["language", "German"]], "is_whole": True},
     "PreferencePage": {"preferences": [PREFERENCE], "next_cursor": None},
     "ProtectedResource": {
         "resource": "https://abc123.execute-api.eu-central-1.amazonaws.com/v1/users/sarah/mcp",
@@ -233,6 +234,7 @@ REQUESTS: dict[str, Json] = {
     "VectorSearch": {"values": [0.1, 0.2, 0.25], "top_k": 5, "filter": {"album": {"in": ["Rome", "Oslo"]}}},
     "NewEntities": {"entities": [{"type": "Company", "name": "Acme", "properties": {"employees": 120}}]},
     "NewRelationships": {"relationships": [{"type": "WORKS_AT", "from": "sarah", "to": ENTITY["id"], "single": True}]},
+    "GraphQuery": {"cypher": "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"},
     "EntityChange": {"properties": {"employees": 130}},
     "RelationshipChange": {"valid_to": "2026-03-01T00:00:00Z"},
     "StaticFactBody": {"content": FACT["content"]},

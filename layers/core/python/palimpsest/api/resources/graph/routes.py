@@ -17,8 +17,10 @@ from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphEntities,
     GraphEntityPage,
+    GraphQuery,
     GraphRelationshipPage,
     GraphRelationships,
+    GraphRows,
     NewEntities,
     NewRelationships,
     RelationshipChange,
@@ -125,6 +127,19 @@ def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
         call().user(user_id), name, depth=depth, direction=direction, types=frozenset(types or ()), most=limit
     )
     return answered(shown_neighbors(found))
+
+
+@operation("POST /v1/users/{user_id}/graph/query", scopes=("read",), answers={200: "GraphRows"}, refuses=(409,))
+def query_graph(user_id: UserId, body: GraphQuery) -> Response[str]:
+    """Query the graph.
+
+    Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's own graph and
+    nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, and `query_stopped` for
+    one that takes more than 5 seconds or 256 MB.
+    """
+    found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters)
+    rows: GraphRows = {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
+    return answered(rows)
 
 
 @operation(

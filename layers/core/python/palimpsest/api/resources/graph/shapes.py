@@ -23,6 +23,7 @@ from palimpsest.api.resources.fields import (
     rfc3339,
 )
 from palimpsest.api.resources.memories.shapes import GivenSource
+from palimpsest.graph.cypher import MAX_QUERY
 from palimpsest.graph.read import Around
 from palimpsest.graph.things import (
     ENTITY_TYPE,
@@ -147,6 +148,21 @@ class EntityChange(_Change):
     """What is given changes, in a new version; the rest stays."""
 
     name: Name | None = None
+
+
+class GraphQuery(Closed):
+    cypher: Annotated[
+        str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK, description="One query that only reads")
+    ]
+    parameters: Annotated[
+        dict[str, JsonValue], Field(max_length=64, default_factory=dict, description="Values of the names behind `$`")
+    ]
+
+
+class GraphRows(TypedDict):
+    columns: Sequence[str]
+    rows: Annotated[Sequence[Sequence[Any]], Field(description="A node is `{_label, id, name, …}`")]
+    is_whole: Annotated[bool, Field(description="False: rows beyond 1,000, or 2 MB, were left out")]
 
 
 class _Shown(TypedDict):

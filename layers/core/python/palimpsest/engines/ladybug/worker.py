@@ -1,0 +1,107 @@
+"""The process that runs queries: it loads one graph, gives up all files, and answers lines of JSON until they end.
+
+It is started as a script, with the folder of the package `ladybug`, and imports nothing of this library.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import sys
+import time
+import warnings
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+POOL = 128 * 1024 * 1024  # bytes of pages
+ADDRESSES = 1 << 30  # bytes of address space for the database: without a limit it takes 8 TB
+STATUS = Path("/proc/self/statm")
+INTERNAL = frozenset({"_ID", "_SRC", "_DST"})
+
+
+def main() -> None:
+    sys.path.insert(0, sys.argv[1])
+    warnings.simplefilter("ignore")  # the engine would rather not be asked to check a query before it runs
+    import ladybug
+
+    database = ladybug.Database(":memory:", buffer_pool_size=POOL, max_num_threads=1, max_db_size=ADDRESSES)
+    connection = ladybug.Connection(database, num_threads=1)
+    load = json.loads(sys.stdin.readline())
+    for statement in load["statements"]:
+        connection.execute(statement)
+    _confine(load["memory"])
+    _say({"loaded": True})
+    for line in sys.stdin:
+        _say(_answer(connection, json.loads(line)))
+
+
+def _confine(memory: int) -> None:
+    """From now on no file and no connection can be opened, nothing be written to one, and no more memory be had."""
+    pages = int(STATUS.read_text().split()[0]) if STATUS.exists() else 0  # of address space; not every system tells
+    resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    if pages:
+        most = pages * resource.getpagesize() + memory
+        resource.setrlimit(resource.RLIMIT_AS, (most, most))
+
+
+def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    connection.set_query_timeout(int(asked["seconds"] * 1000))
+    try:
+        for statement in asked["statements"]:
+            connection.execute(statement)
+        connection.execute("BEGIN TRANSACTION READ ONLY")
+    except RuntimeError as error:
+        return {"invalid": str(error)}
+    try:
+        return _rows(connection, asked)
+    finally:
+        with suppress(RuntimeError):  # what the engine refused has ended it already
+            connection.execute("ROLLBACK")
+
+
+def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    try:
+        prepared = connection.prepare(asked["cypher"], asked["parameters"])
+    except RuntimeError as error:
+        return {"invalid": str(error)}
+    if not prepared.is_success():
+        return {"invalid": prepared.get_error_message()}
+    begun = time.monotonic()
+    try:
+        found = connection.execute(prepared, asked["parameters"])
+        rows: list[str] = []
+        size, is_whole = 0, True
+        while found.has_next():
+            row = json.dumps([_plain(value) for value in found.get_next()], default=str, ensure_ascii=False)
+            size += len(row.encode())
+            is_whole = len(rows) < asked["rows"] and size <= asked["answer"]
+            if not is_whole:
+                break
+            rows.append(row)
+    except (RuntimeError, MemoryError) as error:
+        is_late = time.monotonic() - begun >= asked["seconds"]
+        return {"stopped": f"it took more than {asked['seconds']:g} seconds" if is_late else str(error) or "no memory"}
+    return {"columns": found.get_column_names(), "rows": rows, "is_whole": is_whole}
+
+
+def _plain(value: Any) -> Any:
+    """A value without the engine's own ids, and without properties that a node or edge does not have."""
+    if isinstance(value, list):
+        return [_plain(each) for each in value]
+    if not isinstance(value, dict):
+        return value
+    if "_LABEL" in value:
+        own = {name: _plain(each) for name, each in value.items() if name not in INTERNAL and each is not None}
+        return {"_label": own.pop("_LABEL"), **own}
+    return {name.lower() if name in ("_NODES", "_RELS") else name: _plain(each) for name, each in value.items()}
+
+
+def _say(answer: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(answer, ensure_ascii=False) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

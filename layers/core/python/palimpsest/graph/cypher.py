@@ -1,0 +1,140 @@
+"""Reads a query in Cypher far enough to say that it only reads, and which types and properties it names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from palimpsest.errors import FieldError, Unprocessable
+
+MAX_QUERY = 8_000  # characters
+MOST_NAMES = 50
+BEGINNINGS = frozenset({"match", "optional", "unwind", "with", "return"})
+REFUSED = frozenset({
+    "alter", "analyze", "attach", "begin", "call", "checkpoint", "comment", "commit", "copy", "create", "delete",
+    "detach", "drop", "explain", "export", "extension", "force", "foreach", "grant", "import", "insert", "install",
+    "load", "macro", "merge", "profile", "project", "remove", "rollback", "set", "truncate", "uninstall", "update",
+    "use", "vacuum",
+})  # fmt: skip
+"""Words that begin what writes, defines, or reaches files, extensions, the network, procedures or other graphs. Where
+one is meant as a name, it stands in backticks.
+"""
+_TOKEN = re.compile(
+    r"""(?P<space>\s+|//[^\n]*|/\*.*?\*/)"""
+    r"""|(?P<text>'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*")"""
+    r"""|(?P<quoted>`[^`]+`)"""
+    r"""|(?P<parameter>\$[A-Za-z_]\w*)"""
+    r"""|(?P<number>\d+(?:\.\d+)?(?:[eE][+-]?\d+)?)"""
+    r"""|(?P<word>[^\W\d]\w*)"""
+    r"""|(?P<sign>[()\[\]{}.,:|+\-*/%^=<>!&?~])""",
+    re.DOTALL,
+)
+_OPENED = {")": "(", "]": "[", "}": "{"}
+
+
+@dataclass(frozen=True, slots=True)
+class Name:
+    """A type that a query names, and where: of nodes or of edges."""
+
+    text: str
+    of: Literal["node", "edge"]
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Query:
+    """A query that only reads, with the types that it names, its properties in order, and its parameters."""
+
+    text: str
+    types: tuple[Name, ...]
+    properties: tuple[str, ...]
+    parameters: frozenset[str]
+
+    def renamed(self, names: Mapping[str, str]) -> str:
+        """The text, where types of edges have the names that an engine knows them by; `names` has types in lower
+        case.
+        """
+        text = self.text
+        for name in reversed(self.types):
+            if name.of == "edge" and (known := names.get(name.text.casefold(), name.text)) != name.text:
+                text = f"{text[: name.start]}`{known}`{text[name.end :]}"
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+    @property
+    def name(self) -> str | None:
+        """The identifier that it is, if it is one."""
+        return self.text.strip("`") if self.kind in ("word", "quoted") else None
+
+
+def read_query(text: str) -> Query:
+    """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, and `query_writes` for a clause
+    that does more.
+    """
+    tokens = list(_tokens(text))
+    if not tokens or tokens[0].text.casefold() not in BEGINNINGS:
+        raise _refused("invalid_query", f"a query begins with {', '.join(sorted(BEGINNINGS)).upper()}")
+    before = ""
+    for token in tokens:
+        if token.kind == "word" and token.text.casefold() in REFUSED and before not in (".", ":", "|"):
+            raise _refused("query_writes", f"{token.text.upper()} is refused: a query reads the graph and nothing else")
+        before = token.text
+    types, properties = tuple(_types(tokens)), tuple(dict.fromkeys(_properties(tokens)))
+    if len({name.text for name in types}) + len(properties) > MOST_NAMES:
+        raise _refused("invalid_query", f"it names more than {MOST_NAMES} types and properties")
+    parameters = frozenset(token.text[1:] for token in tokens if token.kind == "parameter")
+    return Query(text, types, properties, parameters)
+
+
+def _tokens(text: str) -> Iterator[_Token]:
+    text = re.sub(r"[\s;]+$", "", text)
+    place = 0
+    while place < len(text):
+        found = _TOKEN.match(text, place)
+        if found is None:
+            raise _refused("invalid_query", f"nothing begins with {text[place]!r}, the character {place + 1}")
+        place = found.end()
+        if found.lastgroup != "space":
+            yield _Token(str(found.lastgroup), found[0], found.start(), found.end())
+
+
+def _types(tokens: Sequence[_Token]) -> Iterator[Name]:
+    """The names behind `:` and `|` within parentheses (of nodes) and brackets (of edges); also some that are none: a
+    value that is a name looks alike.
+    """
+    opened: list[str] = []
+    for before, token in zip([None, *tokens], tokens, strict=False):
+        if token.text in ("(", "[", "{"):
+            opened.append(token.text)
+        elif token.text in _OPENED:
+            if not opened or opened.pop() != _OPENED[token.text]:
+                raise _refused("invalid_query", f"the bracket at character {token.start + 1} closes none")
+        elif before and before.text in (":", "|") and token.name and opened and opened[-1] != "{":
+            yield Name(token.name, "node" if opened[-1] == "(" else "edge", token.start, token.end)
+    if opened:
+        raise _refused("invalid_query", f"{opened[-1]} is not closed")
+
+
+def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
+    """The names behind `.`, and those before `:` in braces."""
+    for number, token in enumerate(tokens):
+        if token.name is None:
+            continue
+        before = tokens[number - 1].text if number else ""
+        after = tokens[number + 1].text if number + 1 < len(tokens) else ""
+        if before == "." or (before in ("{", ",") and after == ":"):
+            yield token.name
+
+
+def _refused(code: str, message: str) -> Unprocessable:
+    return Unprocessable(f"The query can't be run: {message}.", code=code, errors=(FieldError("cypher", message),))
