@@ -5,19 +5,24 @@ from __future__ import annotations
 import json
 import os
 import selectors
+import shutil
 import subprocess
 import sys
+import tempfile
 import weakref
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from time import monotonic
 from typing import Any
 
 from palimpsest.engines.ladybug import worker
-from palimpsest.errors import Unprocessable
+from palimpsest.errors import Unavailable, Unprocessable
 
 LOADING = 20.0  # seconds
+PACKED = "ladybug_packed.zip"
 
 
 class Ended(Exception):
@@ -81,9 +86,27 @@ def _ended(process: subprocess.Popen[bytes]) -> None:
         pass
 
 
+@cache
 def _folder() -> Path:
     """The folder that the package of the engine lies in. It is not imported here."""
     found = find_spec("ladybug")
-    if found is None or found.origin is None:
+    if found is not None and found.origin is not None:
+        return Path(found.origin).parents[1]
+    packed = next((file for each in sys.path if (file := Path(each, PACKED)).is_file()), None)
+    if packed is None:
         raise Unprocessable("There is no graph engine here: pip install palimpsest[graph].", code="no_graph_engine")
-    return Path(found.origin).parents[1]
+    return _unpacked(packed)
+
+
+def _unpacked(packed: Path) -> Path:
+    """A folder with the package as the layer has it (layers/graph/pack.py); processes of one user share it."""
+    stat = packed.stat()
+    folder = Path(tempfile.gettempdir(), f"ladybug-{os.getuid()}-{stat.st_size}-{stat.st_mtime_ns}")
+    if not folder.exists():
+        unfinished = tempfile.mkdtemp()
+        shutil.unpack_archive(packed, unfinished)
+        with suppress(OSError):  # another process was faster
+            Path(unfinished).rename(folder)
+    if folder.stat().st_uid != os.getuid():
+        raise Unavailable(f"{folder} belongs to another user of this machine.", code="graph")
+    return folder
