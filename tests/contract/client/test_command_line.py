@@ -50,6 +50,8 @@ def test_every_command_is_there_with_help_and_completion() -> None:
     assert {each.name or each.callback.__name__ for each in app.registered_commands if each.callback} == COMMANDS
     assert all(name in told for name in COMMANDS)
     assert "--install-completion" in told
+    for name in COMMANDS - {"mcp"}:  # which speaks JSON alone
+        assert "--json" in said(name, "--help"), name
 
 
 def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:
@@ -82,7 +84,7 @@ def test_everything_of_a_user_is_exported_and_erased(tmp_path: Path, memory: Pal
     memory.session("s1", user="sarah").say("I live in Hamburg.")
     said("remember", "Sarah likes tea.", "--topic", "drink")
     said("remember", "Sarah likes coffee.", "--topic", "drink")
-    said("export", "sarah.jsonl")
+    assert found("export", "sarah.jsonl") == {"rows": 4, "file": "sarah.jsonl"}
     rows = [json.loads(line) for line in (tmp_path / "sarah.jsonl").read_text().splitlines()]
     assert [row["kind"] for row in rows] == ["session", "message", "memory", "memory"]
     assert said("export").splitlines() == (tmp_path / "sarah.jsonl").read_text().splitlines()
@@ -130,7 +132,7 @@ def test_a_login_is_tried_and_kept_for_its_owner_alone(
     assert refused.exit_code != 0
     file = tmp_path / "config" / "palimpsest" / "endpoint.json"
     assert not file.exists()
-    said("login", given=f"{served.url}\n{KEY}\n")
+    assert f'"kept in": "{file}"' in said("login", "--json", given=f"{served.url}\n{KEY}\n")
     assert (file.stat().st_mode & 0o777, json.loads(file.read_text())["api_key"]) == (0o600, KEY)
     assert found("sessions") == []
 
@@ -141,8 +143,10 @@ def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatc
         monkeypatch.setenv("OPENAI_API_KEY", "test")
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         told = said("chat", given="I live in Hamburg.\nAnd [bold]you[/bold]?\n\n")
+        replies = said("chat", "--json", "--session", "program", given="I live in Hamburg.")
     asked = [request.body for request in model.requests]
-    assert [each["stream"] for each in asked] == [True, True]
+    assert [each["stream"] for each in asked] == [True, True, True]
+    assert json.loads(replies) == {"content": "echo: I live in Hamburg."}
     stored = [(each["role"], each["content"]) for each in memory.session("cli").messages()]
     assert stored == [
         ("user", "I live in Hamburg."), ("assistant", "echo: I live in Hamburg."),

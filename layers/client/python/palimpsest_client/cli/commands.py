@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -51,6 +52,7 @@ def run() -> None:
 def login(
     url: Annotated[str, typer.Option(prompt="Address of the service", help="https://…")],
     key: Annotated[str, typer.Option(prompt="API key", hide_input=True, help="pal_…")],
+    json_: AsJson = False,
 ) -> None:
     """Try address and key, and keep them for every later command."""
     with Palimpsest(url, key) as memory:
@@ -60,7 +62,7 @@ def login(
     file.touch(mode=0o600)
     file.chmod(0o600)
     file.write_text(json.dumps({"url": url, "api_key": key}) + "\n")
-    shown.console.print(f"Kept in {file}.")
+    shown.facts({"url": url, "kept in": str(file)}, json_wanted=json_)
 
 
 @app.command()
@@ -68,20 +70,21 @@ def chat(
     user: User,
     session: Annotated[str, typer.Option("--session", "-s", help="Id of the session.")] = "cli",
     model: Annotated[str, typer.Option(help="Answers, by OPENAI_API_KEY and OPENAI_BASE_URL.")] = "gpt-4.1-nano",
+    json_: AsJson = False,
 ) -> None:
-    """Talk to a model that remembers; an empty line or the end of input ends it."""
+    """Talk to a model that remembers; an empty line or the end of input ends it. JSON is a line for each reply."""
     try:
         import openai
     except ModuleNotFoundError:
         raise ValueError("This command needs the package openai: pip install openai") from None
     llm, talk = openai.OpenAI(), Palimpsest().session(session, user=user)
-    for line in iter(lambda: shown.console.input("[bold]> [/bold]"), ""):
+    for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
         turn = talk.say(line)
         while not turn.is_done:
             asked: Any = {"model": model, "messages": turn.messages, "tools": turn.tools or openai.omit}
             stream = llm.chat.completions.create(**asked, stream=True)
-            turn = talk.answer(stream, on_text=lambda text: shown.console.print(shown.plain(text), end=""))
-        shown.console.print()
+            turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
+        print(json.dumps({"content": turn.text}, ensure_ascii=False) if json_ else "")
     talk.end()
 
 
@@ -225,6 +228,7 @@ def ingest(
 def export_(
     user: User,
     file: Annotated[Path | None, typer.Argument(help="JSON Lines; standard output if it is left out.")] = None,
+    json_: AsJson = False,
 ) -> None:
     """Write everything of a user: sessions, messages and memories, superseded ones too."""
     sarah = Palimpsest().user(user)
@@ -233,7 +237,7 @@ def export_(
             print(json.dumps(row, ensure_ascii=False))
         return
     count = sarah.export(file)
-    shown.errors.print(f"{count} rows in {file}.")
+    shown.facts({"rows": count, "file": str(file)}, json_wanted=json_)
 
 
 @app.command(name="import")
@@ -291,6 +295,12 @@ def mcp(user: User) -> None:
     """Be an MCP server on standard input and output, for clients that can send no header."""
     with httpx2.Client(**options(find(), timeout=TIMEOUT)) as http:
         stdio.serve(http, user, lines=sys.stdin, out=sys.stdout)
+
+
+def _lines(*, prompt: str) -> Iterator[str]:
+    """What a person types, until an empty line or the end."""
+    with suppress(EOFError):
+        yield from iter(lambda: shown.console.input(prompt), "")
 
 
 def _short(saved: Mapping[str, Any]) -> dict[str, Any]:

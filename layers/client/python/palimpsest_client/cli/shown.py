@@ -45,6 +45,11 @@ def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
             console.print(Text(f"{name}: ", style="bold").append_text(plain(value)))
 
 
+def as_it_comes(text: str) -> None:
+    """A piece of a reply, behind what was shown of it before."""
+    console.print(plain(text), end="")
+
+
 def plain(value: Any) -> Text:
     """A value as text that a terminal shows and does not obey."""
     text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
