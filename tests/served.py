@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from palimpsest.api.app import HttpApp, serves
 from palimpsest.api.guards import MEM0
@@ -23,6 +23,7 @@ from palimpsest.scope import Scope
 from tests.unit.api.gateway import ALL_SCOPES, http_event, invoked
 
 KEY = "pal_of-this-test"
+BLOBS = "/blobs/"
 Fault = Callable[[BaseHTTPRequestHandler], bool]
 """Answers a request in the service's place, and says so."""
 
@@ -67,11 +68,15 @@ class Served:
         """Forget everything: the service is empty, and nothing befalls it."""
         self._clock = WorkingClock(self._work)
         self.inside: InProcess = in_process(Scope("acme"), memory={}, clock=self._clock)
+        self.inside.memories.stores.blobs.link = self._link  # type: ignore[method-assign]
         self.keys = {KEY: ALL_SCOPES}
         self.before: list[Fault] = []
         self.after: list[Fault] = []
         self.seen: list[tuple[str, str, dict[str, str]]] = []
         self.works = True
+
+    def _link(self, key: str, *, seconds: int) -> str:
+        return f"{self.url}{BLOBS}{quote(key)}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
@@ -114,6 +119,11 @@ class Served:
                 self.raw_requestline = self.rfile.readline(65537)
                 if not self.raw_requestline or not self.parse_request():
                     self.close_connection = True
+                    return
+                if self.path.startswith(BLOBS):  # an address of a file: it takes no key, and refuses one
+                    data = served.inside.memories.stores.blobs.get(unquote(self.path.removeprefix(BLOBS)))
+                    is_fine = data is not None and "Authorization" not in self.headers
+                    respond(self, 200 if is_fine else 403, (data or b"").decode() if is_fine else "")
                     return
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode() or None
                 headers = {name.lower(): value for name, value in self.headers.items()}

@@ -6,12 +6,13 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from palimpsest.conversations.overflow.semantic import prune
 from palimpsest.conversations.ports import HeadMoved
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
 from palimpsest.scope import SessionScope
 
-from tests.contract.builders import NOW, Conversation, compaction, job, key, message, settings
+from tests.contract.builders import NOW, STAMP, Conversation, compaction, job, key, message, settings
 from tests.contract.conftest import Store
 
 
@@ -66,6 +67,30 @@ def test_fields_that_go_back_to_their_defaults_are_read_as_such(store: Store, ta
         replace(talk.known, version=3, job=None, open_calls=b"", expires_at=None, withdrawn=(), agent=None)
     )
     assert store.sessions.open(talk.scope).head == plain
+
+
+def test_a_window_pruned_by_meaning_keeps_its_pins_beside_appends_until_they_go(
+    store: Store, talk: Conversation
+) -> None:
+    talk.begin()
+    for text in ("My dog is called Rex.", "How are you?", "What is his name?"):
+        talk.append(text)
+    window = tuple(talk.sessions.messages(talk.scope, first=1, last=3))
+    pruned = prune(
+        replace(talk.known, max_tokens=100), window, budget=3 + 2 * 5, topic="dog name", near={1: 0.9}, created_at=STAMP
+    )
+    assert pruned is not None
+    assert (pruned.head.pins, pruned.head.window_start) == (((1, 5),), 3)
+    kept = talk.commit(replace(pruned.head, version=talk.known.version + 1), compaction=pruned.compaction)
+    assert store.sessions.open(talk.scope).head == kept
+    assert store.sessions.messages_at(talk.scope, [seq for seq, _ in kept.pins]) == window[:1]
+    assert store.sessions.compaction(talk.scope, 2) == pruned.compaction
+    assert talk.append("More.").pins == ((1, 5),)
+    read = store.sessions.open(talk.scope).head
+    assert read is not None
+    assert (read.pins, read.tokens) == (((1, 5),), 3 + 3 * 5)
+    folded = talk.commit(replace(talk.known, version=talk.known.version + 1, pins=()))
+    assert store.sessions.open(talk.scope).head == folded
 
 
 def test_settings_replace_those_before_whole(store: Store, talk: Conversation) -> None:

@@ -7,11 +7,13 @@ import io
 import json
 import re
 from collections.abc import Callable, Sequence
+from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
 import pytest
 from palimpsest import AgentMemory
+from palimpsest.api.description.openapi import OPERATIONS
 from palimpsest.bootstrap.in_process import InProcess, in_process
 from palimpsest.conversations.messages import text_of
 from palimpsest.errors import BadRequest, Conflict, NotFound, PalimpsestError, TooLarge, Unprocessable
@@ -40,6 +42,105 @@ def test_an_export_of_one_memory_is_imported_into_another() -> None:
     assert other.import_(text)["restored"] > 0
     assert other.export() == text
     assert other.import_(text)["restored"] == 0
+
+
+OF_THE_LIBRARY = {
+    "create_session": "configure", "read_session": "conversation", "replace_session": "configure",
+    "change_session": "configure", "delete_session": "delete", "end_session": "end", "list_sessions": "sessions",
+    "get_context": "context", "get_context_for": "context", "prune_window": "prune", "append_messages": "append",
+    "read_history": "history", "read_message": "history", "remove_messages": "withdraw", "redact_message": "redact",
+    "list_compactions": "compactions", "unfold_compaction": "unfold", "extract_session": "extract",
+    "erase_user": "erase", "read_user": "memories", "save_memories": "remember", "list_memories": "memories",
+    "read_memory": "memory", "change_memory": "change", "delete_memory": "delete_memory",
+    "read_memory_history": "versions", "revert_memory": "revert", "forget_memories": "forget",
+    "list_preferences": "preferences.all", "put_preferences": "preferences.set", "put_preference": "preferences.set",
+    "read_preference": "preferences.get", "delete_preference": "preferences.delete", "delete_preferences": "forget",
+    "put_vectors": "vectors.upsert", "search_vectors": "vectors.search", "delete_vectors": "vectors.delete",
+    "count_vectors": "vectors.stats", "put_entities": "graph.put_entities", "list_entities": "graph.entities",
+    "read_entity": "graph.entities", "change_entity": "graph.change_entity", "delete_entity": "graph.delete_entity",
+    "list_neighbors": "graph.neighbors", "put_relationships": "graph.put_relationships",
+    "list_relationships": "graph.relationships", "read_relationship": "graph.relationships",
+    "change_relationship": "graph.change_relationship", "delete_relationship": "graph.delete_relationship",
+    "ingest_transcript": "ingest", "recall": "recall", "search_memories": "search", "list_tools": "tools",
+    "call_tool": "call_tool", "list_static_facts": "static_facts", "read_static_fact": "static_facts",
+    "put_static_fact": "put_static_fact", "delete_static_fact": "delete_static_fact", "export_user": "export",
+    "import_user": "import_", "put_user_import_part": "import_",
+}  # fmt: skip
+"""The method of the library for what an operation does to one user's memory."""
+NOT_OF_ONE_USER = (
+    "_job", "_settings", "forget_sessions", "list_users", "_tenant", "call_mcp", "mem0_", "health", "openapi",
+    "docs", "protected_resource", "console", "usage",
+)  # fmt: skip
+"""Of operators, of many users, and protocols: jobs are done when a call of the library returns."""
+
+
+def test_the_library_has_what_the_api_has_for_one_user() -> None:
+    memory = AgentMemory(user="sarah")
+    for operation in OPERATIONS:
+        name = operation.name
+        if name in OF_THE_LIBRARY:
+            assert callable(attrgetter(OF_THE_LIBRARY[name])(memory)), name
+        else:
+            assert any(part in name for part in NOT_OF_ONE_USER), f"{name} is in the API and not in the library"
+
+
+def test_one_memory_is_read_changed_and_deleted() -> None:
+    memory = AgentMemory(user="sarah")
+    (made,) = memory.remember({"type": "fact", "content": "Sarah likes tea.", "data": {"cups": 2}})
+    changed = memory.change(made.record.id, data=None, importance=0.9)
+    assert (changed.id, changed.data, changed.importance) == (made.record.id, None, 0.9)
+    newer = memory.change(changed.id, content="Sarah likes coffee.")
+    assert memory.memory(changed.id).superseded_by == newer.id
+    assert [found.content for found in memory.search("coffee", mode="keyword")] == ["Sarah likes coffee."]
+    with pytest.raises(Conflict):
+        memory.change(changed.id, importance=0.1)
+    memory.delete_memory(newer.id)
+    with pytest.raises(NotFound):
+        memory.memory(newer.id)
+
+
+def test_a_session_is_listed_configured_shortened_and_erased_with_its_user() -> None:
+    memory = AgentMemory(user="sarah")
+    memory.append("s", "I live in Lisbon.", {"role": "assistant", "content": "Noted."})
+    assert memory.configure("s", metadata={"channel": "chat"}, system="Be brief.").settings.metadata == {
+        "channel": "chat"
+    }
+    assert memory.configure("s", system=None).settings.system is None
+    assert [shown.settings.metadata for shown in memory.sessions()] == [{"channel": "chat"}]
+    assert memory.extract("s") is not None
+    assert [record.content for record in memory.memories()] == ["I live in Lisbon."]
+    with pytest.raises(Conflict):
+        memory.withdraw("s", 2, if_last=1)
+    memory.withdraw("s", 2)
+    memory.empty_window("s")
+    assert [text_of(message.chat) for message in memory.history("s")] == ["I live in Lisbon."]
+    memory.erase()
+    assert (list(memory.sessions()), list(memory.memories())) == ([], [])
+
+
+UNKNOWN: dict[str, Callable[[AgentMemory], Any]] = {
+    "recall": lambda memory: memory.recall("tea", filter={"colour": None}),
+    "memories": lambda memory: memory.memories(colour=None),
+    "forget": lambda memory: memory.forget(colour="red", types=["fact"]),
+    "remember": lambda memory: memory.remember({"type": "fact", "content": "likes tea", "colour": "red"}),
+    "change": lambda memory: memory.change("mem_1", colour="red"),
+    "configure": lambda memory: memory.configure("s", colour="red"),
+    "memory": lambda memory: AgentMemory(memory={"colour": "red"}),
+    "search": lambda memory: memory.search("tea", mode="keyword", colour=None),
+    "vectors": lambda memory: memory.vectors.upsert([{"id": "v", "values": [1.0], "colour": "red"}]),
+    "nearest": lambda memory: memory.vectors.search(values=[1.0], colour=None),
+    "entities": lambda memory: memory.graph.put_entities({"type": "Person", "name": "Ana", "colour": "red"}),
+    "import": lambda memory: memory.import_('{"kind":"export","format":"palimpsest","version":1,"colour":"red"}'),
+}
+
+
+@pytest.mark.parametrize("call", UNKNOWN)
+def test_a_field_that_nobody_knows_is_refused_and_nothing_is_written(call: str) -> None:
+    memory = AgentMemory(user="sarah")
+    with pytest.raises(Unprocessable) as refused:
+        UNKNOWN[call](memory)
+    assert "colour" in f"{refused.value.detail} {refused.value.errors}"
+    assert (list(memory.memories()), list(memory.sessions()), memory.vectors.stats()) == ([], [], ())
 
 
 class Kept:

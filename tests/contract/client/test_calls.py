@@ -108,6 +108,59 @@ def test_memories_are_learned_from_a_history_that_is_not_stored(memory: Palimpse
     assert "content" not in memory.session("s1").message(1)
 
 
+def test_preferences_are_set_read_listed_and_deleted(memory: Palimpsest) -> None:
+    sarah = memory.user("sarah")
+    made = sarah.prefer({"theme": {"dark": True}, "language": "German"})
+    assert [each["key"] for each in made] == ["theme", "language"]
+    assert sarah.preference("theme")["value"] == {"dark": True}
+    assert [each["key"] for each in sarah.preferences()] == ["language", "theme"]
+    assert sarah.delete_preference("theme")["deleted"] is True
+    with pytest.raises(errors.PreferenceNotFound):
+        sarah.preference("theme")
+    assert sarah.delete_preferences(wait=20).is_done
+    assert list(sarah.preferences()) == []
+
+
+def test_vectors_are_stored_searched_counted_and_deleted(memory: Palimpsest) -> None:
+    sarah = memory.user("sarah")
+    east, north = {"id": "east", "values": [1.0, 0.1], "metadata": {"floor": 1}}, {"id": "north", "values": [0.0, 1.0]}
+    assert sarah.put_vectors([east, north], namespace="photos")["count"] == 2
+    (best,) = sarah.search_vectors(values=[1.0, 0.0], top_k=1, namespace="photos")
+    assert (best["id"], best["metadata"]) == ("east", {"floor": 1})
+    assert sarah.search_vectors(values=[1.0, 0.0], filter={"floor": 2}, namespace="photos") == []
+    assert sarah.vector_stats()["count"] == 2
+    assert sarah.delete_vectors("east", namespace="photos")["count"] == 1
+    assert sarah.delete_vectors(namespace="photos")["count"] == 1
+
+
+def test_a_message_is_redacted_in_its_place(memory: Palimpsest) -> None:
+    chat = memory.session("s1", user="sarah")
+    chat.say("My card is 4711.")
+    assert chat.redact(1, "[redacted]", metadata={"by": "us"}, wait=20).is_done
+    assert (chat.message(1)["content"], chat.message(1)["metadata"]) == ("[redacted]", {"by": "us"})
+    with pytest.raises(errors.MessageNotFound):
+        chat.redact(9, "x")
+
+
+def test_what_is_exported_is_imported_elsewhere_in_parts_of_any_size(
+    memory: Palimpsest, served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memory.session("s1", user="sarah").say("I live in München, near the Isar.")
+    memory.user("sarah").remember("Sarah likes tea.")
+    count = memory.user("sarah").export(tmp_path / "sarah.jsonl")
+    text = (tmp_path / "sarah.jsonl").read_text()
+    assert text.count("\n") == count
+    served.begin_anew()
+    monkeypatch.setattr("palimpsest_client.exchange.PART", 100)
+    job = memory.user("sarah").import_(tmp_path / "sarah.jsonl", upload="u", wait=20)
+    assert (job.wait().shown["result"]["restored"], len(served.seen) > len(text) // 100) == (2, True)
+    memory.user("sarah").export(tmp_path / "again.jsonl")
+    assert (tmp_path / "again.jsonl").read_text() == text
+    assert memory.user("sarah").begin_import(text, wait=20).shown["result"]["restored"] == 0
+    with pytest.raises(errors.InvalidImport, match="Line 1"):
+        memory.user("sarah").begin_import("{}")
+
+
 A, B, C = ({"role": "user", "content": letter} for letter in "abc")
 CONVERSATIONS = [{"session_id": "1", "messages": [A, B]}, {"session_id": "2", "messages": [C]}]
 MESSAGES = [{**A, "session_id": "1"}, {**B, "session_id": "1"}, {**C, "session_id": "2"}]

@@ -349,6 +349,9 @@ def test_a_memory_expires_when_its_caller_says_whatever_the_retention(call: Clie
 
 def test_confidence_and_data_change_in_place(call: Client) -> None:
     (made,) = call.save({"type": "fact", "content": "likes tea", "data": {"cups": 2}}).json["memories"]
+    assert call("PATCH", f"{MEMORIES}/{made['id']}", {"data": None}).json["data"] is None
+    assert call("GET", f"{MEMORIES}/{made['id']}").json["data"] is None
+    assert call("PATCH", f"{MEMORIES}/{made['id']}", {"importance": 0.6}).json["data"] is None
     changed = call("PATCH", f"{MEMORIES}/{made['id']}", {"confidence": 0.4, "data": {"cups": 3}}).json
     assert (changed["id"], changed["confidence"], changed["data"]) == (made["id"], 0.4, {"cups": 3})
     assert ids(call, max_confidence=0.5) == ["likes tea"]

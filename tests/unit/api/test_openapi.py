@@ -140,6 +140,8 @@ def test_a_body_is_required_where_none_would_be_refused(call: Client) -> None:
         "relationship_id": "r",
         "seq": 1,
         "key": "k",
+        "upload_id": "u",
+        "part": 0,
         "name": "search_memory_tool",
     }
     bodies = 0

@@ -1,10 +1,15 @@
 """Preferences through the front door: set, read, listed, deleted; kept for ever, in contexts and found by recall."""
 
 import json
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
+from palimpsest.errors import Conflict
+from palimpsest.memory.remember import Remember
 
+from tests.service import SARAH
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
@@ -169,6 +174,38 @@ def test_the_five_hundred_and_first_is_refused_and_a_stored_one_may_change(
     assert (refused.status, refused.json["code"]) == (409, "too_many_preferences")
     assert put(call, "a", 9).status == 201
     assert values(call) == {"a": 9, "b": 2, "c": 3}
+
+
+@pytest.mark.parametrize("at_once", [1, 4])
+def test_many_writers_at_once_do_not_pass_the_limit(
+    service: Service, call: Client, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """Every writer counts before any has written: the first commit makes the others count again."""
+    monkeypatch.setattr("palimpsest.memory.preferences.MOST_PREFERENCES", 5)
+    set_, writers = service.memories_app.preferences.set, 8
+    counting, prepared = threading.Barrier(writers), service.memories_app.remember.prepared
+    first = threading.local()
+
+    def together(*given: Any) -> Any:
+        made = prepared(*given)
+        if not hasattr(first, "done"):
+            first.done = True
+            counting.wait(timeout=20)
+        return made
+
+    monkeypatch.setattr(Remember, "prepared", lambda _, *given: together(*given))
+
+    def write(number: int) -> bool:
+        try:
+            set_(SARAH, {f"k{number}-{n}": n for n in range(at_once)})
+        except Conflict:
+            return False
+        return True
+
+    with ThreadPoolExecutor(writers) as pool:
+        stored = list(pool.map(write, range(writers)))
+    assert sum(stored) == 5 // at_once
+    assert len(values(call)) == sum(stored) * at_once
 
 
 def test_a_memory_of_this_type_is_made_and_changed_as_a_preference_alone(call: Client) -> None:

@@ -50,6 +50,7 @@ WRITES: dict[str, tuple[str, dict[str, Any] | None, int]] = {
     "change_relationship": (f"PATCH {GRAPH}/relationships/r", {"properties": {"since": 2020}}, 200),
     "delete_relationship": (f"DELETE {GRAPH}/relationships/r", None, 200),
     "import_user": ("POST /v1/users/bob/import", {"format": "mem0", "data": [], "wait": 5}, 200),
+    "put_user_import_part": ("PUT /v1/users/bob/import/u/0", {"data": SECRET}, 200),
     "mem0_add": (
         f"POST {MEM0}", {"messages": [{"role": "user", "content": "hi"}], "user_id": "sarah", "infer": False}, 200,
     ),

@@ -233,6 +233,77 @@ def test_a_damaged_or_foreign_file_is_refused_by_its_line_and_nothing_is_written
     assert other("GET", "/v1/users").json["users"] == []
 
 
+def sent(call: Client, text: str, *, size: int, path: str = "/v1/users/sarah/import") -> dict[str, Any]:
+    """Send the text in parts, the last one first, and begin their import."""
+    parts = [text[start : start + size] for start in range(0, len(text), size)]
+    for number, part in reversed(list(enumerate(parts))):
+        answer = call("PUT", f"{path}/move/{number}", {"data": part})
+        assert answer.json == {"upload_id": "move", "part": number, "bytes": len(part.encode())}
+        assert call("PUT", f"{path}/move/{number}", {"data": part}).status == 200
+    begun: dict[str, Any] = call("POST", path, {"data": {"upload_id": "move"}}).json
+    return begun
+
+
+@pytest.mark.parametrize("size", [997, 10**6])
+def test_what_no_request_holds_is_imported_in_parts_into_another_tenant(
+    service: Service, call: Client, size: int
+) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    other = service.client(tenant="other")
+    job = sent(other, text, size=size)
+    service.drain()
+    found = other("GET", f"/v1/jobs/{job['job_id']}").json
+    assert (found["state"], found["result"]["conflicts"]) == ("done", 0)
+    assert exported(service, other) == text
+    assert not list(service.blobs.keys("imports/"))
+
+
+def test_a_tenants_parts_are_imported_too_and_are_nobody_elses(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call, "/v1/export")
+    other = service.client(tenant="other")
+    assert sent(other, text, size=5_000, path="/v1/import")["state"] == "pending"
+    refused = call("POST", "/v1/import", {"data": {"upload_id": "move"}})
+    assert (refused.status, refused.json["code"]) == (422, "invalid_import")
+    assert call("POST", "/v1/users/sarah/import", {"data": {"upload_id": "move"}}).status == 422
+    service.drain()
+    assert exported(service, other, "/v1/export") == text
+
+
+def test_a_damaged_line_of_the_parts_fails_the_job_that_names_it_and_nothing_is_stored(
+    service: Service, call: Client
+) -> None:
+    lived(service, call)
+    lines = exported(service, call).splitlines(keepends=True)
+    lines[7] = lines[7].replace('"', "", 1)
+    other = service.client(tenant="other")
+    job = sent(other, "".join(lines), size=1_000)["job_id"]
+    service.drain()
+    found = other("GET", f"/v1/jobs/{job}").json
+    assert (found["state"], found["error"], found["result"]) == ("failed", "invalid_import", {"line": 8})
+    assert other("GET", "/v1/users").json["users"] == []
+    assert not list(service.blobs.keys("imports/"))
+
+
+def test_a_part_that_is_missing_or_another_text_in_its_place_is_refused(service: Service, call: Client) -> None:
+    path = "/v1/users/sarah/import"
+    assert call("PUT", f"{path}/u/1", {"data": "x"}).status == 200
+    assert "Part 0 was not sent" in call("POST", path, {"data": {"upload_id": "u"}}).json["detail"]
+    assert call("PUT", f"{path}/u/1", {"data": "y"}).json["code"] == "invalid_import"
+    assert call("PUT", f"{path}/a%20b/0", {"data": "x"}).status == 400
+    assert call("PUT", f"{path}/u/0", {"data": ""}).status == 422
+    assert [call("PUT", f"{path}/u/{part}", {"data": "x"}).status for part in (-1, 10_000)] == [422, 422]
+
+
+def test_erasing_the_user_removes_what_was_sent_of_them(service: Service, call: Client) -> None:
+    call("PUT", "/v1/users/sarah/import/u/0", {"data": "x"})
+    call("PUT", "/v1/users/sarah2/import/u/0", {"data": "x"})
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+    assert list(service.blobs.keys("imports/")) == ["imports/acme/user/sarah2/u/000000.jsonl"]
+
+
 def test_what_stops_in_between_goes_on_to_the_end(service: Service, call: Client) -> None:
     lived(service, call)
     text = exported(service, call)

@@ -14,8 +14,8 @@ import httpx2
 from palimpsest_client import endpoint, jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
 from palimpsest_client.connection import LOST, TIMEOUT, options, sent_of
-from palimpsest_client.exchange import write_whole
-from palimpsest_client.jobs import JobState
+from palimpsest_client.exchange import lines_of, write_whole
+from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
 from palimpsest_client.said import OnText, Said, is_stream, message_of, read_async_stream, read_stream
 from palimpsest_client.sessions import SessionCalls, Turn
@@ -158,19 +158,27 @@ class AsyncUser(AsyncOver):
     erase = begun(UserCalls.erase)
     ingest_one = begun(UserCalls.ingest)
     learn = begun(UserCalls.learn)
+    preferences = rows(UserCalls.preferences)
+    preference = value(UserCalls.preference)
+    prefer = value(UserCalls.prefer)
+    delete_preference = value(UserCalls.delete_preference)
+    delete_preferences = begun(UserCalls.delete_preferences)
+    put_vectors = value(UserCalls.put_vectors)
+    search_vectors = value(UserCalls.search_vectors)
+    delete_vectors = value(UserCalls.delete_vectors)
+    vector_stats = value(UserCalls.vector_stats)
+    begin_export = begun(UserCalls.begin_export)
+    begin_import = begun(UserCalls.begin_import)
+    import_ = begun(UserCalls.import_)
 
     async def exported(self) -> AsyncIterator[dict[str, Any]]:
-        """Everything of the user, a row at a time: each session with its messages, then memories, superseded too. It
-        is read page by page: what changes meanwhile is in it as it was or as it is.
+        """Everything of the user, a row at a time, as the service exports it: with ids and all versions, ready to be
+        imported. Raises `JobFailed`, `JobNotEnded`.
         """
-        async for session in self.sessions(order="asc"):
-            yield {"kind": "session", **session}
-            talk = AsyncSession(self._connection, SessionCalls(session["session_id"], user=self.id))
-            async for row in talk.messages():
-                yield {"kind": "message", "session_id": talk.id, **row}
-        for status in ("current", "superseded"):
-            async for memory in self.memories(status=status, order="asc"):
-                yield {"kind": "memory", **memory}
+        job = await (await self.begin_export(wait=LONGEST_WAIT)).wait()
+        for file in job.files:
+            for row in await anyio.to_thread.run_sync(lambda address: list(lines_of([address])), file):
+                yield row
 
     async def export(self, path: str | PathLike[str]) -> int:
         """Write `exported` to a file of JSON Lines, whole or not at all; return how many rows that are."""
@@ -212,6 +220,7 @@ class AsyncSession(AsyncOver):
     extract = begun(SessionCalls.extract)
     empty_window = value(SessionCalls.empty_window)
     withdraw = begun(SessionCalls.withdraw)
+    redact = begun(SessionCalls.redact)
     end = begun(SessionCalls.end)
     delete = begun(SessionCalls.delete)
 

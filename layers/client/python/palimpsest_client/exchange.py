@@ -7,8 +7,15 @@ from collections.abc import Iterable, Iterator, Mapping
 from os import PathLike
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2
+
+from palimpsest_client.connection import HERE
 
 JSON = dict[str, Any]
+PART = 600_000
+"""Characters of an import's part: in JSON less than the 5 MB of a request."""
 
 
 def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> int:
@@ -16,10 +23,26 @@ def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
     unfinished, count = Path(f"{path}.unfinished"), 0
     with unfinished.open("w", encoding="utf-8") as file:
         for row in rows:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
+            file.write(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True) + "\n")
             count += 1
     unfinished.replace(path)
     return count
+
+
+def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
+    """The lines of the files of an export, one after the other. An address needs no key, and gets none."""
+    for address in addresses:
+        is_here = urlsplit(address).hostname in HERE
+        with httpx2.Client(trust_env=not is_here, timeout=60) as http, http.stream("GET", address) as answer:
+            answer.raise_for_status()
+            yield from (json.loads(line) for line in answer.iter_lines() if line)
+
+
+def parts_of(path: str | PathLike[str]) -> Iterator[str]:
+    """The text of a file in parts that one request holds."""
+    with Path(path).open(encoding="utf-8", newline="") as file:
+        while part := file.read(PART):
+            yield part
 
 
 def memories_of_mem0(file: Path) -> list[JSON]:

@@ -54,6 +54,11 @@ class JobState:
         return self.shown.get("receipt")
 
     @property
+    def files(self) -> list[str]:
+        """Addresses of what an export wrote; each works for an hour."""
+        return list(self.shown.get("files") or ())
+
+    @property
     def records(self) -> list[str]:
         """The ids of the memories that an extraction made."""
         return list(self.shown.get("records") or ())

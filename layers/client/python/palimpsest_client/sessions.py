@@ -203,6 +203,13 @@ class SessionCalls:
         """
         return call("DELETE", "sessions", self.id, "messages", query={"from": seq, "if_last": if_last, "wait": wait})
 
+    def redact(
+        self, seq: int, content: str, *, metadata: Mapping[str, Any] | None = None, wait: float | None = None
+    ) -> Steps[JSON]:
+        """Replace what a message says, and take back what was made of it. Raises `MessageNotFound`."""
+        body = {"content": content, "metadata": metadata, "wait": wait}
+        return call("PATCH", "sessions", self.id, "messages", seq, body=body)
+
     def end(self, *, wait: float | None = None) -> Steps[EndedSession]:
         """Mark it ended, and have memories extracted from all of it; the next append opens it again."""
         return call("POST", "sessions", self.id, "end", body={"wait": wait})

@@ -309,6 +309,13 @@ class Overflow(TypedDict):
     job_id: str | None
 
 
+class Preference(TypedDict):
+    key: str
+    value: Any
+    memory_id: str
+    updated_at: str
+
+
 class Provenance(TypedDict):
     session_id: str | None
     message_ids: list[str]

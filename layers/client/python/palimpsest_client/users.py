@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any, cast
 
 from palimpsest_client.calls import Listing, Steps, call
+from palimpsest_client.exchange import parts_of
 from palimpsest_client.said import Said, message_of
 from palimpsest_client.types import (
     AnyFilter,
@@ -16,6 +18,7 @@ from palimpsest_client.types import (
     Filter,
     Found,
     Memory,
+    Preference,
     Recalled,
     SavedMemory,
     Session,
@@ -176,6 +179,88 @@ class UserCalls:
         last = {**body, "messages": parts[-1], "wait": wait}
         done: JSON = yield from call("POST", "users", self.id, "ingest", body=last)
         return done
+
+    def preferences(self, *, limit: int | None = None) -> Listing[Preference]:
+        """The user's preferences by key."""
+        return Listing(("users", self.id, "preferences"), "preferences", {}, limit)
+
+    def preference(self, key: str) -> Steps[Preference]:
+        """Raises `PreferenceNotFound`."""
+        return call("GET", "users", self.id, "preferences", key)
+
+    def prefer(self, values: Mapping[str, Any]) -> Steps[list[Preference]]:
+        """Set 1 to 30 preferences, any JSON value by its key; the others stay. Raises `TooManyPreferences`."""
+        done = yield from call("PUT", "users", self.id, "preferences", body={"preferences": dict(values)})
+        return cast("list[Preference]", done["preferences"])
+
+    def delete_preference(self, key: str) -> Steps[Deleted]:
+        """Raises `PreferenceNotFound`."""
+        return call("DELETE", "users", self.id, "preferences", key)
+
+    def delete_preferences(self, *, wait: float | None = None) -> Steps[JSON]:
+        """Remove all of them, with their history."""
+        return call("DELETE", "users", self.id, "preferences", query={"wait": wait})
+
+    def put_vectors(
+        self, vectors: Sequence[Mapping[str, Any]], *, namespace: str | None = None, key: str | None = None
+    ) -> Steps[JSON]:
+        """Store up to 100 vectors (`id`, `values` or `text`, `metadata`), in place of those with the same ids."""
+        body = {"vectors": list(vectors), "namespace": namespace}
+        return call("POST", "users", self.id, "vectors", body=body, key=key)
+
+    def search_vectors(
+        self,
+        *,
+        values: Sequence[float] | None = None,
+        text: str | None = None,
+        top_k: int | None = None,
+        filter: Mapping[str, Any] | None = None,  # noqa: A002 - as the API calls it
+        namespace: str | None = None,
+    ) -> Steps[list[JSON]]:
+        """The vectors nearest to `values` or to a `text`, nearest first, within a filter of metadata."""
+        body = {
+            "values": None if values is None else list(values), "text": text, "top_k": top_k, "filter": filter,
+            "namespace": namespace,
+        }  # fmt: skip
+        found = yield from call("POST", "users", self.id, "vectors", "search", body=body)
+        return cast("list[JSON]", found["matches"])
+
+    def delete_vectors(self, *ids: str, namespace: str | None = None) -> Steps[JSON]:
+        """Remove vectors by id, or without any id all of the namespace."""
+        return call("DELETE", "users", self.id, "vectors", query={"ids": list(ids) or None, "namespace": namespace})
+
+    def vector_stats(self) -> Steps[JSON]:
+        """The namespaces that hold vectors, and how many each holds."""
+        return call("GET", "users", self.id, "vectors", "stats")
+
+    def begin_export(self, *, wait: float | None = None, key: str | None = None) -> Steps[JSON]:
+        """Have everything of the user written to files; the job that is done names them (`files`)."""
+        return call("POST", "users", self.id, "export", query={"wait": wait}, key=key)
+
+    def begin_import(
+        self,
+        data: str | Mapping[str, Any] | Sequence[Any],
+        *,
+        form: str = "palimpsest",
+        wait: float | None = None,
+        key: str | None = None,
+    ) -> Steps[JSON]:
+        """Store what an export holds: its lines, or `{"export_job_id": …}`; or with `form` what `mem0` or `agentcore`
+        exported. What is there already stays. Raises `InvalidImport` with the line.
+        """
+        body = {"data": data, "format": form, "wait": wait}
+        return call("POST", "users", self.id, "import", body=body, key=key)
+
+    def import_(
+        self, path: str | PathLike[str], *, upload: str | None = None, wait: float | None = None
+    ) -> Steps[JSON]:
+        """Store what a file of an export holds, of any size: it is sent in parts, and stored under the same ids once
+        every line was checked. What is there already stays. Raises `InvalidImport`; the job fails if a line is wrong.
+        """
+        upload = upload or uuid.uuid4().hex
+        for number, part in enumerate(parts_of(path)):
+            yield from call("PUT", "users", self.id, "import", upload, number, body={"data": part})
+        return (yield from self.begin_import({"upload_id": upload}, wait=wait))
 
     def sessions(self, /, *, limit: int | None = None, **limits: Any) -> Listing[Session]:
         """The user's sessions, newest first."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, Self, TypeVar
 
 from pydantic import BaseModel, ValidationError
@@ -20,10 +21,11 @@ from palimpsest.api.resources.graph.shapes import (
 )
 from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.filters import Filter as FilterBody
-from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, statement
+from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories, change, statement
 from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.preferences import NewPreferences
-from palimpsest.api.resources.recall import RecallBody
+from palimpsest.api.resources.recall import RecallBody, SearchBody
+from palimpsest.api.resources.sessions.shapes import SessionChange
 from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.api.resources.tools import ToolCallBody
 from palimpsest.api.resources.vectors import VectorSearch, VectorsToStore
@@ -56,6 +58,7 @@ from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
 from palimpsest.models.ports import Embedder, Reranker
+from palimpsest.recall.ranking import FoundMemory
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
@@ -399,6 +402,40 @@ class AgentMemory:
         self._sessions.redact(self.conversation(session).scope, seq, content=asked.content)
         self._work()
 
+    def configure(self, session: str | Conversation, **fields: Any) -> Session:
+        """Change `memory`, `system` or `metadata` of a session, as the API's PATCH does; None removes."""
+        body = _checked(SessionChange, fields)
+        clears = "system" in fields and fields["system"] is None
+        with naming("memory"):
+            return self._memories.manage.patch(
+                self.conversation(session).scope, wanted=body.wanted(), clear_system=clears
+            )
+
+    def sessions(self) -> Iterator[Session]:
+        """The user's sessions, the newest first."""
+        listed = partial(self._memories.manage.listed, self._user.owner, user=self._user.user, agent=None, status=None)
+        return _pages(lambda after: listed(limit=PAGE, after=after, newest_first=True))
+
+    def extract(self, session: str | Conversation) -> str | None:
+        """Have memories extracted from what came after the last extraction; return the job's id, if there was any."""
+        requested = self._memories.ingest.request(self.conversation(session).scope)
+        self._work()
+        return requested.job_id
+
+    def empty_window(self, session: str | Conversation) -> None:
+        """Begin the next context without messages; the history stays."""
+        self._sessions.history.empty(self.conversation(session).scope)
+
+    def withdraw(self, session: str | Conversation, seq: int, *, if_last: int | None = None) -> None:
+        """Remove every message from number `seq` on, with `if_last` only while that is the newest: else `Conflict`."""
+        self._sessions.history.withdraw(self.conversation(session).scope, first=seq, if_last=if_last)
+        self._work()
+
+    def erase(self) -> None:
+        """Remove everything of the user, for good."""
+        self._memories.erase(self._user)
+        self._work()
+
     def compactions(self, session: str | Conversation) -> Iterator[Compaction]:
         """What has left the window, each part with its summary, oldest first; its number is `last`."""
         scope, history = self.conversation(session).scope, self._sessions.history
@@ -413,9 +450,33 @@ class AgentMemory:
         """The user's current memories, newest first, within the limits of the API's filter (`types`, `subject` …)."""
         return self._memories.manage_memories.every(self._user, _read(FilterBody, **limits).read())
 
+    def memory(self, memory_id: str) -> Version:
+        """A memory with its place among the versions of its topic. Raises `NotFound`."""
+        return self._memories.manage_memories.read(self._user, memory_id)
+
+    def delete_memory(self, memory_id: str) -> None:
+        """Remove one version; the topic of the current one has none then. Raises `NotFound`."""
+        self._memories.manage_memories.delete(self._user, memory_id)
+        self._work()
+
+    def search(self, query: str | None = None, *, mode: str, **asked: Any) -> tuple[FoundMemory, ...]:
+        """What one retriever finds: `keyword`, or `vector` by the query's meaning or an `embedding` (`k`, `filter`)."""
+        body = _read(SearchBody, query=query, mode=mode, **asked)
+        return self._memories.search(
+            self._user, body.query or "", mode=body.mode, k=body.k, where=body.where(), vector=body.embedding
+        )
+
     def versions(self, memory_id: str) -> tuple[Version, ...]:
         """Every version of a memory's topic, newest first. Raises `NotFound`."""
         return self._memories.manage_memories.history(self._user, memory_id)
+
+    def change(self, memory_id: str, **fields: Any) -> Record:
+        """Change fields of a current memory, as the API's PATCH does (`content`, `importance`, `data` …); another
+        `content` is a new version, with another id. Raises `NotFound`, `Conflict` (`not_current`, `is_preference`).
+        """
+        record = self._memories.manage_memories.patch(self._user, memory_id, change(_checked(MemoryChange, fields)))
+        self._work()
+        return record
 
     def revert(self, memory_id: str) -> Record:
         """Make this version's content current again, as a new version. Raises `NotFound`, `Conflict`."""
@@ -569,9 +630,13 @@ def _message(said: Said) -> Said:
 
 
 def _read(kind: type[Body], **said: Any) -> Body:
-    """Check the fields as the API checks a request. Raises its errors."""
+    """Check the fields as the API checks a request; what is None is not given. Raises its errors."""
+    return _checked(kind, {k: value for k, value in said.items() if value is not None or k not in kind.model_fields})
+
+
+def _checked(kind: type[Body], said: Mapping[str, Any]) -> Body:
     try:
-        return kind.model_validate(_json_object({name: value for name, value in said.items() if value is not None}))
+        return kind.model_validate(_json_object(said))
     except ValidationError as error:
         raise refusal([{**fault, "loc": ("body", *fault["loc"])} for fault in error.errors()]) from error
 

@@ -230,11 +230,11 @@ def export_(
     file: Annotated[Path | None, typer.Argument(help="JSON Lines; standard output if it is left out.")] = None,
     json_: AsJson = False,
 ) -> None:
-    """Write everything of a user: sessions, messages and memories, superseded ones too."""
+    """Write everything of a user, with ids and all versions, ready to be imported."""
     sarah = Palimpsest().user(user)
     if file is None:
         for row in sarah.exported():
-            print(json.dumps(row, ensure_ascii=False))
+            print(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
         return
     count = sarah.export(file)
     shown.facts({"rows": count, "file": str(file)}, json_wanted=json_)

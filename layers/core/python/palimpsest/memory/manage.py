@@ -21,6 +21,8 @@ from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
 
 PAGE = 100
+KEPT: Any = object()
+"""The `data` of a change that leaves it as it is; None takes it away."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +34,7 @@ class Change:
     confidence: float | None = None
     subject: str | None = None
     metadata: Mapping[str, Any] | None = None
-    data: Any = None
+    data: Any = KEPT
     keywords: tuple[str, ...] | None = None
 
 
@@ -154,7 +156,9 @@ class ManageMemories:
         if found.record.type in GRAPH:
             raise Conflict("An entity or relationship changes in the graph.", code="is_in_graph")
         fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
-        said = {name: value for name, value in fields.items() if value is not None}
+        said = {name: value for name, value in fields.items() if value is not None and value is not KEPT}
+        if change.data is None:
+            said["data"] = None
         content = said.pop("content", found.record.content)
         if content != found.record.content:
             return self._supersede(scope, epoch, found, content, said)

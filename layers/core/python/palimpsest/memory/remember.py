@@ -53,6 +53,8 @@ class Prepared:
         return bool(self.commit.new or self.commit.changed or self.commit.said)
 
 
+Guard = Callable[[MemoryCommit], MemoryCommit]
+"""Adds to a commit what makes it lost if a limit could be passed; raises `Conflict` if it is."""
 Lifetime = Callable[[str], int | None]
 """How many seconds a record of a type is kept after it was last written or confirmed; None: for ever."""
 
@@ -65,20 +67,22 @@ class Remember:
     near: Near = is_same
 
     def __call__(
-        self, scope: UserScope, statements: Sequence[Statement], *, once: Once | None = None
+        self, scope: UserScope, statements: Sequence[Statement], *, once: Once | None = None, guard: Guard | None = None
     ) -> tuple[Remembered, ...]:
         """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`, and `Unprocessable`
         for an expiry that has passed.
 
         Statements that do not fit one transaction are stored in several, one after the other. The same call `once`
         again goes on where the first one stopped, and returns what both remembered, without what was removed since.
+        Each commit is what `guard` makes of it.
         """
         self._check_expiries(statements)
         if once is not None:
             return self._once(scope, statements, once)
         made: list[Remembered] = []
         while len(made) < len(statements):
-            made += until_committed(partial(self._attempt, scope, statements[len(made) :]), clock=self.clock)
+            rest = statements[len(made) :]
+            made += until_committed(partial(self._attempt, scope, rest, guard=guard), clock=self.clock)
         return tuple(made)
 
     def _check_expiries(self, statements: Sequence[Statement]) -> None:
@@ -105,16 +109,21 @@ class Remember:
         return tuple(Remembered(records[name], outcome) for name, outcome in made if name in records)
 
     def _attempt(
-        self, scope: UserScope, statements: Sequence[Statement], *, call: KeyedCall | None = None
+        self,
+        scope: UserScope,
+        statements: Sequence[Statement],
+        *,
+        call: KeyedCall | None = None,
+        guard: Guard | None = None,
     ) -> tuple[Remembered, ...]:
         """Remember the statements, or as many of the first as one transaction holds. It adds them to `call`."""
         prepared = self.prepared(scope, statements)
-        commit = prepared.commit
+        commit = guard(prepared.commit) if guard else prepared.commit
         if call is not None:
             made = [*call.made, *((one.record.id, one.outcome) for one in prepared.made)]
             commit = replace(commit, call=replace(call, made=made))
         if self.memories.room(commit) < 0:
-            return self._attempt(scope, statements[: len(statements) // 2], call=call)
+            return self._attempt(scope, statements[: len(statements) // 2], call=call, guard=guard)
         if prepared.changes_anything or call is not None:
             self.memories.commit(scope, commit)
         return prepared.made

@@ -60,8 +60,14 @@ def folder_of(scope: Scope, user: str | None) -> str:
     return f"exports/{scope.tenant}/tenant/" if user is None else f"exports/{scope.tenant}/user/{user}/"
 
 
+def uploaded(scope: Scope, user: str | None) -> str:
+    """What the keys of all parts begin with that were sent to be imported for a user; None: for the whole tenant."""
+    return f"imports/{scope.tenant}/tenant/" if user is None else f"imports/{scope.tenant}/user/{user}/"
+
+
 def forget_exports(blobs: Blobs, scope: UserScope) -> None:
-    """Remove every export of a user."""
-    keys = list(blobs.keys(folder_of(scope.owner, scope.user)))
-    if keys:
-        blobs.remove(keys)
+    """Remove every export of a user, and what was sent to be imported."""
+    for where in (folder_of(scope.owner, scope.user), uploaded(scope.owner, scope.user)):
+        keys = list(blobs.keys(where))
+        if keys:
+            blobs.remove(keys)

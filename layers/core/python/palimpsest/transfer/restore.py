@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import CommitLost, NotFound, Unprocessable
+from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
-from palimpsest.transfer.files import folder
+from palimpsest.transfer.files import folder, uploaded
 from palimpsest.transfer.kinds import Kind, by_beginning, units
 from palimpsest.transfer.lines import Row, rows
 
@@ -54,6 +54,32 @@ class Import:
         self._put(job := self._job(scope, user, where, key=key or secrets.token_hex(16)))
         return job.id
 
+    def put_part(self, scope: Scope, upload: str, part: int, text: str, *, user: str | None) -> int:
+        """Keep a part of the lines for `of_upload`, for a week; parts may be cut anywhere. Return its bytes. A part may
+        be sent again; other text in its place is `Unprocessable` (`invalid_import`). Raises `Unavailable`.
+        """
+        key, data = f"{uploaded(scope, user)}{upload}/{part:06d}.jsonl", text.encode()
+        there = self.blobs.get(key)
+        if there is None:
+            self.blobs.put(key, data)
+        elif there != data:
+            raise _invalid(f"Part {part} was sent with another text; send all of it under another upload_id.")
+        return len(data)
+
+    def of_upload(self, scope: Scope, upload: str, *, user: str | None, key: str | None = None) -> str:
+        """Begin an import of the parts that were sent; its job checks every line before it stores anything. Raises
+        `Unprocessable` (`invalid_import`) if a part is missing.
+        """
+        where = f"{uploaded(scope, user)}{upload}/"
+        job = self._job(scope, user, where, key=key or secrets.token_hex(16))
+        if self.jobs.get(scope, job.id) is None:
+            there = [int(name.removeprefix(where)[:6]) for name in self.blobs.keys(where)]
+            missing = next((number for number in range(len(there) + 1) if number not in there), 0)
+            if missing < max(there, default=0) or not there:
+                raise _invalid(f"Part {missing} was not sent.")
+            self._put(job)
+        return job.id
+
     def _put(self, job: Job) -> None:
         with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
@@ -63,11 +89,15 @@ class Import:
         return on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now)
 
 
-def check(file: io.BytesIO, *, user: str | None) -> None:
+def check(lines: Iterable[bytes], *, user: str | None) -> None:
     """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is of one user."""
-    users = sum(row["kind"] == "user" for row in rows(file))
+    users = sum(row["kind"] == "user" for row in rows(lines))
     if user is not None and users != 1:
-        raise Unprocessable(f"It has {users} users, and must have one.", code="invalid_import")
+        raise _invalid(f"It has {users} users, and must have one.")
+
+
+def _invalid(detail: str) -> Unprocessable:
+    return Unprocessable(detail, code="invalid_import", errors=(FieldError("data", detail),))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +110,16 @@ class ImportPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: the counts may then differ. Raises `Unavailable`."""
+        """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be taken, the job fails
+        with `invalid_import`, its result names the `line`, and nothing is stored. Raises `Unavailable`.
+        """
         job = self.steps.taken_up(notice)
         if job is None:
             self._tidy(notice)
             return
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
+        if job.step == 0 and not self._is_sound(job, place.source):
+            return
         for kind, first, unit in units(rows(self._lines(place.source)), by_beginning(self.kinds)):
             if kind is None:
                 user = job.user or unit[0].get("user_id", user)
@@ -97,12 +131,30 @@ class ImportPages:
         self.steps.end(job, _counts(place))
         self._tidy(notice)
 
+    def _is_sound(self, job: Job, source: str) -> bool:
+        """Whether every line can be taken; else the job fails, and what was sent is removed."""
+        try:
+            check(self._lines(source), user=job.user)
+        except Unprocessable as error:
+            place = error.errors[0].field.rpartition(" ")[2]
+            result = {"line": int(place)} if place.isdigit() else {}
+            failed = replace(job, state="failed", due_at=None, error=error.code, result=result)
+            with suppress(CommitLost):  # another delivery of the same queue message was faster
+                self.steps.jobs.finish(failed)
+            self._remove(source)
+            return False
+        return True
+
     def _tidy(self, notice: JobNotice) -> None:
         """Remove what was sent, once all of it is stored."""
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         root = job and self.steps.jobs.get(Scope(notice.tenant), job.root)
         source = job.payload_as(ImportPayload).source if job else ""
-        if root and root.state == "done" and source.startswith("imports/"):
+        if root and root.state == "done":
+            self._remove(source)
+
+    def _remove(self, source: str) -> None:
+        if source.startswith("imports/"):
             self.blobs.remove(list(self.blobs.keys(source)))
 
     def _restored(self, kind: Kind, scope: UserScope, unit: Sequence[Row], place: ImportPayload) -> ImportPayload:
@@ -110,8 +162,12 @@ class ImportPages:
         return replace(place, **{outcome: getattr(place, outcome) + 1})
 
     def _lines(self, source: str) -> Iterator[bytes]:
+        rest = b""
         for key in self.blobs.keys(source):
-            yield from io.BytesIO(self.blobs.get(key) or b"")
+            *lines, rest = (rest + (self.blobs.get(key) or b"")).split(b"\n")
+            yield from lines
+        if rest:
+            yield rest
 
 
 def _counts(place: ImportPayload) -> dict[str, int]:

@@ -178,6 +178,7 @@ ANSWERS: dict[str, Json] = {
     "VectorStats": {"namespaces": [NAMESPACE], "count": 1},
     "VectorMatches": {"matches": [{"id": "photo-1", "score": 0.98, "metadata": {"album": "Rome"}, "text": None}]},
     "VectorsDeleted": {"count": 1},
+    "PartStored": {"upload_id": "move", "part": 0, "bytes": 1204},
     "Imported": {"job_id": None, "state": "done", "result": {"restored": 2, "there": 0, "conflicts": 0}},
     "StaticFact": FACT,
     "StaticFactPage": {"static_facts": [FACT], "next_cursor": None},
@@ -192,6 +193,7 @@ ANSWERS: dict[str, Json] = {
 }
 REQUESTS: dict[str, Json] = {
     "TenantImport": {"data": {"export_job_id": "job_" + "0" * 32}, "wait": 20},
+    "ImportPart": {"data": '{"format":"palimpsest","kind":"export","version":1}\n{"kind":"user","user_id":"sarah"}\n'},
     "UserImport": {"format": "mem0", "data": {"results": [{"id": "1", "memory": "Likes tea."}]}},
     "Mem0Add": {"messages": [{"role": "user", "content": "I work in Marketing."}], "user_id": "sarah"},
     "Mem0Query": {"query": "Where does Sarah work?", "user_id": "sarah"},

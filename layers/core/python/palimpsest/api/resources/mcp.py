@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from http import HTTPStatus
 from importlib.metadata import PackageNotFoundError, version
-from typing import Annotated, Any, Literal, NotRequired
+from typing import Annotated, Any, Literal, NotRequired, get_args
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, WithJsonSchema, model_validator
@@ -100,7 +100,7 @@ class _Refused(Exception):
 
 
 class ListArguments(Closed):
-    types: Annotated[list[ListedType], Field(max_length=4)] | None = None
+    types: Annotated[list[ListedType], Field(max_length=5)] | None = None
     topic_key: Annotated[str, Field(max_length=80)] | None = None
     subject: Annotated[str, Field(max_length=200)] | None = None
     limit: Annotated[int, Field(ge=1, le=100)] = 20
@@ -187,7 +187,7 @@ class Tool:
 
 
 _TYPES = {
-    "type": "array", "items": {"enum": ["fact", "event", "instruction", "task"]}, "description": "Only these types"
+    "type": "array", "items": {"enum": list(get_args(ListedType))}, "description": "Only these types"
 }  # fmt: skip
 _COUNT = {"type": "integer", "minimum": 1, "maximum": 100}
 _TIMES = {

@@ -6,17 +6,20 @@ from collections.abc import Callable, Mapping
 from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import Id
+from palimpsest.api.resources.chat import LIKE_AN_ID, Id
 from palimpsest.api.resources.fields import Closed, UserId, Wait, WaitSeconds, answered
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.scope import checked_id
 
 operation = operations_on("users", function="memories")
+MOST_PARTS = 10_000
 
 
 class FromExport(Closed):
@@ -25,15 +28,37 @@ class FromExport(Closed):
     export_job_id: Id
 
 
+class FromUpload(Closed):
+    """Parts that were sent under this id."""
+
+    upload_id: Id
+
+
+class ImportPart(Closed):
+    data: Annotated[str, Field(min_length=1, description="Part of the lines of an export, cut anywhere")]
+
+
+class PartStored(TypedDict):
+    upload_id: str
+    part: int
+    bytes: int
+
+
+UploadId = Annotated[str, Path(description="Name of the upload, of your own", json_schema_extra=LIKE_AN_ID)]
+Part = Annotated[int, Path(ge=0, le=MOST_PARTS - 1, description="Place of the part, from 0")]
+
+
 class TenantImport(Closed):
-    data: Annotated[str | FromExport, Field(description="The lines of an export, up to 5 MB")]
+    data: Annotated[
+        str | FromExport | FromUpload, Field(description="The lines of an export, up to 5 MB, or where they are")
+    ]
     wait: WaitSeconds = 0
 
 
 class UserImport(Closed):
     format: Annotated[Literal["palimpsest", "mem0", "agentcore"], Field(description="Who wrote `data`")] = "palimpsest"
     data: Annotated[
-        str | FromExport | dict[str, Any] | list[Any],
+        str | FromExport | FromUpload | dict[str, Any] | list[Any],
         Field(description="The lines of an export; what mem0's get_all or AgentCore's ListEvents answered"),
     ]
     wait: WaitSeconds = 0
@@ -84,7 +109,7 @@ def import_user(user_id: UserId, body: UserImport) -> Response[str]:
         foreign, scope = call().memory.import_foreign, call().user(user_id)
         take: Callable[..., dict[str, int]] = foreign.mem0 if body.format == "mem0" else foreign.agentcore
         return answered({"job_id": None, "state": "done", "result": call().made(lambda _: take(scope, body.data))})
-    if not isinstance(body.data, str | FromExport):
+    if not isinstance(body.data, str | FromExport | FromUpload):
         raise Unprocessable("Send the lines of an export as one text.", errors=(FieldError("data", "must be a text"),))
     return _imported(user_id, body.data, wait=body.wait)
 
@@ -98,12 +123,42 @@ def import_tenant(body: TenantImport) -> Response[str]:
     return _imported(None, body.data, wait=body.wait)
 
 
-def _imported(user: str | None, data: str | FromExport, *, wait: float) -> Response[str]:
+@operation("PUT /v1/users/{user_id}/import/{upload_id}/{part}", answers={200: "PartStored"})
+def put_user_import_part(user_id: UserId, upload_id: UploadId, part: Part, body: ImportPart) -> Response[str]:
+    """Send a part of a user's import.
+
+    What is larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`. Parts are kept for a
+    week, and may be sent again.
+    """
+    return _put_part(user_id, upload_id, part, body.data)
+
+
+@operation("PUT /v1/import/{upload_id}/{part}", scopes=("admin",), answers={200: "PartStored"})
+def put_tenant_import_part(upload_id: UploadId, part: Part, body: ImportPart) -> Response[str]:
+    """Send a part of a tenant's import.
+
+    As the parts of a user's import.
+    """
+    return _put_part(None, upload_id, part, body.data)
+
+
+def _put_part(user: str | None, upload_id: str, part: int, data: str) -> Response[str]:
+    tenant, upload = call().caller.tenant, checked_id(upload_id, field="upload_id")
+    if user is not None:
+        tenant.user(user)
+    size = call().memory.imports.put_part(tenant, upload, part, data, user=user)
+    stored: PartStored = {"upload_id": upload, "part": part, "bytes": size}
+    return answered(stored)
+
+
+def _imported(user: str | None, data: str | FromExport | FromUpload, *, wait: float) -> Response[str]:
     imports, tenant = call().memory.imports, call().caller.tenant
 
     def begun(key: str | None) -> str:
         if isinstance(data, str):
             return imports.of_text(tenant, data, user=user, key=key)
+        if isinstance(data, FromUpload):
+            return imports.of_upload(tenant, data.upload_id, user=user, key=key)
         return imports.of_export(tenant, data.export_job_id, user=user, key=key)
 
     return awaited(call().made(begun), wait=wait)

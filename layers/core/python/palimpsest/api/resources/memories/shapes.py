@@ -29,7 +29,7 @@ from palimpsest.api.resources.fields import (
 from palimpsest.api.resources.memories.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
 from palimpsest.memory import filters
-from palimpsest.memory.manage import Change
+from palimpsest.memory.manage import KEPT, Change
 from palimpsest.memory.records import MAX_CONTENT, RecordType, SaidType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
@@ -117,13 +117,13 @@ class MemoryChange(Closed):
     subject: Subject | None = None
     keywords: Keywords | None = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
-    data: Annotated[JsonValue, Field(description="Replaced as a whole, by any JSON value but null")] = None
+    data: Annotated[JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")] = None
 
     @model_validator(mode="after")
     def _changes_something(self) -> MemoryChange:
         if not self.model_fields_set:
             raise ValueError("must change something")
-        if missing := [name for name in sorted(self.model_fields_set) if getattr(self, name) is None]:
+        if missing := [name for name in sorted(self.model_fields_set - {"data"}) if getattr(self, name) is None]:
             message = f"{missing[0]} can't be null"
             raise ValueError(message)
         return self
@@ -173,7 +173,7 @@ def change(given: MemoryChange) -> Change:
         confidence=given.confidence,
         subject=given.subject,
         metadata=given.metadata,
-        data=given.data,
+        data=given.data if "data" in given.model_fields_set else KEPT,
         keywords=None if given.keywords is None else tuple(given.keywords),
     )
 
