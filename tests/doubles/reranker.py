@@ -15,7 +15,7 @@ class Indifferent:
 
 class Rating:
     """Implements `Reranker`: `rate` rates texts, each takes `seconds`; the first is read even if that is too late.
-    `asked` holds every text.
+    `asked` holds every text, `questions` what they were to answer.
     """
 
     def __init__(
@@ -23,9 +23,11 @@ class Rating:
     ) -> None:
         self._rate, self._seconds, self._failure = rate, seconds, failure
         self.asked: list[str] = []
+        self.questions: set[str] = set()
 
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
         self.asked += texts
+        self.questions.add(question)
         if self._failure:
             raise self._failure
         scores: list[float] = []

@@ -18,9 +18,9 @@ def service(tmp_path: Path) -> RecallService:
     return RecallService(tmp_path)
 
 
-def said(service: RecallService, *texts: str, role: str = "user") -> None:
+def said(service: RecallService, *texts: str, role: str = "user", session: str = "talk-{}") -> None:
     for number, text in enumerate((*texts, "Which work?", "A car needs oil.")):
-        service.say(text, session=f"talk-{number}", role=role)
+        service.say(text, session=session.format(number), role=role)
         service.time.advance(3600)
     service.index_all()
 
@@ -53,11 +53,28 @@ def test_an_assistant_replaces_nothing(service: RecallService) -> None:
     assert service.recall("Which green car do I drive to work?").memories[0].content == OLD
 
 
-def test_without_a_word_of_change_or_a_word_alike_nothing_is_replaced(service: RecallService) -> None:
-    said(service, OLD, "I drive a red car to work.", "I moved. Lunch is at noon.")
+@pytest.mark.parametrize("later", ["I drive a red car to work.", "My boss drives to work, for 2 hours."])
+def test_in_another_conversation_a_statement_that_says_nearly_the_same_needs_no_word_of_change(
+    service: RecallService, later: str
+) -> None:
+    said(service, "I drive to work for 3 hours.", later)
+    first, second, *_ = service.recall("How do I drive to work?").memories
+    assert [first.content, second.content] == [later, "I drive to work for 3 hours."]
+    assert second.outdated_by is None  # it may, but need not, have replaced it
+
+
+def test_what_is_not_alike_replaces_nothing(service: RecallService) -> None:
+    said(service, OLD, "My sister likes that work.")
     found = service.recall("Which green car do I drive to work?").memories
     assert found[0].content == OLD
-    assert found[0].outdated_by is None
+
+
+@pytest.mark.parametrize(("later", "first"), [("I drive a red car to work.", OLD), (NEW, NEW)])
+def test_in_one_conversation_a_correction_needs_a_word_of_change(
+    service: RecallService, later: str, first: str
+) -> None:
+    said(service, OLD, later, session="talk")
+    assert service.recall("Which work car do I drive? Is it green?").memories[0].content == first
 
 
 def test_an_answer_does_not_quote_what_was_replaced(service: RecallService) -> None:

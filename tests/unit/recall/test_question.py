@@ -28,6 +28,20 @@ def test_the_users_own_name_is_not_searched_for(question: str, searched: str) ->
     assert asked(question).searched == searched
 
 
+@pytest.mark.parametrize(
+    ("question", "put"),
+    [
+        ("Who is Sarah's manager?", "Who is my manager?"),
+        ("Which phone does Sarah use?", "Which phone does I use?"),
+        ("What is the user's favourite food, and does the user cook?", "What is my favourite food, and does I cook?"),
+        ("Sarah's", "Sarah's"),
+        ("Who am I?", "Who am I?"),
+    ],
+)
+def test_a_reranker_reads_the_question_in_the_first_person_as_statements_are_made(question: str, put: str) -> None:
+    assert asked(question).first_person == put
+
+
 def test_a_name_is_known_without_its_accents_and_hyphens() -> None:
     assert asked("Does Lucía run?", user="lucia").searched == "Does run?"
     assert asked("When is Min-jun's exam?", user="minjun").searched == "When is exam?"

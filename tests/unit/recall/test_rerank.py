@@ -40,26 +40,40 @@ def test_it_has_half_the_say_and_not_all(service: RecallService) -> None:
     assert service.found("green tea", reranker=rating(some=1, station=1, bicycle=1)) == [near, middle, far]
 
 
-def test_it_reads_the_day_what_was_said_before_and_of_a_long_text_the_best_sentences(service: RecallService) -> None:
+def test_it_reads_the_question_that_was_asked_before_and_of_a_long_text_the_best_sentences(
+    service: RecallService,
+) -> None:
     long = " ".join(f"We spoke about the weather of day {number}." for number in range(30))
     service.say("Which tea?", f"{long} Green tea please. {long} The tea must be warm.", role=("assistant", "user"))
     service.index_all()
     reader = Rating()
     service.recall("Is the green tea warm?", reranker=reader)
     (read,) = (text for text in reader.asked if "Green tea please" in text)
-    assert read.startswith(f"{service.time.now():%A, %d %B %Y}: Which tea? ")
+    assert read.startswith("Which tea? ")
     assert "Green tea please." in read
     assert read.endswith("The tea must be warm.")
     assert len(read) < 200
 
 
 def test_what_was_withdrawn_is_not_read_with_what_followed(service: RecallService) -> None:
-    service.say("My secret is 4711", "I like green tea", role="user")
+    service.say("Is my secret 4711?", "I like green tea", role="user")
     service.index_all()
+    reader = Rating()
+    service.recall("green tea", reranker=reader)
+    assert "Is my secret 4711? I like green tea" in reader.asked
     service.change_head(base=1)
     reader = Rating()
     service.recall("green tea", reranker=reader)
-    assert [text.rpartition(": ")[2] for text in reader.asked] == ["I like green tea"]
+    assert reader.asked == ["I like green tea"]
+
+
+def test_what_was_stated_before_is_not_read_and_the_question_is_asked_as_its_user_would(service: RecallService) -> None:
+    service.say("The weather is fine.", "I like green tea", role="user")
+    service.index_all()
+    reader = Rating()
+    service.recall("Does Sarah like green tea, and is it Sarah's?", reranker=reader)
+    assert "I like green tea" in reader.asked
+    assert reader.questions == {"Does I like green tea, and is it my?"}
 
 
 def test_only_the_first_are_read_and_the_others_stay_behind_them(service: RecallService) -> None:

@@ -10,9 +10,10 @@ from palimpsest.recall.question import Query
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.text.analyser import content_terms
 
-LOOKED_AT = 20  # of the order: what stands behind them replaces nothing
-LEAST = 0.3  # of the older one's score that the later one needs to stand above it, and one word of its own words
-REPLACES, WORDS_ALIKE = 0.5, 2  # the same, for the older one to be marked
+LOOKED_AT = 8  # of the order: what stands behind them replaces nothing
+LEAST, IN_ONE_TALK = 0.3, 0.5  # of the older one's score that the later one needs to stand above it
+WORDS_ALIKE = 2  # that make two statements alike
+REPLACES = 0.5  # of the older one's score, for it to be marked
 
 _WENT_BY = re.compile(
     r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",
@@ -32,37 +33,81 @@ _CHANGE = re.compile(
     r"|现在|改|换|不再|搬|今は|変え|変わ|新しい|もう|이제|바꿨|바뀌|새로|الآن|جديد|غير",
     re.IGNORECASE,
 )
+_VALUES = (
+    re.compile(
+        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+        r"|half|once|twice)\b",
+        re.IGNORECASE,
+    ),
+    _DAY := re.compile(
+        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:end|day)s?|(?:morning|noon|afternoon|evening|night)s?)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
+)
+"""What shows a number, a day and a name."""
 
 
 def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
-    """Return what was found, in order, each later statement of the user with a word of change above the first that it
-    may replace. One that it very likely replaces is marked (`outdated_by`). Questions about the past change nothing.
+    """Return what was found, in order, each later statement of the user above the first that it may replace. One that
+    it very likely replaces is marked (`outdated_by`). Questions about the past change nothing.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(found)
-    terms = {one.id: frozenset(content_terms(one.content)) for one in found[:LOOKED_AT]}
     placed: list[FoundMemory] = []
     for one in found[:LOOKED_AT]:
-        alike = [len(terms[one.id] & terms[each.id]) if _may_replace(one, each) else 0 for each in placed]
-        first = next((place for place, words in enumerate(alike) if words), len(placed))
+        older = [_may_replace(one, each) for each in placed]
+        first = next((place for place, may in enumerate(older) if may), len(placed))
         current = [place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)]
         first = max([first, *current])  # what holds stays above what was said before it
-        placed = [
-            _marked(each, one) if words >= WORDS_ALIKE and one.score >= REPLACES * each.score else each
-            for each, words in zip(placed, alike, strict=True)
-        ]
         score = placed[first].score if first < len(placed) else one.score
+        placed = [
+            _marked(each, one) if may and _replaces(one, each) else each
+            for each, may in zip(placed, older, strict=True)
+        ]
         placed.insert(first, replace(one, score=score))
     return [*placed, *found[LOOKED_AT:]]
 
 
 def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
-    """What a topic key holds together is in order already: it replaces nothing and is not replaced here."""
-    is_statement = later.speaker == "user" or (later.record is not None and later.record.type != "event")
-    is_later = later.valid_from > older.valid_from and later.score >= LEAST * older.score
-    if not (is_statement and is_later) or later.outdated_by or _has_topic(later) or _has_topic(older):
+    """Whether the later one may say what the older one said, with another value: both are the user's, and answer the
+    question about as well. In one conversation that takes a word of change, in two of them likeness is enough. What a
+    topic key holds together is in order already: it replaces nothing and is not replaced here.
+    """
+    if later.outdated_by or _has_topic(later) or _has_topic(older) or later.valid_from <= older.valid_from:
         return False
-    return _CHANGE.search(later.content) is not None
+    if not (_is_statement(later) and older.speaker in {"user", None}):
+        return False
+    if later.source.session == older.source.session:
+        is_near = later.score >= IN_ONE_TALK * older.score
+        return is_near and _speaks_of_change(later) and _words_alike(later, older) > 0
+    return later.score >= LEAST * older.score and (_speaks_of_change(later) or _are_alike(later, older))
+
+
+def _is_statement(one: FoundMemory) -> bool:
+    if one.record is not None:
+        return one.record.type != "event"
+    return one.speaker == "user" and one.candidate.says != "question"
+
+
+def _speaks_of_change(one: FoundMemory) -> bool:
+    return _CHANGE.search(one.content) is not None
+
+
+def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
+    """Whether they share words, or each names a number, a day or somebody."""
+    if _words_alike(later, older) >= WORDS_ALIKE:
+        return True
+    return any(value.search(later.content) and value.search(older.content) for value in _VALUES)
+
+
+def _words_alike(one: FoundMemory, other: FoundMemory) -> int:
+    return len(frozenset(content_terms(one.content)).intersection(content_terms(other.content)))
+
+
+def _replaces(later: FoundMemory, older: FoundMemory) -> bool:
+    is_near = later.score >= REPLACES * older.score and _words_alike(later, older) >= WORDS_ALIKE
+    return is_near and _speaks_of_change(later)
 
 
 def _has_topic(one: FoundMemory) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 
@@ -25,7 +25,8 @@ K1, B = 1.2, 0.75  # BM25's
 _BREAK = re.compile(r"[\s\u3002\uff01\uff1f]+")
 _WORD = re.compile(r"\w[\w\u2019'-]*")
 _OWNED = re.compile(r"['\u2019]s?$")
-_THE_USER = re.compile(r"\b(?:the )?user(?:['\u2019]s)?\b", re.IGNORECASE)
+_THE_USER = re.compile(r"\b(?:the )?user(?P<owned>['\u2019]s)?\b", re.IGNORECASE)
+NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
 # A question with one of these words asks for earlier values too.
 _PAST = re.compile(
     r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at first|back then"
@@ -62,12 +63,14 @@ class RecallRequest:
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """`searched` is the text that the index is searched with; `terms` are its words in the form in which texts are
-    compared; `topic_keys` are keys that a topic it names may have, the longest first.
+    """`searched` is the text that the index is searched with, `first_person` the question as the user would ask it;
+    `terms` are the words in the form in which texts are compared; `topic_keys` are keys that a topic it names may have,
+    the longest first.
     """
 
     text: str
     searched: str
+    first_person: str
     terms: tuple[str, ...]
     topic_keys: tuple[str, ...]
     period: Period | None
@@ -78,13 +81,14 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
     """Analyse a question about a user, in any language, of which the first 4,000 characters are read.
 
     The user's own name is taken out: it only says whose memories are searched, and would favour the few that contain
-    it. It is recognised by the user's id.
+    it. It is recognised by the user's id. What a reranker reads has "I" or "my" in its place, as statements have it.
     """
     asked = " ".join(text[:MAX_QUESTION].split())
     searched = _without(asked, user)
     return Query(
         text=asked,
         searched=searched,
+        first_person=_without(asked, user, by=ONESELF),
         terms=content_terms(searched),
         topic_keys=topic_keys(searched),
         period=period(asked, now=now),
@@ -92,16 +96,20 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
     )
 
 
-def _without(text: str, user: str) -> str:
-    """The text without the user's name; the whole text if there is nothing else in it."""
+def _without(text: str, user: str, *, by: Mapping[bool, str] = NOTHING) -> str:
+    """The text with `by` in place of the user's name: what it has for True stands for "Ada's", for False for "Ada". The
+    text itself if there is nothing else in it.
+    """
     names = {name for name in (*re.split(r"[^a-z]+", user.casefold()), user.casefold()) if len(name) >= LEAST_NAME}
 
     def without_name(match: re.Match[str]) -> str:
+        owned = _OWNED.search(match[0])
         bare = re.sub(r"[\W_]", "", folded(_OWNED.sub("", match[0])))
-        return "" if match[0][0].isupper() and bare in names else match[0]
+        return by[owned is not None] if match[0][0].isupper() and bare in names else match[0]
 
-    left = " ".join(_WORD.sub(without_name, _THE_USER.sub("", text)).split())
-    return left if words(left) else text
+    by_role = _THE_USER.sub(lambda match: by[match["owned"] is not None], text)
+    left = " ".join(_WORD.sub(without_name, by_role).split())
+    return left if set(words(left)).difference(word.casefold() for word in by.values()) else text
 
 
 MAX_KEYS = 90  # one read takes a hundred

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from functools import partial
 from time import monotonic
 
@@ -15,6 +14,7 @@ from palimpsest.recall.question import Query, coverage
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.search.documents import shortened_end
 from palimpsest.text.analyser import terms
+from palimpsest.text.salience import is_question
 from palimpsest.text.sentences import sentences
 
 FIRST = 20  # of the fused order: what stands behind them is rarely what was asked for
@@ -48,7 +48,7 @@ def reading(
     if reranker is not None and first:
         until = begun + seconds
         texts = [passage(one, query) for one in first]
-        task = parallel.begin(partial(reranker.scores, query.text, texts, until=until), until=until + GRACE)
+        task = parallel.begin(partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE)
         with suppress(Exception):  # the libraries that run a model have errors of their own
             scores = task.result()
     by_key = {one.candidate.key: score for one, score in zip(first, scores, strict=False)}
@@ -56,9 +56,9 @@ def reading(
 
 
 def passage(one: FoundMemory, query: Query) -> str:
-    """What is read of a memory: its day, of a message what was said right before it, and its text."""
-    day = f"{datetime.fromtimestamp(one.valid_from / 1000, UTC):%A, %d %B %Y}:"
-    return " ".join(filter(None, (day, shortened_end(one.before), _best_sentences(one.content, query))))
+    """What is read of a memory: its text, and of a message the question that was asked right before it."""
+    asked = shortened_end(one.before) if is_question(one.before.rstrip()) else ""
+    return " ".join(filter(None, (asked, _best_sentences(one.content, query))))
 
 
 def _best_sentences(text: str, query: Query) -> str:
