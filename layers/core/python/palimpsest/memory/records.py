@@ -87,9 +87,13 @@ class Record:
 
 def quoted_in(record: Record, *, user: str) -> str | None:
     """The name of the user if the record is in the user's own words; None if it speaks of the user."""
+    return name_of("user", user=user) if is_quoted(record) else None
+
+
+def is_quoted(record: Record) -> bool:
+    """Whether the record is in the user's own words."""
     is_text = record.type not in KEYED
-    is_quoted = record.method == "pattern" or (is_text and _FIRST_PERSON.search(record.content))
-    return name_of("user", user=user) if is_quoted else None
+    return record.method == "pattern" or (is_text and bool(_FIRST_PERSON.search(record.content)))
 
 
 def normalized(text: str) -> str:

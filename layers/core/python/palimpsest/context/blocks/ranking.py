@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.context.blocks.block import Item
-from palimpsest.memory.records import Record, quoted_in
+from palimpsest.conversations.messages import name_of
+from palimpsest.memory.records import Record, is_quoted
 from palimpsest.recall.ranking import faded, words_of
 from palimpsest.text.analyser import content_terms, terms
 
@@ -24,42 +25,51 @@ class RecordRanking:
     records: tuple[Record, ...]
 
     @cached_property
-    def _words(self) -> tuple[frozenset[str], ...]:
-        return tuple(frozenset(terms(f"{words_of(record)}\n{record.topic_key or ''}")) for record in self.records)
+    def _having(self) -> dict[str, list[int]]:
+        """The records that have each word, by their places."""
+        having: dict[str, list[int]] = defaultdict(list)
+        for place, record in enumerate(self.records):
+            for word in set(terms(f"{words_of(record)}\n{record.topic_key or ''}")):
+                having[word].append(place)
+        return dict(having)
 
     @cached_property
-    def _rarity(self) -> dict[str, float]:
-        """The weight of each word: the fewer records have it, the more it weighs."""
-        having = Counter(word for found in self._words for word in found)
-        return {word: math.log(1 + len(self.records) / number) for word, number in having.items()}
+    def _quoted(self) -> list[bool]:
+        return [is_quoted(record) for record in self.records]
 
     def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
         """Return the records that have not expired, the best first; tasks of other sessions come last. Those in their
         user's own words carry the name of that user. `now` is in epoch milliseconds.
         """
-        asked = self._shares(message)
+        shared, name = self._shared(message), name_of("user", user=user)
         items = [
-            _item(record, self._score(number, asked, now), user)
-            for number, record in enumerate(self.records)
+            _item(record, _score(record, shared[place], now), name if self._quoted[place] else None)
+            for place, record in enumerate(self.records)
             if record.expires_at is None or record.expires_at * 1000 > now
         ]
         items.sort(key=lambda item: (_is_others_task(item, session), -(item.score or 0), item.id))
         return tuple(items)
 
-    def _shares(self, message: str | None) -> dict[str, float]:
-        """The words of the message that any record has, each with its share of their total weight."""
-        rarity = {word: self._rarity[word] for word in content_terms(message or "") if word in self._rarity}
-        total = sum(rarity.values())
-        return {word: value / total for word, value in rarity.items()}
+    def _shared(self, message: str | None) -> list[float]:
+        """How much of the message's words each record has, from 0 to 1: the fewer records have a word, the more it
+        weighs. Words that no record has count nothing.
+        """
+        shared = [0.0] * len(self.records)
+        asked = [found for word in content_terms(message or "") if (found := self._having.get(word))]
+        weights = [math.log(1 + len(self.records) / len(found)) for found in asked]
+        total = sum(weights)
+        for found, weight in zip(asked, weights, strict=True):
+            for place in found:
+                shared[place] += weight / total
+        return shared
 
-    def _score(self, number: int, asked: dict[str, float], now: int) -> float:
-        record = self.records[number]
-        shared = sum(asked[word] for word in self._words[number].intersection(asked)) if asked else 0.0
-        recency = faded(max(0, now - record.valid_from), half_life=HALF_LIFE)
-        return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
+
+def _score(record: Record, shared: float, now: int) -> float:
+    recency = faded(max(0, now - record.valid_from), half_life=HALF_LIFE)
+    return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
 
 
-def _item(record: Record, score: float, user: str) -> Item:
+def _item(record: Record, score: float, who: str | None) -> Item:
     return Item(
         id=record.id,
         kind=record.type,
@@ -68,7 +78,7 @@ def _item(record: Record, score: float, user: str) -> Item:
         said_at=record.valid_from,
         source=record.source,
         agent=record.agent,
-        who=quoted_in(record, user=user),
+        who=who,
     )
 
 

@@ -10,6 +10,7 @@ import threading
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from operator import mul
 from typing import Any
 
@@ -179,7 +180,8 @@ def _passing(connection: sqlite3.Connection, shelf: Shelf, loaded: _Loaded, wher
     if where == ANYTHING:
         return None
     if where == Filter(types=where.types):
-        return [place for kind in where.types or () for place in loaded.places.get(kind, ())]
+        places = [loaded.places.get(kind, ()) for kind in where.types or ()]
+        return None if sum(map(len, places)) == len(loaded.keys) else [*chain.from_iterable(places)]
     conditions, values = _conditions(where)
     rows = connection.execute(_PASSING.format(conditions=conditions), values | {"shelf": shelf.id})
     ids = {row["id"] for row in rows}
