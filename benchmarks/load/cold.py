@@ -20,7 +20,9 @@ FUNCTIONS = ("sessions", "memories", "authorize", "site")
 BESIDE = "boto3"
 STEPS = ("init", "first request", "second request")
 SECONDS = 60
-STRANGER = {"requestContext": {"requestId": "r"}, "headers": {"authorization": "Bearer pal_unknown"}}
+STRANGER = {
+    "requestContext": {"requestId": "r"}, "rawPath": "/v1/sessions", "headers": {"authorization": "Bearer pal_unknown"},
+}  # fmt: skip
 
 
 def table(place: Place, *, times: int) -> Table:

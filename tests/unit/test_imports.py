@@ -40,7 +40,9 @@ WHO = {"lambda": {"tenant": "acme", "scopes": ALL_SCOPES, "key_id": "k"}}
 MESSAGE = '{"user_id": "sarah", "messages": [{"role": "user", "content": "hello"}]}'
 APPEND = http_event("POST", f"{SESSION}/messages", MESSAGE, authorizer=WHO)
 CONTEXT = http_event("GET", f"{SESSION}/context", authorizer=WHO)
-STRANGER = {"requestContext": {"requestId": "r"}, "headers": {"authorization": "Bearer pal_unknown"}}
+STRANGER = {
+    "requestContext": {"requestId": "r"}, "rawPath": "/v1/sessions", "headers": {"authorization": "Bearer pal_unknown"},
+}  # fmt: skip
 QUEUES = {f"{name}_QUEUE_URL": f"http://127.0.0.1:1/{name}" for name in ("SUMMARIZE", "EXTRACT", "SWEEP", "PARKED")}
 NOTHING = Step(answer={"Responses": {}})
 """What an empty table says to every read, and to a write that it took."""
@@ -92,7 +94,7 @@ def test_what_is_loaded_later_is_there_to_be_loaded() -> None:
 
 def test_the_authorizer_loads_no_heavy_library_and_counts_no_tokens() -> None:
     modules, answers = first_answers("authorize", STRANGER)
-    assert answers == [{"isAuthorized": False}]
+    assert answers == [{"isAuthorized": True, "context": {"refused": "forbidden"}}]
     assert not modules & {*HEAVY, "tiktoken"}
 
 

@@ -53,7 +53,7 @@ TAGS = {
 }
 """The order of a user's path. The page shows tags, and the operations of each, as they stand here."""
 PHRASES = {200: "Done", 201: "Created", 202: "Accepted: a job does the rest, see Location"}
-EVERYWHERE = (400, 403, 422, 500, 503)
+EVERYWHERE = (400, 401, 403, 422, 500, 503)
 OWNER_PARAMETER = {
     "name": OWNER,
     "in": "query",
@@ -97,7 +97,7 @@ def description() -> Json:
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key: `pal_…`"}},
             "schemas": dict(sorted(_apart(requests, _answer_schemas()).items())),
             "responses": {f"Problem{status}": _problem(status) for status in (*EVERYWHERE, 404, 405, 409, 413)}
-            | {"Gateway401": _gateway("No key"), "Gateway429": _gateway("Too many requests")},
+            | {"Gateway429": _gateway("Too many requests")},
         },
     }
 
@@ -152,7 +152,7 @@ def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
     problem = {str(status): _ref(f"Problem{status}") for status in refused - known.answers.keys()}
     for status in refused & known.answers.keys():
         given[str(status)]["content"] |= _problem(status)["content"]
-    return given | dict(sorted((problem | {"401": _ref("Gateway401"), "429": _ref("Gateway429")}).items()))
+    return given | dict(sorted((problem | {"429": _ref("Gateway429")}).items()))
 
 
 def _answer(status: int, models: str) -> Json:
