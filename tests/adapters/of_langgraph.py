@@ -58,6 +58,11 @@ def test_items_are_listed_under_a_prefix_filtered_and_paged(store: PalimpsestSto
     assert sorted(item.key for item in store.search((user, "docs"))) == ["k0", "k1", "k2", "k3", "k4"]
     assert [item.value["number"] for item in store.search((user, "docs", "a"), filter={"number": {"$gte": 2}})] == [3]
     assert len(store.search((user,), filter={"kind": "doc"})) == 5
+    compared = ("$eq", "$ne", "$gt", "$gte", "$lt", "$lte")
+    found = [store.search((user, "docs"), filter={"number": {name: 2}}) for name in compared]
+    assert [sorted(item.value["number"] for item in items) for items in found] == [
+        [2], [0, 1, 3, 4], [3, 4], [2, 3, 4], [0, 1], [0, 1, 2],
+    ]  # fmt: skip
     first, second = store.search((user, "docs"), limit=2), store.search((user, "docs"), limit=2, offset=2)
     assert len({item.key for item in [*first, *second]}) == 4
     with pytest.raises(ValueError, match=r"\$near"):
