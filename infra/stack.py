@@ -158,8 +158,9 @@ class Palimpsest(Stack):
         """Add the functions that streams, queues and the schedule start."""
         self._add_dispatch()
         sessions = self._names(self.tables.sessions)
-        environment = sessions | self._chatting() | self._nameable()
+        environment = self._names(self.tables.tenants) | sessions | self._chatting() | self._nameable()
         summarize = self._worker("summarize", memory_mb=512, layers=self._layers.models, environment=environment)
+        self.tables.grant_tenants(summarize.role)
         self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
         self._grant_openai_key(summarize.role)
         self._add_extract()
@@ -230,13 +231,15 @@ class Palimpsest(Stack):
 
     def _add_dispatch(self) -> None:
         queues = {**self.queues.of, "parked": self.queues.parked}
-        environment = _urls(queues) | {"EVENT_BUS": self.bus.event_bus_name}
+        environment = _urls(queues) | self._names(self.tables.sessions) | {"EVENT_BUS": self.bus.event_bus_name}
         dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=environment)
         self.bus.grant_put_events_to(dispatch.role)
+        self.tables.grant_usage(dispatch.role)
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
         searched = bool(self.search.url)
-        changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *([NEW_MESSAGES, GONE_MESSAGES] if searched else [])]
+        messages = [NEW_MESSAGES, GONE_MESSAGES] if searched else [NEW_MESSAGES]
+        changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *messages]
         follow(self.tables.sessions, dispatch.function, filters=changes, parked=self.queues.parked)
         changes = [CHANGED_RECORDS if searched else NEW_RECORDS, GONE_RECORDS, MOVED_POINTERS]
         follow(self.tables.memories, dispatch.function, filters=changes, parked=self.queues.parked)

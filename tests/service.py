@@ -19,6 +19,7 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
@@ -94,7 +95,7 @@ class Service:
         self.tenants, self.facts = InMemoryTenants(self.shared), InMemoryStaticFacts()
         self.tenants.replace_settings(TENANT, TenantSettings(memory=memory or {}))
         self.expiries, self.owners = self.background_of(faults)
-        self.blobs = InMemoryBlobs(self.shared)
+        self.blobs, self.usages = InMemoryBlobs(self.shared), InMemoryUsages(self.shared)
         self.tokens, self.summarizer = LetterCounter(), RecordingSummarizer()
         self.extractor: Any = Extracts()
         self.embedder, self.has_embedder = embedder or Meanings(), True
@@ -147,6 +148,7 @@ class Service:
             tenants=self.tenants,
             blobs=self.blobs,
             vectors=self.stores.vectors,
+            usages=self.usages,
             queues=self.sent_again,
         )
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
@@ -172,7 +174,8 @@ class Service:
         """The stores that the functions behind the front door see."""
         return {
             "sessions": self.sessions, "jobs": self.jobs, "calls": InMemoryKeyedCalls(self.shared),
-            "tenants": self.tenants, "blobs": self.blobs, "memories": self.memories, "facts": self.facts,
+            "tenants": self.tenants, "blobs": self.blobs, "usages": self.usages, "memories": self.memories,
+            "facts": self.facts,
         }  # fmt: skip
 
     @property

@@ -15,6 +15,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
@@ -71,7 +72,8 @@ def _applications(place: Place) -> tuple[Any, Any]:
     tokens = TiktokenCounter()
     stores = MemoryStores(
         sessions=place.sessions, jobs=jobs, calls=InMemoryKeyedCalls(State()), memories=place.memories, tenants=tenants,
-        blobs=InMemoryBlobs(), facts=facts, index=place.index, vectors=InMemoryVectors(InMemoryMemories()),
+        blobs=InMemoryBlobs(), usages=InMemoryUsages(State()), facts=facts,
+        index=place.index, vectors=InMemoryVectors(InMemoryMemories()),
     )  # fmt: skip
     of_sessions = wire_sessions(stores, tokens=tokens, clock=place.clock, memories=place.memories, facts=facts)
     models = Models(embedder=lambda: place.embedder, reranker=lambda: place.reranker)

@@ -44,6 +44,10 @@ class Tables(Construct):
         reads = ("dynamodb:GetItem", "dynamodb:Query")
         self._grant(keeper, self.tenants, [*reads, *actions], leading="tenant#*")
 
+    def grant_usage(self, counter: iam.IGrantable) -> None:
+        """Allow counting what is used, which lies beside the sessions."""
+        self._grant(counter, self.sessions, ["dynamodb:UpdateItem"], leading="*#usage#*")
+
     def grant(
         self, user: iam.IGrantable, table: dynamodb.Table, *actions: Sequence[str], indexes: Sequence[str] = ()
     ) -> None:

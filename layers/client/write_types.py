@@ -19,7 +19,7 @@ from typing import Any, Literal, NotRequired, TypedDict
 WANTED = (
     "AnyFilter", "Appended", "Compaction", "Context", "Deleted", "EndedSession", "Filter", "Found", "Health",
     "HistoryMessage", "Job", "ListedJob", "ListedUser", "Memory", "Preference", "Recalled", "SavedMemory", "Session",
-    "StaticFact", "TenantSettings", "ToolResult", "User", "WindowEmptied",
+    "StaticFact", "TenantSettings", "ToolResult", "Used", "User", "WindowEmptied",
 )  # fmt: skip
 """What the client's methods take and return; what these consist of is written too."""
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}

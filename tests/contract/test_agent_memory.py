@@ -13,11 +13,13 @@ from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
+from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.engines.no_search import AbsentIndex
 from palimpsest.scope import Scope
@@ -40,6 +42,7 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
             calls,
             InMemoryTenants(),
             InMemoryBlobs(),
+            InMemoryUsages(within.state),
             memories,
             InMemoryStaticFacts(),
             AbsentIndex(),
@@ -53,6 +56,7 @@ def stores(engine: str, endpoint: str | None) -> MemoryStores:
         memories=DynamoDbMemories(table, sessions, endpoint=endpoint),
         tenants=DynamoDbTenants(tenants, endpoint=endpoint),
         blobs=InMemoryBlobs(),
+        usages=DynamoDbUsages(sessions, endpoint=endpoint),
         facts=DynamoDbStaticFacts(tenants, endpoint=endpoint),
         index=AbsentIndex(),
         vectors=DynamoDbVectors(table, endpoint=endpoint),

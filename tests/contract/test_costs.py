@@ -11,7 +11,7 @@ import pytest
 from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
-from palimpsest.clock import SystemClock
+from palimpsest.clock import FakeClock
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
@@ -19,6 +19,7 @@ from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeye
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
@@ -52,8 +53,10 @@ class Service:
         jobs = DynamoDbJobs(self.table, endpoint=endpoint)
         tenants = DynamoDbTenants(tenants_table(endpoint), endpoint=endpoint)
         self.memories = DynamoDbMemories(memories, self.table, endpoint=endpoint)
-        clock, summarizer = SystemClock(), ExtractiveSummarizer(TOKENS)
-        self._stored = (sessions, jobs, DynamoDbKeyedCalls(self.table, endpoint=endpoint), tenants, InMemoryBlobs())
+        clock, summarizer = FakeClock(), ExtractiveSummarizer(TOKENS)
+        calls = DynamoDbKeyedCalls(self.table, endpoint=endpoint)
+        usages = DynamoDbUsages(self.table, endpoint=endpoint)
+        self._stored = (sessions, jobs, calls, tenants, InMemoryBlobs(), usages)
         self.call = self.anew()
         self.summarize, _ = bootstrap.wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
@@ -62,7 +65,7 @@ class Service:
     def anew(self) -> Client:
         """The function in a fresh process, which does not know whose a session is."""
         stores = bootstrap.Stores(*self._stored)
-        app = bootstrap.wire_sessions(stores, tokens=TOKENS, clock=SystemClock(), memories=self.memories)
+        app = bootstrap.wire_sessions(stores, tokens=TOKENS, clock=FakeClock(), memories=self.memories)
         return Client(HttpApp(lambda: app, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:
@@ -152,9 +155,10 @@ def test_a_fresh_process_reads_the_log_key_and_once_more_unless_it_is_told_whose
 ) -> None:
     monkeypatch.setattr(service, "call", service.anew())
     service.append(short.session, [("user", KILOBYTE)], user="sarah")
-    assert meter.read().operations == ("GetItem", "BatchGetItem", "TransactWriteItems")  # first the tenant's log key
+    beside = ("GetItem", "GetItem")  # the tenant's limits, once a minute, and its log key
+    assert meter.read().operations == (*beside, "BatchGetItem", "TransactWriteItems")
     monkeypatch.setattr(service, "call", service.anew())
-    for reads in (["GetItem", "GetItem", "GetItem"], ["BatchGetItem"]):
+    for reads in ([*beside, "GetItem", "GetItem"], ["BatchGetItem"]):
         service.append(short.session, [("user", KILOBYTE)])
         assert meter.read().operations == (*reads, "TransactWriteItems")
 

@@ -14,6 +14,8 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.restart import RestartSteps
@@ -128,7 +130,8 @@ def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
     memory.commit(record(1, "likes tea again"))
     after = scope.owner.session("after")
     both.sessions.commit(after, replace(beginning(epoch=1), settings=settings(created_at="2027-01-16T08:00:00.000Z")))
-    step = ErasePages(both.sessions, both.memories, UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock), clock)
+    steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock)
+    step = ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)
     for _ in range(2):
         step(JobNotice(scope.tenant, job_id, "erase"))
     job = both.jobs.get(scope.owner, job_id)

@@ -11,6 +11,7 @@ import pytest
 from palimpsest.bootstrap.workers import wire_extraction
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
@@ -51,7 +52,9 @@ class Service:
     def __post_init__(self) -> None:
         schedule = ExtractionSchedule(self.jobs)
         request = RequestExtraction(self.sessions, schedule, CLOCK)
-        append = Append(self.sessions, InMemoryTenants(), LetterCounter(), CLOCK, schedule)
+        append = Append(
+            self.sessions, InMemoryTenants(), LetterCounter(), CLOCK, SessionLimit(self.sessions, CLOCK), schedule
+        )
         self._ingest = Ingest(self.sessions, self.memories, append, request, CLOCK)
         self.work = wire_extraction(
             sessions=self.sessions,

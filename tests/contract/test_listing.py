@@ -87,6 +87,12 @@ def test_a_list_that_ends_with_its_page_has_no_next(store: Store, tenant: Scope)
     assert store.sessions.listed(tenant, user="ana", limit=3).after is None
 
 
+@pytest.mark.parametrize(("most", "count"), [(1, 1), (4, 4), (9, 4)])
+def test_a_tenants_sessions_are_counted_up_to_a_number(store: Store, tenant: Scope, most: int, count: int) -> None:
+    assert store.sessions.count(tenant, most=most) == count
+    assert store.sessions.count(Scope(tenant.tenant + "x"), most=most) == 0
+
+
 def test_a_cursor_does_not_open_another_list(store: Store, tenant: Scope) -> None:
     after = store.sessions.listed(tenant, user="ana", limit=1).after
     for other, user in ((Scope(tenant.tenant + "x"), "ana"), (tenant, "an"), (tenant, None)):

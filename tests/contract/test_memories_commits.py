@@ -60,7 +60,9 @@ def test_a_user_who_is_not_known_is_at_zero_and_each_commit_counts(memory: Memor
     assert memory.memories.user(memory.scope) == UserState(epoch=0, version=0)
     memory.commit(record(1))
     memory.commit(record(2))
-    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2, records=2)
+    memory.memories.commit(memory.scope, MemoryCommit(epoch=0, removed=(record(1),)))
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=3, records=1)
 
 
 def test_nobody_reads_what_is_anothers(memory: Memory) -> None:

@@ -125,7 +125,7 @@ class Streamed(Whole):
 
     def look(self) -> None:
         for record in (record for stream in self._streams for record in stream):
-            told = stream_record(record)
+            told = stream_record(record).asks
             assert not isinstance(told, Unreadable)
             if isinstance(told, JobNotice):
                 self._jobs_put.append(self.job(told.job_id))

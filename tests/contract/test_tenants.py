@@ -5,7 +5,7 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
-from palimpsest.tenants.ports import ApiKey, TenantSettings
+from palimpsest.tenants.ports import ApiKey, Limits, TenantSettings
 
 Tenants = InMemoryTenants | DynamoDbTenants
 KEY = ApiKey(
@@ -45,7 +45,11 @@ def test_settings_are_replaced_whole(tenants: Tenants, days: int | None, models:
         Scope("acme"), TenantSettings(memory={"strategy": "trim", "model": None}, retention_days=1, models=("other",))
     )
     told = TenantSettings(
-        memory={"trigger_ratio": 0.7, "summary_prompt": "é\x00"}, retention_days=days, memory_days=days, models=models
+        memory={"trigger_ratio": 0.7, "summary_prompt": "é\x00"},
+        retention_days=days,
+        memory_days=days,
+        models=models,
+        limits=Limits(sessions=days, model_cost_usd=0.5),
     )
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told

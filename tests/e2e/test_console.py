@@ -16,7 +16,7 @@ LONG = HOSTILE * (1_000_000 // len(HOSTILE) + 1)
 WIDTHS = (360, 1600)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 VIEWS = (
-    "users", "sessions", "jobs", "settings", "users/sarah", "users/sarah/sessions", "users/sarah/recall",
+    "users", "sessions", "jobs", "usage", "settings", "users/sarah", "users/sarah/sessions", "users/sarah/recall",
     "users/sarah/preferences", "users/sarah/jobs", "sessions/s1", "sessions/s1/context", "sessions/s1/compactions",
     "sessions/s1/settings",
 )  # fmt: skip

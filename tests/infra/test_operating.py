@@ -338,7 +338,13 @@ def test_a_parked_message_that_names_no_job_stays(place: Target, queues: Queues,
 def test_redriven_jobs_go_where_the_dispatcher_sends_new_ones() -> None:
     names = {name.upper(): name for name in DispatchSettings.model_fields if name.endswith("_queue_url")}
     told = DispatchSettings.read(
-        {"STAGE": "test", "POWERTOOLS_SERVICE_NAME": "palimpsest", "EVENT_BUS": "bus", **names}
+        {
+            "STAGE": "test",
+            "POWERTOOLS_SERVICE_NAME": "palimpsest",
+            "EVENT_BUS": "bus",
+            "SESSIONS_TABLE": "sessions",
+            **names,
+        }
     )
     sent = {kind: url.removesuffix("_queue_url").capitalize() for kind, url in queue_urls(told).items()}
     assert sent == QUEUE_OF_KIND

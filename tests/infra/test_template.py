@@ -71,6 +71,7 @@ def test_streams_park_what_fails_and_go_on(prod: Template) -> None:
         assert name_of(mapping["DestinationConfig"]["OnFailure"]["Destination"]["Fn::GetAtt"][0]) == "Parked"
 
 
+UPDATE = "dynamodb:UpdateItem"
 JOBS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}}}}
 FAILED = {"eventName": ["MODIFY"], "dynamodb": {"NewImage": {"type": {"S": ["job"]}, "state": {"S": ["failed"]}}}}
 COMPACTIONS = {"eventName": ["INSERT"], "dynamodb": {"NewImage": {"type": {"S": ["compaction"]}}}}
@@ -106,8 +107,8 @@ def test_streams_tell_of_new_jobs_of_events_and_of_what_the_index_must_learn_and
     assert filters_of(prod) == {"Sessions": sessions, "Memories": [*RECORDS, POINTERS]}
 
 
-def test_a_stage_without_search_is_told_of_jobs_and_events_alone(without_search: Template) -> None:
-    told = {"Sessions": [JOBS, FAILED, COMPACTIONS], "Memories": [NEW_RECORDS, RECORDS[1], POINTERS]}
+def test_a_stage_without_search_is_told_of_jobs_of_events_and_of_messages_to_count(without_search: Template) -> None:
+    told = {"Sessions": [JOBS, FAILED, COMPACTIONS, MESSAGES[0]], "Memories": [NEW_RECORDS, RECORDS[1], POINTERS]}
     assert filters_of(without_search) == told
 
 
@@ -341,10 +342,16 @@ def test_reindex_writes_jobs_and_notes_what_is_indexed_and_deletes_nothing(prod:
 
 
 def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: Template) -> None:
-    seen = dict.fromkeys(("sessions", "memories", "extract", "sweep"), "tenant#*") | {"authorize": "key#*"}
+    seen = dict.fromkeys(("sessions", "memories", "summarize", "extract", "sweep"), "tenant#*") | {"authorize": "key#*"}
     for function, leading in seen.items():
         (statement,) = (each for each in prod.statements(function) if "Tenants" in str(each["Resource"]))
         assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}}
+
+
+def test_dispatch_writes_nothing_but_counts(prod: Template) -> None:
+    (statement,) = (each for each in prod.statements("dispatch") if UPDATE in str(each["Action"]))
+    assert (statement["Action"], "Sessions" in str(statement["Resource"])) == (UPDATE, True)
+    assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["*#usage#*"]}}
 
 
 @pytest.mark.parametrize("function", sorted(CALL_OR_SEARCH))

@@ -504,3 +504,10 @@ def test_the_graph_answers_queries_in_cypher() -> None:
     assert memory.graph.query("MATCH (c:City {name: $name}) RETURN c.id", name="Berlin").rows == [["be"]]
     with pytest.raises(Unprocessable):
         memory.graph.query("MATCH (n) DETACH DELETE n")
+def test_what_a_user_has_used_is_counted() -> None:
+    memory = AgentMemory(user="sarah")
+    memory.append("monday", "Hello!")
+    memory.append("monday", "Hello again!")
+    (used,) = memory.usage()
+    assert (used.counts["messages"], used.counts.get("model_calls", 0)) == (2, 0)
+    assert [one.day is not None for one in memory.usage(by="day")] == [True]

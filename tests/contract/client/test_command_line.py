@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest_client import Palimpsest
+from palimpsest_client import Palimpsest, errors
 from palimpsest_client.cli import shown, stdio
 from palimpsest_client.cli.commands import app
 from typer.testing import CliRunner
@@ -20,7 +20,7 @@ from tests.served import KEY, Served
 PROGRAM = Path(__file__).parents[2] / "e2e" / "clients" / "mcp_client.py"
 COMMANDS = {
     "login", "chat", "sessions", "messages", "context", "recall", "remember", "memories", "history", "revert", "forget",
-    "ingest", "export", "import", "jobs", "erase", "mcp",
+    "ingest", "export", "import", "jobs", "erase", "mcp", "usage",
 }  # fmt: skip
 
 
@@ -78,6 +78,18 @@ def test_conversations_are_taken_in_and_shown(tmp_path: Path) -> None:
     assert "budget" in said("context", "old", "Where do I live?", "--explain")
     assert [each["kind"] for each in found("jobs")] == ["extract"]
     assert found("jobs", "--failed") == []
+
+
+def test_what_was_used_is_shown_by_day_by_user_and_in_all(memory: Palimpsest) -> None:
+    memory.session("s9", user="sarah").append("Hello!")
+    memory.session("s8", user="david").append("Hello!")
+    (used,) = found("usage", "--by", "user")
+    assert (used["user_id"], used["messages"]) == ("sarah", 1)
+    assert {"messages", "US$"} <= set(said("usage", "--by", "tenant").split())
+    assert [each["messages"] for each in memory.usage(by="tenant")] == [2]
+    assert [each["messages"] for each in memory.usage(by="day", user_id="david")] == [1]
+    with pytest.raises(errors.InvalidPeriod):
+        list(memory.usage(from_="2020-01-01", to="2020-01-02"))
 
 
 def test_everything_of_a_user_is_exported_and_erased(tmp_path: Path, memory: Palimpsest) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
-from palimpsest.engines.dynamodb.streams import happened, stream_record
+from palimpsest.engines.dynamodb.streams import stream_record
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
@@ -78,7 +80,7 @@ def change(number: int, *, kind: str = "summarize") -> dict[str, Any]:
 
 def streamed(*records: dict[str, Any], queues: InMemoryQueues) -> list[str]:
     """The sequence numbers from which the stream goes on."""
-    handle = Dispatch(queues, stream_record, queues, happened)
+    handle = Dispatch(queues, stream_record, queues, InMemoryUsages(State()))
     answer = stream_batch({"Records": list(records)}, LambdaContext(), handle=handle)  # type: ignore[arg-type]
     return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 

@@ -12,6 +12,7 @@ SETTINGS = "/v1/settings"
 KEPT = {"conversations": "30d", "facts": "1y", "events": "1y", "instructions": "1y", "preferences": "permanent"}
 BUILT_IN = {
     "memory": {}, "retention_days": 30, "memory_days": 365, "retention": KEPT, "models": None, "retention_job": None,
+    "limits": dict.fromkeys(("requests_per_second", "sessions", "memories", "model_cost_usd")),
 }  # fmt: skip
 
 

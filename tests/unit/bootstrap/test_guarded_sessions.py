@@ -65,11 +65,11 @@ def test_every_use_case_of_a_function_behind_the_front_door_has_the_guarded_stor
 
 def test_a_use_case_without_the_guard_would_be_seen() -> None:
     bare: Any = object()
-    assert set(stores_within(Append(InMemorySessions(), bare, bare, bare))) == {InMemorySessions}
+    assert set(stores_within(Append(InMemorySessions(), bare, bare, bare, bare))) == {InMemorySessions}
 
 
 def test_stores_guard_whatever_they_are_made_of_once() -> None:
     bare: Any = object()
-    stores = Stores(InMemorySessions(), bare, bare, bare, bare)
+    stores = Stores(InMemorySessions(), bare, bare, bare, bare, bare)
     assert isinstance(stores.sessions, EpochGuard)
-    assert Stores(stores.sessions, bare, bare, bare, bare).sessions is stores.sessions
+    assert Stores(stores.sessions, bare, bare, bare, bare, bare).sessions is stores.sessions

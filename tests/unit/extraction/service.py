@@ -9,6 +9,7 @@ from typing import Any
 
 from palimpsest.clock import Clock
 from palimpsest.conversations.append import Appended, Extract
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.messages import Chat, Draft
 from palimpsest.engines.in_memory.state import Faults
@@ -42,7 +43,8 @@ class ExtractionService(Service):
         super().__init__(faults=faults, clock=clock, folder=folder, selector=selector, memory=memory)
         self.by_rule = extract
         self.append = self.app.append
-        self.manage = ManageSessions(self.sessions, self.tenants, self.tokens, self.clock)
+        limit = SessionLimit(self.sessions, self.clock)
+        self.manage = ManageSessions(self.sessions, self.tenants, self.tokens, self.clock, limit)
         assert self.app.extract is not None
         self.request, self.ingest_transcript = self.app.extract, self.memories_app.ingest
         self.report_of = self.memories_app.report

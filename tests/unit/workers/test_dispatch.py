@@ -6,7 +6,9 @@ import json
 from typing import Any, get_args
 
 import pytest
-from palimpsest.engines.dynamodb.streams import happened, stream_record
+from palimpsest.engines.dynamodb.streams import stream_record
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged
@@ -34,7 +36,7 @@ def _typed(image: dict[str, str]) -> dict[str, Any]:
 
 def dispatched(record: Any) -> InMemoryQueues:
     queues = InMemoryQueues()
-    Dispatch(queues, stream_record, queues, happened)(record)
+    Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(record)
     return queues
 
 
@@ -98,7 +100,7 @@ def test_queues_that_are_down_are_said_so_that_the_stream_comes_again() -> None:
     queues.is_down = True
     for record in (shown("acme#s", "m#000000000001", new=MESSAGE), shown("acme#sarah", "head", new={"type": "head"})):
         with pytest.raises(Unavailable):
-            Dispatch(queues, stream_record, queues, happened)(record)
+            Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(record)
     assert queues.changes == []
 
 
@@ -156,7 +158,9 @@ def test_nothing_else_is_published(record: Any) -> None:
 
 def test_without_a_search_index_only_events_leave() -> None:
     queues = InMemoryQueues()
-    Dispatch(queues, stream_record, queues, happened, indexes=False)(shown("acme#sarah", "r#mem_1", new=RECORD))
+    Dispatch(queues, stream_record, queues, InMemoryUsages(State()), indexes=False)(
+        shown("acme#sarah", "r#mem_1", new=RECORD)
+    )
     assert (len(queues.published), queues.changes, queues.parked) == (1, [], [])
 
 
@@ -164,5 +168,5 @@ def test_a_bus_that_is_down_is_said_so_that_the_stream_comes_again() -> None:
     queues, bus = InMemoryQueues(), InMemoryQueues()
     bus.is_down = True
     with pytest.raises(Unavailable):
-        Dispatch(queues, stream_record, bus, happened)(shown("acme#sarah", "r#mem_1", new=RECORD))
+        Dispatch(queues, stream_record, bus, InMemoryUsages(State()))(shown("acme#sarah", "r#mem_1", new=RECORD))
     assert queues.changes == [RecordChanged("acme", "sarah", "mem_1")]

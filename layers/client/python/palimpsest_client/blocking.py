@@ -239,6 +239,7 @@ class Palimpsest(Over):
     forget_sessions = begun(TenantCalls.forget_sessions)
     settings = value(TenantCalls.settings)
     replace_settings = value(TenantCalls.replace_settings)
+    usage = rows(TenantCalls.usage)
     static_facts = rows(TenantCalls.static_facts)
     put_static_fact = value(TenantCalls.put_static_fact)
     delete_static_fact = value(TenantCalls.delete_static_fact)

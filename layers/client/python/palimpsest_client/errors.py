@@ -374,3 +374,23 @@ class TooManyNamespaces(Conflict):
 
 class TooManyVectors(Conflict):
     code = "too_many_vectors"
+
+
+class LimitReached(TooManyRequests):
+    code = "limit_reached"
+
+
+class SessionLimit(LimitReached):
+    code = "session_limit"
+
+
+class MemoryLimit(LimitReached):
+    code = "memory_limit"
+
+
+class ModelCostLimit(Unavailable):
+    code = "model_cost_limit"
+
+
+class InvalidPeriod(Invalid):
+    code = "invalid_period"

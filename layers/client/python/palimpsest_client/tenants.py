@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from palimpsest_client.calls import Listing, Steps, call
-from palimpsest_client.types import Deleted, Health, ListedJob, ListedUser, Session, StaticFact, TenantSettings
+from palimpsest_client.types import Deleted, Health, ListedJob, ListedUser, Session, StaticFact, TenantSettings, Used
 
 JSON = dict[str, Any]
 
@@ -42,6 +42,13 @@ class TenantCalls:
     def replace_settings(self, /, **settings: Any) -> Steps[TenantSettings]:
         """What is not named has its default again. Needs the scope `admin`."""
         return call("PUT", "settings", body=settings)
+
+    def usage(self, /, *, by: str = "day", limit: int | None = None, **period: str | None) -> Listing[Used]:
+        """What was used: a row a `day`, a `user`, or one in all (`tenant`), `from_` one date `to` another, also of one
+        `user_id` alone. Needs the scope `admin`.
+        """
+        query = {name.rstrip("_"): value for name, value in period.items()}
+        return Listing(("usage",), "usage", {"by": by, **query}, limit)
 
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
         """What is stated to every agent, whoever the user is."""

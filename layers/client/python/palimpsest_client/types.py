@@ -303,6 +303,10 @@ class ModelUsage(TypedDict):
     cost_usd: float | None
 
 
+class Nameless(TypedDict):
+    state: Literal["pending", "nameless"]
+
+
 class Overflow(TypedDict):
     strategy: str
     state: Literal["done", "pending"]
@@ -342,6 +346,7 @@ class Receipt(TypedDict):
     sessions: Reached
     memories: Reached
     index: Follows
+    usage: Nameless
     jobs: Expires
     tombstones: Expires
     keys: Expires
@@ -427,6 +432,13 @@ class ShownFact(TypedDict):
     agent_id: str | None
 
 
+class ShownLimits(TypedDict):
+    requests_per_second: int | None
+    sessions: int | None
+    memories: int | None
+    model_cost_usd: float | None
+
+
 class ShownMemory(TypedDict):
     id: str
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
@@ -473,6 +485,7 @@ class TenantSettings(TypedDict):
     memory_days: int | None
     retention: ShownRetention
     models: list[str] | None
+    limits: ShownLimits
     retention_job: RetentionJob | None
 
 
@@ -485,6 +498,19 @@ class ToolResult(TypedDict):
 class Totals(TypedDict):
     messages: int
     tokens: int
+
+
+class Used(TypedDict):
+    day: str | None
+    user_id: str | None
+    messages: int
+    message_tokens: int
+    bytes: int
+    model_calls: int
+    tokens_in: int
+    tokens_out: int
+    cost_usd: float
+    unpriced_calls: int
 
 
 class User(TypedDict):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import date
 from functools import partial
 from typing import Any, Self, TypeVar
 
@@ -30,7 +31,7 @@ from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.api.resources.tools import ToolCallBody
 from palimpsest.api.resources.vectors import VectorSearch, VectorsToStore
 from palimpsest.bootstrap.in_process import in_process
-from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp
+from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.extractive import ExtractiveMemory
@@ -57,13 +58,14 @@ from palimpsest.memory.filters import Filter
 from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered
-from palimpsest.models.ports import Embedder, Reranker
+from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
 from palimpsest.tenants.ports import StaticFact
+from palimpsest.usage.report import By, Sum
 from palimpsest.vectors.manage import DEFAULT_NAMESPACE, ManageVectors, Match
 from palimpsest.vectors.ports import Namespace
 
@@ -592,6 +594,12 @@ class AgentMemory:
         )
         self._work()
         return done
+
+    def usage(self, *, first: date | None = None, last: date | None = None, by: By = "tenant") -> tuple[Sum, ...]:
+        """What the user has used from one day (None: the first of the month) through another (None: today): messages,
+        tokens, bytes, model calls and their cost. Raises `Unprocessable` (`invalid_period`).
+        """
+        return self._sessions.usage(self._user.owner, first=first, last=last, by=by, user=self._user.user).sums
 
     def _learn(self, session: Conversation, message: str) -> None:
         self._append(self._scope(session), [message], extract="now")

@@ -30,6 +30,11 @@ def milliseconds(now: datetime) -> int:
     return int(now.timestamp() * 1000)
 
 
+def day_of(moment: int) -> str:
+    """The date, in UTC and ISO's form, of a time in epoch milliseconds."""
+    return datetime.fromtimestamp(moment / 1000, UTC).date().isoformat()
+
+
 class SystemClock:
     def now(self) -> datetime:
         return datetime.now(UTC)

@@ -10,11 +10,13 @@ PalimpsestError
 ├── ReadOnlyBlock         a conversation tries to change what only the tenant states
 ├── Conflict              the state contradicts the call
 ├── TooLarge              over a documented limit
+├── LimitReached          a limit that the tenant has set for itself
 ├── Unavailable           nothing was written, or a retry with the same key is safe: try again
 ├── CommitLost            another writer was first: read again and decide anew (never leaves a use case)
 ├── DamagedJob            what is stored of a job can't be read: no further try helps
 └── ModelFailed           a model call gave nothing usable
     ├── ModelUnavailable  time-out, 429, 5xx, connection: the same call may work later
+    │   └── CostLimitReached  the tenant's models have cost what they may in a month
     └── ModelOutputInvalid  an answer came, but not one that can be used
 """
 
@@ -91,6 +93,24 @@ class TooLarge(PalimpsestError):
     code = "too_large"
 
 
+class LimitReached(PalimpsestError):
+    """`limit` names what is limited to `most`. `retry_after` is in how many seconds the same call works again; None:
+    not before something is removed, or the limit is raised.
+    """
+
+    code = "limit_reached"
+
+    def __init__(self, detail: str, *, code: str, limit: str, most: int, retry_after: int | None = None) -> None:
+        super().__init__(detail, code=code)
+        self.limit = limit
+        self.most = most
+        self.retry_after = retry_after
+
+    @property
+    def retryable(self) -> bool:  # type: ignore[override]
+        return self.retry_after is not None
+
+
 class Unavailable(PalimpsestError):
     code = "unavailable"
     retryable = True
@@ -106,11 +126,14 @@ class DamagedJob(PalimpsestError):
 
 
 class ModelFailed(PalimpsestError):
-    """`model` is the one that was asked, `spent` what the failed calls used (see `models.catalogue.priced`)."""
+    """`model` is the one that was asked, `spent` what the failed calls used (see `models.catalogue.priced`). With
+    `was_called` false the last of them was not made.
+    """
 
     code = "model_failed"
     retryable = True
     model: str | None = None
+    was_called = True
     spent: Mapping[str, int] = MappingProxyType({})
 
 
@@ -122,6 +145,16 @@ class ModelUnavailable(ModelFailed):
     def __init__(self, detail: str, *, retry_after: float | None = None) -> None:
         super().__init__(detail)
         self.retry_after = retry_after
+
+
+class CostLimitReached(ModelUnavailable):
+    """No model was called. `retry_after` is in how many seconds the next month begins."""
+
+    code = "model_cost_limit"
+    was_called = False
+
+    def __init__(self, *, retry_after: float) -> None:
+        super().__init__("The tenant's models have cost what they may this month.", retry_after=retry_after)
 
 
 class ModelOutputInvalid(ModelFailed):

@@ -47,6 +47,13 @@ class ChatSettings(ModelSettings):
     chat_model: Text
 
 
+class PaidSettings(ChatSettings):
+    """For functions that count what their model calls use, and keep it within the tenant's limits."""
+
+    tenants_table: Text
+    sessions_table: Text
+
+
 class EmbeddingSettings(ModelSettings):
     """The model that makes vectors, and how many numbers each has."""
 
@@ -89,9 +96,7 @@ class SessionsSettings(SearchSettings, NamedModelsSettings):
     contents_bucket: Text
 
 
-class MemoriesSettings(SearchSettings, ChatSettings):
-    tenants_table: Text
-    sessions_table: Text
+class MemoriesSettings(SearchSettings, PaidSettings):
     memories_table: Text
     contents_bucket: Text
 
@@ -106,21 +111,20 @@ class JobQueueSettings(FunctionSettings):
 
 
 class DispatchSettings(JobQueueSettings):
-    """Without a search index there is no queue for changes either."""
+    """Without a search index there is no queue for changes either. What is counted lies in the table of sessions."""
+
+    sessions_table: Text
 
     embed_queue_url: str = ""
     parked_queue_url: Text
     event_bus: Text
 
 
-class SummarizeSettings(ChatSettings, NamedModelsSettings):
-    sessions_table: Text
+class SummarizeSettings(PaidSettings, NamedModelsSettings):
     summarize_queue_url: Text
 
 
-class ExtractSettings(ChatSettings):
-    tenants_table: Text
-    sessions_table: Text
+class ExtractSettings(PaidSettings):
     memories_table: Text
     contents_bucket: Text
     extract_queue_url: Text

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.conversations.manage import ManageSessions, Wanted
+from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.turns import problems
 from palimpsest.errors import ModelUnavailable, Unavailable
@@ -230,7 +231,7 @@ def test_another_strategy_meanwhile_ends_the_flush() -> None:
     service = full()
     flush = pending(service, "flush")
     schedule = ExtractionSchedule(service.jobs)
-    manage = ManageSessions(service.sessions, service.tenants, service.manage.tokens, service.clock, schedule)
+    manage = replace(service.manage, schedule=schedule)
     manage.patch(service.session(), wanted=Wanted(memory={"strategy": "summarize"}))
     service.drain()
     assert service.job(flush.id).error == "overtaken"

@@ -259,6 +259,23 @@ def import_(
 
 
 @app.command()
+def usage(
+    by: Annotated[str, typer.Option(help="day, user or tenant.")] = "day",
+    from_: Annotated[str | None, typer.Option("--from", help="First day; else of this month.")] = None,
+    to: Annotated[str | None, typer.Option(help="Last day; else today.")] = None,
+    user: AnyUser = None,
+    json_: AsJson = False,
+) -> None:
+    """Show what was used: messages, model calls, tokens and cost. Needs a key with the scope admin."""
+    of = {"day": {"day": "day"}, "user": {"user": "user_id"}}.get(by, {})
+    columns = of | {
+        "messages": "messages", "bytes": "bytes", "model calls": "model_calls",
+        "tokens in": "tokens_in", "tokens out": "tokens_out", "US$": "cost_usd", "unpriced": "unpriced_calls",
+    }  # fmt: skip
+    shown.rows(Palimpsest().usage(by=by, from_=from_, to=to, user_id=user), columns, json_wanted=json_)
+
+
+@app.command()
 def jobs(
     user: AnyUser = None,
     failed: Annotated[bool, typer.Option("--failed", help="Those that failed; without --user all of them.")] = False,

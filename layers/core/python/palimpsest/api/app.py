@@ -20,6 +20,7 @@ from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, Us
 from palimpsest.api.guards import guarded, json_object, path_of
 from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, problem
+from palimpsest.api.rate import Rate
 from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
@@ -43,6 +44,7 @@ class HttpApp:
         self._operations = operations
         self._resolver = resolver(operations)
         self._turn = threading.Lock()
+        self._rate = Rate()
         self._log_keys: dict[TenantScope, bytes] = {}
 
     def __call__(self, event: Mapping[str, Any], context: LambdaContext) -> dict[str, Any]:
@@ -69,6 +71,7 @@ class HttpApp:
         seen |= {"route": operation.path if operation else None} | self._hashed(caller, path)
         needed = scopes_of(operation, seen["method"])
         caller.require(*needed)
+        self._rate.check(caller.tenant, self._wired())
         request = guarded(event, method=seen["method"], path=path)
         with self._turn:  # Powertools keeps the current request in attributes that all share
             shows = "read" in caller.scopes or "admin" in needed

@@ -20,6 +20,7 @@ from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.jobs.read import ReadJob
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
 from palimpsest.tenants.ports import Tenants
+from palimpsest.usage.ports import Usages
 
 if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.context.read import ReadContext
@@ -51,6 +52,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.transfer.files import Export
     from palimpsest.transfer.foreign import ImportForeign
     from palimpsest.transfer.restore import Import
+    from palimpsest.usage.report import ReadUsage
     from palimpsest.vectors.manage import ManageVectors
 
 KEY = "Idempotency-Key"
@@ -70,6 +72,8 @@ class Common(Protocol):
     def tenants(self) -> Tenants: ...
     @property
     def calls(self) -> KeyedCalls: ...
+    @property
+    def usages(self) -> Usages: ...
     @property
     def clock(self) -> Clock: ...
     @property
@@ -100,6 +104,8 @@ class UseCases(Common, Windows, Protocol):
     def forget_sessions(self) -> ForgetSessions: ...
     @property
     def settings(self) -> ManageSettings: ...
+    @property
+    def usage(self) -> ReadUsage: ...
 
     @property
     def append(self) -> Append: ...

@@ -23,6 +23,7 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.extraction",
         "resources.jobs",
         "resources.settings",
+        "resources.usage",
     ),
     "memories": (
         "resources.sessions.routes",

@@ -23,6 +23,7 @@ from palimpsest.errors import (
     DamagedJob,
     FieldError,
     Forbidden,
+    LimitReached,
     ModelFailed,
     NotFound,
     PalimpsestError,
@@ -43,6 +44,7 @@ STATUS: dict[type[PalimpsestError], HTTPStatus] = {
     ReadOnlyBlock: HTTPStatus.METHOD_NOT_ALLOWED,
     Conflict: HTTPStatus.CONFLICT,
     TooLarge: HTTPStatus.REQUEST_ENTITY_TOO_LARGE,
+    LimitReached: HTTPStatus.TOO_MANY_REQUESTS,
     Unavailable: HTTPStatus.SERVICE_UNAVAILABLE,
     CommitLost: HTTPStatus.SERVICE_UNAVAILABLE,
     ModelFailed: HTTPStatus.SERVICE_UNAVAILABLE,
@@ -75,6 +77,14 @@ class FieldProblem(TypedDict):
     message: str
 
 
+class Limit(TypedDict):
+    """Which limit of the tenant is reached, and in how many seconds the same call works again."""
+
+    name: str
+    most: int
+    retry_after: Annotated[int | None, Field(description="null: once something is removed, or the limit is raised")]
+
+
 class Problem(TypedDict):
     """RFC 9457. `code` is stable; `retryable`: the same call may work later."""
 
@@ -87,11 +97,12 @@ class Problem(TypedDict):
     retryable: bool
     errors: list[FieldProblem]
     minimum: NotRequired[Annotated[int, Field(description="The smallest budget that fits, with `budget_too_small`")]]
+    limit: NotRequired[Annotated[Limit, Field(description="With 429")]]
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """An error as it is answered. `minimum` is the smallest budget that would fit, in tokens."""
+    """An error as it is answered. `more` are fields that this problem alone has."""
 
     status: HTTPStatus
     code: str
@@ -99,7 +110,7 @@ class Failure:
     retryable: bool = False
     errors: Sequence[FieldError] = ()
     headers: Mapping[str, str] = field(default_factory=dict)
-    minimum: int | None = None
+    more: Mapping[str, Any] = field(default_factory=dict)
 
     def body(self, request_id: str) -> str:
         answer: Problem = {
@@ -112,9 +123,7 @@ class Failure:
             "retryable": self.retryable,
             "errors": [{"field": error.field, "message": error.message} for error in self.errors],
         }
-        if self.minimum is not None:
-            answer["minimum"] = self.minimum
-        return json.dumps(answer, separators=(",", ":"))
+        return json.dumps({**answer, **self.more}, separators=(",", ":"))
 
 
 def title(status: HTTPStatus) -> str:
@@ -134,9 +143,25 @@ def problem(error: Exception) -> Failure:
         error.detail,
         retryable=error.retryable,
         errors=error.errors,
-        headers={"Retry-After": RETRY_AFTER} if error.retryable else HEADERS.get(status, {}),
-        minimum=error.minimum if isinstance(error, BudgetTooSmall) else None,
+        headers=_headers(error, status),
+        more=_more(error),
     )
+
+
+def _headers(error: PalimpsestError, status: HTTPStatus) -> Mapping[str, str]:
+    if isinstance(error, LimitReached) and error.retry_after is not None:
+        return {"Retry-After": str(error.retry_after)}
+    return {"Retry-After": RETRY_AFTER} if error.retryable else HEADERS.get(status, {})
+
+
+def _more(error: PalimpsestError) -> Mapping[str, Any]:
+    match error:
+        case BudgetTooSmall():
+            return {"minimum": error.minimum}
+        case LimitReached():
+            limit: Limit = {"name": error.limit, "most": error.most, "retry_after": error.retry_after}
+            return {"limit": limit}
+    return {}
 
 
 @contextmanager

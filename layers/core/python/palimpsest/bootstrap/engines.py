@@ -16,10 +16,13 @@ from palimpsest.graph.ports import GraphEngine
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
-from palimpsest.models.ports import Embedder, Reranker, Secret, Space, TokenCounter
+from palimpsest.models.metered import MeteredModel, Told
+from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
+from palimpsest.observability import measured
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.authorize import Authorize
 from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.usage.ports import Usages
 from palimpsest.vectors.ports import VectorStore
 
 if TYPE_CHECKING:
@@ -63,6 +66,13 @@ def keyed_calls(sessions_table: str) -> KeyedCalls:
     from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbKeyedCalls
 
     return DynamoDbKeyedCalls(sessions_table)
+
+
+@cache
+def usage_store(sessions_table: str) -> Usages:
+    from palimpsest.engines.dynamodb.usages import DynamoDbUsages
+
+    return DynamoDbUsages(sessions_table)
 
 
 @cache
@@ -124,6 +134,22 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
     key = model_key(environment.openai_key_parameter)
     return OpenAIChatModel(key=key, base_url=environment.openai_base_url, model=environment.chat_model)
+
+
+def metered_model(environment: settings.PaidSettings) -> LanguageModel:
+    """The language model, whose calls are counted and kept within the tenant's limit."""
+    return metered(
+        chat_model(environment),
+        usages=usage_store(environment.sessions_table),
+        tenants=tenant_store(environment.tenants_table),
+        clock=system_clock(),
+        tell=measured,
+    )
+
+
+def metered(model: LanguageModel, *, usages: Usages, tenants: Tenants, clock: Clock, tell: Told) -> LanguageModel:
+    """The model over any adapters."""
+    return MeteredModel(model, usages, lambda scope: tenants.settings(scope).limits.model_cost, clock, tell)
 
 
 @cache

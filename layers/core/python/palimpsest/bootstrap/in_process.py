@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from palimpsest.bootstrap.engines import system_clock, token_counter
-from palimpsest.bootstrap.memories import LanguageModel, MemoriesApp, MemoryStores, Models, wire_memories
+from palimpsest.bootstrap.engines import metered, system_clock, token_counter
+from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
 from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_sweep
 from palimpsest.clock import Clock, seconds
@@ -25,6 +25,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
+from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
@@ -32,7 +33,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.ports import Embedder, Reranker, TokenCounter
+from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.scope import Scope
 from palimpsest.search.embed import Embed
 from palimpsest.tenants.ports import TenantSettings
@@ -76,7 +77,12 @@ def in_process(
     index = _index(vectors, life=sessions)
     calls, facts = InMemoryKeyedCalls(sessions.state), InMemoryStaticFacts()
     blobs = InMemoryBlobs(sessions.state)
-    stores = MemoryStores(sessions, jobs, calls, tenants, blobs, memories, facts, index, InMemoryVectors(memories))
+    usages = InMemoryUsages(sessions.state)
+    if chat is not None:
+        chat = metered(chat, usages=usages, tenants=tenants, clock=clock, tell=_to_nobody)
+    stores = MemoryStores(
+        sessions, jobs, calls, tenants, blobs, usages, memories, facts, index, InMemoryVectors(memories)
+    )
     workers, sweep = _workers(sessions, memories, stores, chat=chat, tokens=tokens, clock=clock)
     models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
     app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
@@ -86,6 +92,10 @@ def in_process(
         memories=app,
         work=Work(sessions, workers, sweep, Embed(memories, sessions, index, vectors, clock), clock),
     )
+
+
+def _to_nobody(tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
+    """A library measures nothing; its counts can be asked for."""
 
 
 def _workers(
@@ -105,7 +115,8 @@ def _workers(
     step, give_up = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
     of_both = {**of_all, "memories": memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
-    removal, sweep = wire_sweep(**of_both, expiries=expiries, blobs=stores.blobs, vectors=stores.vectors)
+    beside: dict[str, Any] = {"blobs": stores.blobs, "vectors": stores.vectors, "usages": stores.usages}
+    removal, sweep = wire_sweep(**of_both, expiries=expiries, **beside)
     return (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal), sweep
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Protocol
 
 from palimpsest import settings
 from palimpsest.bootstrap.engines import (
     blob_store,
-    chat_model,
     fact_store,
     graph_engine,
     has_key,
     keyed_calls,
     memory_store,
+    metered_model,
     question_embedder,
     reranker,
     search_index,
@@ -23,6 +22,7 @@ from palimpsest.bootstrap.engines import (
     system_clock,
     tenant_store,
     token_counter,
+    usage_store,
     vector_store,
 )
 from palimpsest.bootstrap.sessions import Stores
@@ -34,6 +34,7 @@ from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -54,7 +55,7 @@ from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
-from palimpsest.models.ports import ChatModel, Embedder, JsonModel, Reranker, TokenCounter
+from palimpsest.models.ports import ChatModel, Embedder, JsonModel, LanguageModel, Reranker, TokenCounter
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
@@ -64,6 +65,7 @@ from palimpsest.tenants.static_facts import ManageStaticFacts
 from palimpsest.transfer.files import Export
 from palimpsest.transfer.foreign import ImportForeign
 from palimpsest.transfer.restore import Import
+from palimpsest.usage.ports import Usages
 from palimpsest.vectors.manage import ManageVectors, VectorCache
 from palimpsest.vectors.ports import VectorStore
 
@@ -81,10 +83,6 @@ class MemoryStores(Stores):
 
 def _none() -> None:
     """There is no such model."""
-
-
-class LanguageModel(ChatModel, JsonModel, Protocol):
-    """A model that gives text, and answers that follow a schema."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +144,10 @@ class MemoriesApp:
         return self.stores.calls
 
     @property
+    def usages(self) -> Usages:
+        return self.stores.usages
+
+    @property
     def recall(self) -> Recall:
         stores, models = self.stores, self.models
         return Recall(
@@ -183,7 +185,8 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
     manage_memories = ManageMemories(memories, tenants, clock)
     schedule = ExtractionSchedule(jobs)
     contents = Contents(stores.blobs, jobs, clock)
-    append = Append(sessions, tenants, tokens, clock, schedule, contents)
+    limit = SessionLimit(sessions, clock)
+    append = Append(sessions, tenants, tokens, clock, limit, schedule, contents)
     request = RequestExtraction(sessions, schedule, clock)
     blocks = BlockReader(
         static=StaticMemory(stores.facts),
@@ -211,7 +214,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         facts=ManageStaticFacts(stores.facts, clock),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, nearness(lambda: searching(stores, models, clock))),
-        manage=ManageSessions(sessions, tenants, tokens, clock, schedule),
+        manage=ManageSessions(sessions, tenants, tokens, clock, limit, schedule),
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),
         export=Export(jobs, stores.blobs, clock),
@@ -231,14 +234,16 @@ def memories_app() -> MemoriesApp:
         memories=memory_store(environment.memories_table, environment.sessions_table),
         tenants=tenant_store(environment.tenants_table),
         blobs=blob_store(environment.contents_bucket),
+        usages=usage_store(environment.sessions_table),
         facts=fact_store(environment.tenants_table),
         index=search_index(environment),
         vectors=vector_store(environment.memories_table),
     )
+    model = metered_model(environment)
     models = Models(
         embedder=lambda: question_embedder(environment),
-        answerer=lambda: chat_model(environment) if has_key(environment) else None,
-        selector=chat_model(environment),
+        answerer=lambda: model if has_key(environment) else None,
+        selector=model,
         reranker=lambda: reranker(environment),
     )
     return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())

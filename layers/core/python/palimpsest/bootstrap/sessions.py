@@ -20,6 +20,7 @@ from palimpsest.bootstrap.engines import (
     system_clock,
     tenant_store,
     token_counter,
+    usage_store,
 )
 from palimpsest.clock import Clock, seconds
 from palimpsest.context.blocks.extractive import ExtractiveMemory
@@ -30,6 +31,7 @@ from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import History, ListJobs
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Arm, Near, Prune
 from palimpsest.conversations.ports import Sessions
@@ -54,6 +56,8 @@ from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.transfer.files import Export
+from palimpsest.usage.ports import Usages
+from palimpsest.usage.report import ReadUsage
 
 if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
@@ -70,6 +74,7 @@ class Stores:
     calls: KeyedCalls
     tenants: Tenants
     blobs: Blobs
+    usages: Usages
 
     def __post_init__(self) -> None:
         if not isinstance(self.sessions, EpochGuard):
@@ -94,6 +99,8 @@ class SessionsApp:
     settings: ManageSettings
     export: Export
     calls: KeyedCalls
+    usages: Usages
+    usage: ReadUsage
     clock: Clock
     extract: RequestExtraction | None
     report: ReportExtraction | None
@@ -126,9 +133,10 @@ def wire_sessions(
         vector=None if search is None else VectorMemory(similar_messages(search)),
     )
     report = None if memories is None else ReportExtraction(memories)
-    manage = ManageSessions(sessions, tenants, tokens, clock, schedule, models)
+    limit = SessionLimit(sessions, clock)
+    manage = ManageSessions(sessions, tenants, tokens, clock, limit, schedule, models)
     return SessionsApp(
-        append=Append(sessions, tenants, tokens, clock, schedule, contents),
+        append=Append(sessions, tenants, tokens, clock, limit, schedule, contents),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, None if search is None else _near(search)),
         manage=manage,
@@ -142,6 +150,8 @@ def wire_sessions(
         settings=ManageSettings(tenants, jobs, clock),
         export=Export(jobs, stores.blobs, clock),
         calls=stores.calls,
+        usages=stores.usages,
+        usage=ReadUsage(stores.usages, clock),
         clock=clock,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),
         report=report,
@@ -179,7 +189,7 @@ def sessions_app() -> SessionsApp:
     table = environment.sessions_table
     sessions, jobs = session_store(table, environment.memories_table)
     tenants, blobs = tenant_store(environment.tenants_table, table), blob_store(environment.contents_bucket)
-    stores = Stores(sessions, jobs, keyed_calls(table), tenants, blobs)
+    stores = Stores(sessions, jobs, keyed_calls(table), tenants, blobs, usage_store(table))
     memories = memory_store(environment.memories_table, table)
 
     def search() -> SearchMemories:

@@ -10,14 +10,15 @@ from palimpsest import settings
 from palimpsest.blobs import Blobs
 from palimpsest.bootstrap.engines import (
     blob_store,
-    chat_model,
     expiry_store,
     memory_store,
+    metered_model,
     model_key,
     session_store,
     system_clock,
     tenant_store,
     token_counter,
+    usage_store,
     vector_store,
 )
 from palimpsest.clock import Clock
@@ -59,6 +60,7 @@ from palimpsest.transfer.records import RecordsKind
 from palimpsest.transfer.restore import ImportPages
 from palimpsest.transfer.sessions import SessionsKind
 from palimpsest.transfer.vectors import VectorsKind
+from palimpsest.usage.ports import Usages
 from palimpsest.vectors.ports import VectorStore
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.router import GivesUp, Handling, Router
@@ -83,6 +85,7 @@ def wire_sweep(
     tenants: Tenants,
     blobs: Blobs,
     vectors: VectorStore,
+    usages: Usages,
     clock: Clock,
     queues: Queues | None = None,
     is_indexed: bool = True,
@@ -108,7 +111,7 @@ def wire_sweep(
             "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(
-                ErasePages(sessions, memories, pages, clock, contents, partial(forget_exports, blobs)), give_up
+                ErasePages(sessions, memories, usages, pages, clock, contents, partial(forget_exports, blobs)), give_up
             ),
             "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
             "upload": Handling(contents.settle, contents.give_up),
@@ -121,7 +124,7 @@ def wire_sweep(
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock, Remind(expiries, clock, queues if is_indexed else None))
     restarts: dict[Family, Restart] = {"pages": restart, "extraction": extraction, "upload": contents.abandon}
-    return work, Sweep(sessions, jobs, clock, restarts, expire, queues)
+    return work, Sweep(sessions, jobs, clock, restarts, expire, queues, usages)
 
 
 def wire_summarize(
@@ -198,7 +201,7 @@ def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> 
 @cache
 def dispatcher() -> Dispatch:
     environment = settings.DispatchSettings.read()
-    from palimpsest.engines.dynamodb.streams import happened, stream_record
+    from palimpsest.engines.dynamodb.streams import stream_record
     from palimpsest.engines.eventbridge import EventBridge
     from palimpsest.engines.sqs import SqsQueues
 
@@ -206,7 +209,8 @@ def dispatcher() -> Dispatch:
     urls = queue_urls(environment, without=parked)
     queues = SqsQueues(urls, changes_url=environment.embed_queue_url or parked, parked_url=parked)
     bus, indexes = EventBridge(environment.event_bus), bool(environment.embed_queue_url)
-    return Dispatch(queues, read=stream_record, bus=bus, events=happened, indexes=indexes)
+    usages = usage_store(environment.sessions_table)
+    return Dispatch(queues, read=stream_record, bus=bus, usages=usages, indexes=indexes)
 
 
 @cache
@@ -218,7 +222,7 @@ def summarize_worker() -> Worker:
     tokens = token_counter()
     summarizer = Summaries(
         key=model_key(environment.openai_key_parameter),
-        model=ModelSummarizer(chat_model(environment), tokens),
+        model=ModelSummarizer(metered_model(environment), tokens),
         offline=ExtractiveSummarizer(tokens),
     )
     sessions, jobs = session_store(environment.sessions_table)
@@ -238,7 +242,7 @@ def extract_worker() -> Worker:
     environment = settings.ExtractSettings.read()
     from palimpsest.extraction.model import Extractors, ModelExtractor
 
-    model = ModelExtractor(chat_model(environment), token_counter())
+    model = ModelExtractor(metered_model(environment), token_counter())
     key = model_key(environment.openai_key_parameter)
     sessions, jobs = session_store(environment.sessions_table)
     work = wire_extraction(
@@ -279,6 +283,7 @@ def _sweep() -> tuple[Router, Sweep]:
         tenants=tenant_store(environment.tenants_table),
         blobs=blob_store(environment.contents_bucket),
         vectors=vector_store(environment.memories_table),
+        usages=usage_store(environment.sessions_table),
         clock=system_clock(),
         queues=SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url),
         is_indexed=bool(environment.embed_queue_url),

@@ -22,6 +22,7 @@ from palimpsest.conversations.lifecycle import (
     touched,
     with_messages,
 )
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.messages import (
     MAX_MESSAGE_BYTES,
     SYSTEM_ROLES,
@@ -102,6 +103,7 @@ class Append:
     tenants: Tenants
     tokens: TokenCounter
     clock: Clock
+    limit: SessionLimit
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: what an item can't hold is refused
     turns: Turns = field(default_factory=Turns)
@@ -128,7 +130,8 @@ class Append:
         ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`.
 
         Raises `NotFound` for an unknown session when no user is named, `Conflict` (`owner_mismatch`,
-        `idempotency_key_reused`, `history_moved_on`), `TooLarge`, `Unprocessable`, `Unavailable`.
+        `idempotency_key_reused`, `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`,
+        `Unprocessable`, `Unavailable`.
         """
         drafts = with_joined_calls(drafts)
         size = check_size(drafts, has_contents=self.contents is not None)
@@ -215,8 +218,11 @@ class Append:
     def beginning(
         self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime
     ) -> Beginning:
-        """A new session of the user with the tenant's defaults, not yet stored. Raises `Unavailable`."""
+        """A new session of the user with the tenant's defaults, not yet stored. Raises `LimitReached`
+        (`session_limit`), `Unavailable`.
+        """
         defaults = self.tenants.settings(scope.owner)
+        self.limit.check(scope.owner, most=defaults.limits.sessions)
         memory = parsed(dict(defaults.memory))
         return begun(
             opened.head,

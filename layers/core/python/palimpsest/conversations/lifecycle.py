@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from palimpsest.clock import milliseconds, seconds, stamp
+from palimpsest.clock import day_of, milliseconds, seconds, stamp
 from palimpsest.conversations.configuration import Strategy, stored
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, open_calls_through
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, open_calls_through, size_of
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs.job import Job, armed
@@ -160,7 +160,7 @@ def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes,
     users = [message.seq for message in messages if message.role == "user"]
     newest = messages[-1]
     return replace(
-        head,
+        with_usage(head, messages),
         status="active",
         seq=newest.seq,
         last_id=newest.id,
@@ -172,6 +172,19 @@ def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes,
         system_tokens=head.system_tokens if system_tokens is None else system_tokens,
         total_messages=head.total_messages + len(messages),
         total_tokens=head.total_tokens + sum(message.tokens for message in messages),
+    )
+
+
+def with_usage(head: Head, messages: Sequence[Message]) -> Head:
+    """The head, touched at the time of these messages, with what the session took in on that day."""
+    day = day_of(head.updated_at)
+    if head.day != day:
+        head = replace(head, day=day, day_messages=0, day_tokens=0, day_bytes=0)
+    return replace(
+        head,
+        day_messages=head.day_messages + len(messages),
+        day_tokens=head.day_tokens + sum(message.tokens for message in messages),
+        day_bytes=head.day_bytes + sum(size_of(message.chat, message.metadata, message.extra) for message in messages),
     )
 
 

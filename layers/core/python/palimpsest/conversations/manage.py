@@ -22,6 +22,7 @@ from palimpsest.conversations.lifecycle import (
     ended,
     touched,
 )
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -77,6 +78,7 @@ class ManageSessions:
     tenants: Tenants
     tokens: TokenCounter
     clock: Clock
+    limit: SessionLimit
     schedule: ExtractionSchedule | None = None  # None: there is no long-term memory
     models: tuple[str, ...] | None = None
 
@@ -86,7 +88,7 @@ class ManageSessions:
         """Create a session; return it and True. If the same session exists and has no messages yet, return that one and
         False. The same call `once` again returns what the first one created, as it is now.
 
-        Raises `Conflict` (`session_exists`, `owner_mismatch`).
+        Raises `Conflict` (`session_exists`, `owner_mismatch`), `LimitReached` (`session_limit`).
         """
         return until_committed(lambda: self._create(scope, user, agent, wanted, once), clock=self.clock)
 
@@ -116,6 +118,7 @@ class ManageSessions:
         call: KeyedCall | None = None,
     ) -> Session:
         defaults = self.tenants.settings(scope.owner)
+        self.limit.check(scope.owner, most=defaults.limits.sessions)
         beginning = begun(
             opened.head,
             scope=scope,

@@ -101,6 +101,11 @@ class Sessions(Protocol):
         tenant or user.
         """
 
+    def count(self, scope: Scope, *, most: int) -> int:
+        """How many sessions `listed` would list of the tenant; `most`, if there are as many or more. Eventually
+        consistent.
+        """
+
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         """Delete messages and compactions with first <= seq <= last, page by page; return how many were deleted. Safe
         to repeat.

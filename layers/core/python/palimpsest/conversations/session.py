@@ -9,6 +9,8 @@ from typing import Any, Literal
 from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
+from palimpsest.scope import SessionScope
+from palimpsest.usage.counts import Tally
 
 Status = Literal["active", "ended", "deleted"]
 CompactionState = Literal["none", "pending", "failed"]
@@ -67,6 +69,10 @@ class Head:
     extract_job: str | None = None  # id of the newest extraction job
     extract_turn: int = 0  # the turn at which it was created
     redactions: int = 0  # how often a message was redacted: who has read one before must read it again
+    day: str = ""  # the day (UTC) of the newest message; of that day alone the next three count
+    day_messages: int = 0
+    day_tokens: int = 0
+    day_bytes: int = 0
     extract_turns: int = 0  # a job is created after so many complete turns; 0 = only on request
 
     @property
@@ -90,6 +96,15 @@ class Head:
     def is_withdrawn(self, seq: int) -> bool:
         """Whether the message with this sequence number was deleted; a job may still have to remove it."""
         return any(first <= seq <= last for first, last in self.withdrawn)
+
+    def tally(self, scope: SessionScope) -> Tally | None:
+        """What the session has taken in on the day of its newest message; None if it has none since it was begun."""
+        if not self.day:
+            return None
+        return Tally(
+            tenant=scope.tenant, user=self.user, session=scope.session, base=self.base, day=self.day,
+            messages=self.day_messages, message_tokens=self.day_tokens, bytes=self.day_bytes,
+        )  # fmt: skip
 
     def is_gone(self, now: int) -> bool:
         """Whether the session is deleted or expired: callers then see no session. `now` is epoch seconds."""

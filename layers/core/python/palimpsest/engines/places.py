@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import re
 import zlib
@@ -13,6 +14,7 @@ from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record
 from palimpsest.scope import ID_PATTERN, Scope, UserScope
+from palimpsest.usage.counts import Tally
 
 COUNTERS = frozenset({"version", "window_tokens", "window_messages", "total_messages", "total_tokens"})
 """What a commit under the guard `window` changes by difference; of the head's other fields it sets those it changes."""
@@ -36,6 +38,20 @@ def items_of(commit: MemoryCommit) -> int:
     single = sum(part is not None for part in alone)
     written = len(commit.new) + len(commit.changed) + len(commit.said) + len(commit.pointers)
     return 1 + written + moments + removed + single
+
+
+def tally_name(tally: Tally) -> str:
+    """The name of a tally's row: of one life of a session, and no name of a user."""
+    return _hash(tally.user, tally.session, tally.base)
+
+
+def calls_name(scope: UserScope) -> str:
+    """The name of the row of a user's model calls."""
+    return _hash(scope.user)
+
+
+def _hash(*parts: object) -> str:
+    return hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:24]
 
 
 def job_partition(job: Job) -> str:

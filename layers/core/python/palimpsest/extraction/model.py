@@ -96,12 +96,15 @@ class ModelExtractor:
                 completion = self._asked(asked, text)
                 return read_answer(completion.text), completion, used + completion.usage
             except ModelFailed as failure:
-                sent = Usage(1, self._count(asked) + self._count(text))  # of a failed call only what was sent is known
-                used += completion.usage if completion else sent
+                used += completion.usage if completion else self._sent(failure, asked, text)
                 failure.spent = priced(completion.model if completion else failure.model, **asdict(used))
                 if asked != instructions or not isinstance(failure, ModelOutputInvalid):
                     raise
         raise AssertionError  # the second call returns or raises
+
+    def _sent(self, failure: ModelFailed, asked: str, text: str) -> Usage:
+        """Of a call that failed only what was sent is known."""
+        return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
 
     def _asked(self, instructions: str, text: str) -> Completion:
         return self.chat.complete_json(

@@ -23,6 +23,7 @@ from palimpsest.memory.statements import Statement
 from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
+from palimpsest.usage.payer import paid_by
 
 MOST_FINDINGS = 25
 """The most findings of one chunk. If they are still too many for the transaction, the chunk ends earlier."""
@@ -56,7 +57,7 @@ class ExtractChunk:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended, whose step is done,
         or whose turn has not come costs no model call.
 
-        Raises `ModelFailed` (to be tried again later) and `Unavailable`.
+        Raises `ModelFailed` and `LimitReached`, before anything is asked (to be tried again later), and `Unavailable`.
         """
         job = self.steps.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None:
@@ -77,6 +78,7 @@ class ExtractChunk:
             is_over = until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
         else:
             self.steps.jobs.start(job)
+            self.remember.check_room(user_of(job))
             found = replace(self._found(job, at), redactions=_redactions(at))
             is_over = until_committed(lambda: self._commit(job, found), clock=self.steps.clock)
         if is_over and at.head is not None and at.head.outside:
@@ -95,7 +97,7 @@ class ExtractChunk:
         chunk = self.steps.chunk(job, at, room=self.extractor.capacity(prompt=prompt))
         if not chunk.messages:
             return _StepFindings(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
-        with counting(self.steps.jobs, job):
+        with counting(self.steps.jobs, job), paid_by(user_of(job)):
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
 

@@ -9,6 +9,7 @@ from typing import Literal, Protocol
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.scope import Scope, UserScope
+from palimpsest.usage.counts import Tally
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,11 +49,6 @@ class Unreadable:
     name: str
 
 
-StreamRecord = JobNotice | Changed | Unreadable | None
-"""None: it asks for nothing."""
-"""What one record of a table's stream can report."""
-
-
 class Queues(Protocol):
     def send(self, notices: Sequence[JobNotice]) -> None:
         """Send each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
@@ -78,6 +74,17 @@ class Happened:
     name: EventName
     tenant: str
     ids: Mapping[str, str | int]
+
+
+@dataclass(frozen=True, slots=True)
+class StreamRecord:
+    """What one record of a table's stream tells: what is to be sent (None: nothing), what a session has taken in, and
+    what has happened.
+    """
+
+    asks: JobNotice | Changed | Unreadable | None = None
+    tally: Tally | None = None
+    happened: Happened | None = None
 
 
 class EventBus(Protocol):

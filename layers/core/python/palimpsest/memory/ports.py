@@ -16,11 +16,12 @@ from palimpsest.scope import SessionScope, UserScope
 @dataclass(frozen=True, slots=True)
 class UserState:
     """A user's state. `epoch` counts erasures and is never reset. `version` grows with every commit, so that a cached
-    result of another version is known to be stale.
+    result of another version is known to be stale. `records` is how many there are, superseded ones included.
     """
 
     epoch: int = 0
     version: int = 0
+    records: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +103,11 @@ class MemoryCommit:
     job: Job | None = None
     finished: Job | None = None
     call: KeyedCall | None = None
+
+    @property
+    def gained(self) -> int:
+        """How many records the user has more after it."""
+        return len(self.new) - len({record.id for record in self.removed})
 
     @property
     def expires_at(self) -> int | None:

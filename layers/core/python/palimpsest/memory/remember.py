@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import Record
@@ -38,6 +38,20 @@ MAX_STATEMENTS = 30
 
 
 @dataclass(frozen=True, slots=True)
+class Room:
+    """How many records a user has, of at most how many (None: any number)."""
+
+    taken: int = 0
+    most: int | None = None
+
+    def check(self, more: int) -> None:
+        """Raise `LimitReached` (`memory_limit`) unless so many more may be stored."""
+        if self.most is not None and more > 0 and self.taken + more > self.most:
+            detail = f"A user of the tenant may have {self.most} memories, superseded ones included: forget some."
+            raise LimitReached(detail, code="memory_limit", limit="memories", most=self.most)
+
+
+@dataclass(frozen=True, slots=True)
 class Prepared:
     """A decision that is not yet written: the outcome of each statement, and the commit that stores them.
 
@@ -47,6 +61,7 @@ class Prepared:
 
     made: tuple[Remembered, ...]
     commit: MemoryCommit
+    room: Room = Room()
 
     @property
     def changes_anything(self) -> bool:
@@ -69,8 +84,8 @@ class Remember:
     def __call__(
         self, scope: UserScope, statements: Sequence[Statement], *, once: Once | None = None, guard: Guard | None = None
     ) -> tuple[Remembered, ...]:
-        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`, and `Unprocessable`
-        for an expiry that has passed.
+        """Remember 1 to 30 statements; return the outcome of each, in order. Raises `Unavailable`, `LimitReached`
+        (`memory_limit`), and `Unprocessable` for an expiry that has passed.
 
         Statements that do not fit one transaction are stored in several, one after the other. The same call `once`
         again goes on where the first one stopped, and returns what both remembered, without what was removed since.
@@ -119,6 +134,7 @@ class Remember:
         """Remember the statements, or as many of the first as one transaction holds. It adds them to `call`."""
         prepared = self.prepared(scope, statements)
         commit = guard(prepared.commit) if guard else prepared.commit
+        prepared.room.check(commit.gained)
         if call is not None:
             made = [*call.made, *((one.record.id, one.outcome) for one in prepared.made)]
             commit = replace(commit, call=replace(call, made=made))
@@ -133,8 +149,8 @@ class Remember:
 
         The returned commit is lost if any of these records changes in between.
         """
-        epoch = self.memories.user(scope).epoch
-        lifetime = self.tenants.settings(scope.owner).lifetime
+        user, settings = self.memories.user(scope), self.tenants.settings(scope.owner)
+        lifetime = settings.lifetime
         now = milliseconds(self.clock.now())
         topics = sorted({key for statement in statements if (key := statement.topic_key)})
         pointers = self._pointers(scope, topics)
@@ -144,13 +160,19 @@ class Remember:
         before = dict(known.topics)
         made = _updated(taken_in(drafts, known, near=self.near), statements, known)
         commit = MemoryCommit(
-            epoch=epoch,
+            epoch=user.epoch,
             new=tuple(known.new),
             changed=_changed(made, drafts, there, known.topics, now=now, lifetime=lifetime),
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
-        return Prepared(made, commit)
+        return Prepared(made, commit, Room(user.records, settings.limits.memories))
+
+    def check_room(self, scope: UserScope) -> None:
+        """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""
+        most = self.tenants.settings(scope.owner).limits.memories
+        if most is not None:
+            Room(self.memories.user(scope).records, most).check(1)
 
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> Mapping[str, Pointer]:
         return self.memories.pointers(scope, topics) if topics else {}

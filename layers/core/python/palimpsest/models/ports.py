@@ -94,6 +94,10 @@ class JsonModel(Protocol):
         """As `ChatModel.capacity`."""
 
 
+class LanguageModel(ChatModel, JsonModel, Protocol):
+    """A model that gives text, and answers that follow a schema."""
+
+
 Vector = Sequence[float]
 
 

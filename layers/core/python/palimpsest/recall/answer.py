@@ -15,7 +15,7 @@ from pydantic import BaseModel, ConfigDict
 
 from palimpsest import parallel, prompts
 from palimpsest.conversations.messages import line_of
-from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import NANO_USD, cost
 from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
 from palimpsest.text.escaping import harmless
@@ -186,6 +186,8 @@ class AnswerQuestion:
                 found = completion and read(completion.text, passages)
                 if found:
                     return Answered(found, method="model", usage=spent.usage, cost_usd=spent.cost_usd)
+        except CostLimitReached:
+            pass
         except (ModelFailed, TimeoutError):
             spent.add(None)
         answer = quoted(passages)

@@ -37,6 +37,7 @@ from palimpsest.recall.rerank import Reading, reading
 from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Vectors, Words
+from palimpsest.usage.payer import paid_by
 
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 TOPICS_COMPARED = 8
@@ -110,7 +111,8 @@ class Recall:
         if not request.looks_back:
             found = newer_first(found, query)
         chosen = self._within_budget(found, request)
-        answered = self._answered(query, chosen, user=scope.user) if request.answer else None
+        with paid_by(scope):
+            answered = self._answered(query, chosen, user=scope.user) if request.answer else None
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)

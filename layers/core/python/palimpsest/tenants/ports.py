@@ -28,6 +28,26 @@ PERMANENT = frozenset({"task", "preference"})
 """Types of records that are kept for ever, unless the tenant says otherwise; a task ends with its session."""
 
 
+NANO = 1_000_000_000
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """What a tenant may use: requests in a second, sessions at a time, memories of each user at a time, and US dollars
+    for model calls in a calendar month (UTC). None limits nothing.
+    """
+
+    requests_per_second: int | None = None
+    sessions: int | None = None
+    memories: int | None = None
+    model_cost_usd: float | None = None
+
+    @property
+    def model_cost(self) -> int | None:
+        """In billionths of a dollar."""
+        return None if self.model_cost_usd is None else round(self.model_cost_usd * NANO)
+
+
 @dataclass(frozen=True, slots=True)
 class TenantSettings:
     """Defaults of new sessions: memory configuration (fields over the built-in defaults) and retention.
@@ -44,6 +64,7 @@ class TenantSettings:
     by_type: Mapping[str, int | None] = field(default_factory=dict)
     models: tuple[str, ...] | None = None
     change: str | None = None
+    limits: Limits = Limits()
 
     @property
     def days(self) -> tuple[int | None, int | None, Mapping[str, int | None]]:

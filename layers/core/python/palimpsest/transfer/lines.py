@@ -30,7 +30,7 @@ WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {"
 _OWN: Mapping[type, frozenset[str]] = {
     Head: frozenset({
         "user", "version", "epoch", "job", "compaction", "attempts", "not_before", "batch", "batch_first", "expires_at",
-        "extract_job", "withdrawn",
+        "extract_job", "withdrawn", "day", "day_messages", "day_tokens", "day_bytes",
     }),
     Settings: frozenset({"user", "due_at", "base"}),
     Message: frozenset({"large"}),

@@ -17,6 +17,7 @@ from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.scope import Scope, SessionScope
+from palimpsest.usage.ports import Usages
 
 PER_SHARD = 25
 
@@ -36,6 +37,7 @@ class Sweep:
     restarts: Mapping[Family, Restart] = field(default_factory=dict)
     expire: Expire | None = None
     queues: Queues | None = None
+    usages: Usages | None = None
 
     def __call__(self) -> int:
         """Visit sessions and jobs that have come due, at most 25 of each shard, then memories; return how many were
@@ -98,6 +100,8 @@ class Sweep:
         head, settings = opened.head, opened.settings
         if head is None or settings is None or head.status == "deleted" or settings.base != head.base:
             return  # its deletion is under way and removes the settings
+        if self.usages is not None and (tally := head.tally(scope)) is not None:
+            self.usages.reach(tally)  # the stream's record of the newest message may have been lost
         if head.is_gone(seconds(now)):
             tombstone_session(self.sessions, scope, head, now=now)
         else:

@@ -709,6 +709,29 @@
   const Ledger = ({ id }) =>
     html`<${Loaded} of=${useAnswer(`/jobs/${segment(id)}`)}>${(job) => html`<${Text}>${job}<//>`}<//>`;
 
+  const USED = [
+    ["messages", "messages"], ["bytes", "bytes"], ["model_calls", "model calls"], ["tokens_in", "tokens in"],
+    ["tokens_out", "tokens out"], ["cost_usd", "US$"],
+  ];
+
+  function Usage() {
+    const [by, set] = useState("day");
+    const pages = usePages("/usage", "usage", { by, limit: 100 }, [by]);
+    return html`<h1>Usage of this month</h1>
+      <p class="notes">Needs a key with the scope admin. Messages take some seconds to be counted.</p>
+      <${Select} label="By" value=${by} onInput=${set} of=${["day", "user", "tenant"].map((name) => [name, name])} />
+      <div class="scroll"><table>
+        <thead><tr><th scope="col">${by}</th>${USED.map(([, shown]) => html`<th scope="col">${shown}</th>`)}</tr></thead>
+        <tbody>
+          ${pages.rows.map(
+            (row) => html`<tr><td>${row.day ?? row.user_id ?? (by === "user" ? "erased users" : "all")}</td>
+              ${USED.map(([name]) => html`<td>${name === "cost_usd" ? row[name].toFixed(6) : row[name].toLocaleString()}</td>`)}</tr>`,
+          )}
+        </tbody>
+      </table></div>
+      <${More} pages=${pages} empty="Nothing was used." />`;
+  }
+
   function Settings() {
     const settings = useAnswer("/settings");
     const [act, busy] = useAct();
@@ -793,6 +816,7 @@
     if (resource === "sessions" && id) return html`<${Session} key=${id} id=${id} tab=${tab ?? "messages"} query=${query} />`;
     if (resource === "sessions") return html`<${Sessions} />`;
     if (resource === "jobs") return html`<${Jobs} />`;
+    if (resource === "usage") return html`<${Usage} />`;
     if (resource === "settings") return html`<${Settings} />`;
     return html`<${Users} />`;
   }
@@ -808,7 +832,7 @@
       return html`<${Login} enter=${enter} />`;
     }
     const leave = () => (sessionStorage.removeItem(KEY), set(null));
-    const views = [["users", "Users"], ["sessions", "Sessions"], ["jobs", "Jobs"], ["settings", "Settings"]];
+    const views = [["users", "Users"], ["sessions", "Sessions"], ["jobs", "Jobs"], ["usage", "Usage"], ["settings", "Settings"]];
     const here = place.at[0] ?? "users";
     return html`<a class="skip" href="#main" onClick=${(event) => (event.preventDefault(), main.current.focus())}>To the content</a>
       <header>

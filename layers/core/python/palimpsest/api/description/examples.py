@@ -86,6 +86,7 @@ ERASED: Json = {
         "sessions": {"state": "done", "count": 4},
         "memories": {"state": "done", "count": 57},
         "index": {"state": "follows"},
+        "usage": {"state": "nameless"},
         "jobs": {"state": "expires", "until": "2026-02-04T09:29:58.000Z"},
         "tombstones": {"state": "expires", "until": "2026-02-05T09:29:58.000Z"},
         "keys": {"state": "expires", "until": "2026-01-06T10:29:58.000Z"},
@@ -103,12 +104,25 @@ NEW_TENANT_SETTINGS: Json = {
     "memory_days": 365,
     "retention": {"facts": "2y", "preferences": "permanent"},
     "models": None,
+    "limits": {"requests_per_second": 50, "sessions": None, "memories": 5000, "model_cost_usd": 20.0},
 }
 TENANT_SETTINGS: Json = NEW_TENANT_SETTINGS | {
     "retention": {
         "conversations": "30d", "facts": "2y", "events": "1y", "instructions": "1y", "preferences": "permanent",
     },
     "retention_job": None,
+}  # fmt: skip
+USAGE: Json = {
+    "from": "2026-01-01",
+    "to": "2026-01-31",
+    "by": "user",
+    "usage": [
+        {
+            "day": None, "user_id": "sarah", "messages": 412, "message_tokens": 18903, "bytes": 97310,
+            "model_calls": 57, "tokens_in": 31200, "tokens_out": 2410, "cost_usd": 0.004084, "unpriced_calls": 0,
+        }
+    ],
+    "next_cursor": None,
 }  # fmt: skip
 PAGES: dict[str, Json] = {
     "SessionPage": {"sessions": [SESSION], "next_cursor": None},
@@ -148,6 +162,7 @@ ANSWERS: dict[str, Json] = {
     },
     "EndedSession": SESSION | {"status": "ended", "job_id": PENDING["job_id"], "state": "pending"},
     "TenantSettings": TENANT_SETTINGS,
+    "Usage": USAGE,
     "Health": {"status": "ok", "stage": "prod"},
     "Problem": {
         "type": "urn:palimpsest:problem:invalid",

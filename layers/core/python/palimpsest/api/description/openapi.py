@@ -97,7 +97,7 @@ def description() -> Json:
             "securitySchemes": {"key": {"type": "http", "scheme": "bearer", "description": "An API key: `pal_…`"}},
             "schemas": dict(sorted(_apart(requests, _answer_schemas()).items())),
             "responses": {f"Problem{status}": _problem(status) for status in (*EVERYWHERE, 404, 405, 409, 413)}
-            | {"Gateway429": _gateway("Too many requests")},
+            | {"Gateway429": _gateway("Too many requests"), "Limit429": _limit()},
         },
     }
 
@@ -152,7 +152,7 @@ def _responses(known: Operation, *, has_path_ids: bool, has_body: bool) -> Json:
     problem = {str(status): _ref(f"Problem{status}") for status in refused - known.answers.keys()}
     for status in refused & known.answers.keys():
         given[str(status)]["content"] |= _problem(status)["content"]
-    return given | dict(sorted((problem | {"429": _ref("Gateway429")}).items()))
+    return given | dict(sorted((problem | {"429": _ref("Limit429")}).items()))
 
 
 def _answer(status: int, models: str) -> Json:
@@ -212,6 +212,13 @@ def _gateway(message: str) -> Json:
         "description": f"{message}: the gateway's own answer",
         "content": {"application/json": {"schema": schema, "example": {"message": message}}},
     }
+
+
+def _limit() -> Json:
+    """A limit of the tenant, or the gateway's own."""
+    gateway, problem = _gateway("Too many requests"), _problem(429)
+    text = "A limit that the tenant has set, or the gateway's own answer to too many requests"
+    return {"description": text, "content": gateway["content"] | problem["content"]}
 
 
 def _ref(name: str) -> Json:

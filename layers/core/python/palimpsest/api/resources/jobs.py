@@ -99,12 +99,19 @@ class Stays(TypedDict):
     state: Literal["stays"]
 
 
+class Nameless(TypedDict):
+    """What remains without the user's name."""
+
+    state: Literal["pending", "nameless"]
+
+
 class Receipt(TypedDict):
     """What the erasure of a user has reached, store by store."""
 
     sessions: Reached
     memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
     index: Follows
+    usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
     jobs: Annotated[Expires, Field(description="They hold ids and counts")]
     tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
     keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any
+from dataclasses import asdict
+from typing import Annotated, Any, cast
 
 from aws_lambda_powertools.event_handler import Response
 from pydantic import Field, model_validator
@@ -18,6 +19,7 @@ from palimpsest.conversations.manage import check_room
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.tenants import allowed_models
 from palimpsest.tenants.ports import DAY
+from palimpsest.tenants.ports import Limits as StoredLimits
 from palimpsest.tenants.ports import TenantSettings as StoredSettings
 
 operation = operations_on("administration", function="sessions")
@@ -44,6 +46,26 @@ class Retention(Closed):
     preferences: Kept = None
 
 
+class Limits(Closed):
+    """What the tenant may use; null limits nothing."""
+
+    requests_per_second: Annotated[int | None, Field(ge=1, le=1_000, description="Over that: 429")] = None
+    sessions: Annotated[
+        int | None, Field(ge=1, le=1_000_000, description="That exist at a time; another one is 429, an append goes on")
+    ] = None
+    memories: Annotated[
+        int | None, Field(ge=1, le=1_000_000, description="Of each user at a time; extraction waits, a call is 429")
+    ] = None
+    model_cost_usd: Annotated[
+        float | None,
+        Field(
+            ge=0, le=1_000_000, allow_inf_nan=False,
+            description="Of language models in a month (UTC); over it, summaries and answers do without a model,"
+            " and extraction waits",
+        ),
+    ] = None  # fmt: skip
+
+
 class NewTenantSettings(Closed):
     memory: Annotated[MemoryFields, Field(description="Fields over the built-in defaults", default_factory=dict)]
     retention_days: Annotated[
@@ -62,6 +84,7 @@ class NewTenantSettings(Closed):
         list[str] | None,
         Field(max_length=100, description="Models of the operator's list that sessions may name; null = all of it"),
     ] = None
+    limits: Annotated[Limits, Field(description="What the tenant may use", default_factory=Limits)]
 
     @model_validator(mode="after")
     def _says_it_once(self) -> NewTenantSettings:
@@ -78,6 +101,13 @@ class ShownRetention(TypedDict):
     preferences: str
 
 
+class ShownLimits(TypedDict):
+    requests_per_second: int | None
+    sessions: int | None
+    memories: int | None
+    model_cost_usd: float | None
+
+
 class RetentionJob(TypedDict):
     job_id: str
     state: JobState
@@ -89,6 +119,7 @@ class TenantSettings(TypedDict):
     memory_days: Annotated[int | None, Field(description="Days after a memory was last mentioned; null = for ever")]
     retention: Annotated[ShownRetention, Field(description="How long each kind is kept")]
     models: Annotated[Sequence[str] | None, Field(description="Models that sessions may name; null = all allowed ones")]
+    limits: Annotated[ShownLimits, Field(description="What the tenant may use; null limits nothing")]
     retention_job: Annotated[
         RetentionJob | None,
         Field(description="Applies the last change of these days to what exists; null = none, or long done"),
@@ -121,6 +152,7 @@ def replace_settings(body: NewTenantSettings) -> Response[str]:
         memory_days=body.memory_days,
         by_type={kind: _days(kept) for kind, name in KINDS.items() if (kept := getattr(body.retention, name))},
         models=None if body.models is None else tuple(body.models),
+        limits=StoredLimits(**body.limits.model_dump()),
     )
     manage = call().use.manage
     manage.check(memory)
@@ -154,5 +186,6 @@ def _shown(settings: StoredSettings, job: Job | None) -> TenantSettings:
         "memory_days": settings.memory_days,
         "retention": _shown_retention(settings),
         "models": settings.models,
+        "limits": cast(ShownLimits, asdict(settings.limits)),
         "retention_job": None if job is None else {"job_id": job.id, "state": job.state},
     }

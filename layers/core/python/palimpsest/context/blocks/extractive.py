@@ -24,6 +24,7 @@ from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel
 from palimpsest.scope import UserScope
 from palimpsest.text.escaping import escaped, harmless
+from palimpsest.usage.payer import paid_by
 
 DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")
@@ -88,7 +89,8 @@ class ExtractiveMemory:
         if block.retrieval_prompt is None or not asks or not items:
             return found
         try:
-            selected = self._selection(items, message or "", prompt=block.retrieval_prompt)
+            with paid_by(session.owner):
+                selected = self._selection(items, message or "", prompt=block.retrieval_prompt)
         except ModelFailed:
             return BlockContent("extractive", items, max_tokens=block.max_tokens, degraded=(DEGRADED,))
         return BlockContent("extractive", selected, max_tokens=block.max_tokens)

@@ -6,13 +6,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
+from typing import Any
 
 from palimpsest import prompts
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.conversations.window.render import transcript
 from palimpsest.conversations.window.shorten import abridged
-from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count, cut, shortened
@@ -111,16 +112,17 @@ class ModelSummarizer:
         except ModelOutputInvalid:
             pass
         except ModelFailed as failure:
-            failure.spent = priced(failure.model, **asdict(usage))
+            failure.spent = priced(failure.model, **asdict(usage if failure.was_called else Usage()))
             raise
         repair = prompts.load("summary_repair").replace("{words}", str(step.words))
         try:
             completion = self._asked(step, f"{step.instructions}\n\n{repair}")
         except ModelFailed as failure:
+            usage += step.sent if failure.was_called else Usage()
             if long is None:
-                failure.spent = priced(failure.model, **asdict(usage + step.sent))
+                failure.spent = priced(failure.model, **asdict(usage))
                 raise
-            return long, usage + step.sent
+            return long, usage
         return completion, usage + completion.usage
 
     def _asked(self, step: _Step, instructions: str) -> Completion:
@@ -176,7 +178,9 @@ def _data(previous: str | None, messages: Sequence[Message]) -> str:
 
 
 class Summaries:
-    """Implements `Summarizer` by a model if there is a key, else without one. If the model fails, the summary does."""
+    """Implements `Summarizer` by a model if there is a key and the tenant's models may still cost something, else
+    without one. If the model fails, the summary does.
+    """
 
     def __init__(self, *, key: Secret, model: Summarizer, offline: Summarizer) -> None:
         self._key = key
@@ -195,9 +199,13 @@ class Summaries:
         prompt: str | None,
         model: str | None,
     ) -> Summary:
-        return self._chosen().summarize(
-            previous=previous, messages=messages, max_tokens=max_tokens, prompt=prompt, model=model
-        )
+        asked: dict[str, Any] = {
+            "previous": previous, "messages": messages, "max_tokens": max_tokens, "prompt": prompt, "model": model,
+        }  # fmt: skip
+        try:
+            return self._chosen().summarize(**asked)
+        except CostLimitReached:
+            return self._offline.summarize(**asked)
 
     def _chosen(self) -> Summarizer:
         return self._model if (self._key.value() or "").strip() else self._offline

@@ -25,6 +25,7 @@ from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
+from palimpsest.usage.payer import paid_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class SummarizeOverflow:
         else:  # what a pruning kept is too much for one step: it stays in the history alone
             through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
-        with counting(self.jobs, job):
+        with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
             summary = self.summarizer.summarize(
                 previous=previous.summary if previous else None,
                 messages=read,

@@ -75,6 +75,24 @@ class TenantIndex:
         places = tuple(islice((place for place in found if place != after), limit + 1))
         return places[:limit], len(places) > limit
 
+    def count(self, scope: Scope, *, most: int) -> int:
+        """How many entries the tenant's list has, at most `most`. Eventually consistent."""
+        counted = each(partial(self._count, most=most), buckets_of(scope, among=self.among), threads=BUCKETS)
+        return min(most, sum(counted))
+
+    def _count(self, bucket: str, *, most: int) -> int:
+        counted, start = 0, dict[str, Item]()
+        while True:
+            answer = self.table.call(
+                "Query", TableName=self.table.name, IndexName=self.name, Select="COUNT", Limit=max(1, most - counted),
+                KeyConditionExpression="#bucket = :bucket", ExpressionAttributeNames={"#bucket": self.bucket},
+                ExpressionAttributeValues={":bucket": {"S": bucket}}, **start,
+            )  # fmt: skip
+            counted += int(answer["Count"])
+            if counted >= most or "LastEvaluatedKey" not in answer:
+                return counted
+            start = {"ExclusiveStartKey": answer["LastEvaluatedKey"]}
+
     def _bucket(self, bucket: str, *, low: str, high: str, count: int, newest_first: bool) -> Sequence[str]:
         values = {":bucket": {"S": bucket}, ":low": {"S": low}, ":high": {"S": high}}
         pages = self.table.pages(

@@ -8,45 +8,71 @@ from typing import Any
 
 from palimpsest.errors import BadRequest
 from palimpsest.jobs.kinds import KINDS, JobKind
-from palimpsest.jobs.ports import Changed, Happened, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
+from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
 from palimpsest.scope import Scope
+from palimpsest.usage.counts import Tally
 
 MESSAGE, RECORD, COMPACTION = "m#", "r#", "c#"
 """The prefixes of the sort keys of messages, long-term records and compactions."""
 FAILED = "failed"
+_DAMAGED = (KeyError, TypeError, ValueError, AttributeError, BadRequest)
 
 
 def stream_record(record: Mapping[str, Any]) -> StreamRecord:
-    """Read one record of a stream event.
+    """Read one record of a stream event: the job that it inserts, the message or long-term record that it writes or
+    removes, what was counted with a message, and what it says has happened.
 
-    Returns the job that it inserts, or the message or long-term record that it writes or removes; None for what only
-    `happened` reads. A record of any other kind, or one that does not have the form of its kind, is `Unreadable`;
-    nothing is raised.
+    A record of any other kind, or one that does not have the form of its kind, is `Unreadable`; nothing is raised.
     """
     try:
-        return _read(record["dynamodb"])
-    except (KeyError, TypeError, ValueError, AttributeError, BadRequest):
-        return Unreadable(_name(record))
+        change = record["dynamodb"]
+        new, old = change.get("NewImage"), change.get("OldImage")
+        owner, name = change["Keys"]["pk"]["S"], change["Keys"]["sk"]["S"]
+        return _read(owner, name, new, old)
+    except _DAMAGED:
+        return StreamRecord(Unreadable(_name(record)))
 
 
-def _read(change: Mapping[str, Any]) -> JobNotice | Changed | None:
-    image = change["NewImage"] if "NewImage" in change else change["OldImage"]
-    keys = change["Keys"]
-    owner, name = keys["pk"]["S"], keys["sk"]["S"]
+def _read(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> StreamRecord:
+    image = (old if new is None else new) or {}
     match image["type"]["S"]:
-        case "job" if "OldImage" not in change:
-            return _job(owner, image["kind"]["S"])
-        case "job" | "pointer" | "compaction":
-            return None
+        case "job":
+            return StreamRecord(
+                _job(owner, image["kind"]["S"]) if old is None else None, happened=_ended(owner, new, old)
+            )
+        case "pointer":
+            return StreamRecord(happened=_superseded(owner, new, old))
+        case "compaction":
+            return StreamRecord(happened=_folded(owner, name) if old is None else None)
         case "message" if name.startswith(MESSAGE):
-            tenant, session = owner.split("#")
-            Scope(tenant).session(session)
-            return MessageChanged(tenant, session, int(name.removeprefix(MESSAGE)))
+            return _message(owner, name, new, old)
         case "record" if name.startswith(RECORD):
-            tenant, user = owner.split("#")
-            Scope(tenant).user(user)
-            return RecordChanged(tenant, user, name.removeprefix(RECORD))
+            return _record(owner, name, new, old)
     raise ValueError("an item of another kind")
+
+
+def _message(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> StreamRecord:
+    tenant, session = owner.split("#")
+    Scope(tenant).session(session)
+    tally = _tally(tenant, session, new["counted"]) if new and old is None and "counted" in new else None
+    return StreamRecord(MessageChanged(tenant, session, int(name.removeprefix(MESSAGE))), tally)
+
+
+def _tally(tenant: str, session: str, counted: Mapping[str, Any]) -> Tally:
+    user, base, day, messages, tokens, size = json.loads(counted["S"])
+    return Tally(
+        tenant=tenant, user=user, session=session, base=base, day=day, messages=messages, message_tokens=tokens,
+        bytes=size,
+    )  # fmt: skip
+
+
+def _record(owner: str, name: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> StreamRecord:
+    tenant, user = owner.split("#")
+    record = name.removeprefix(RECORD)
+    Scope(tenant).user(user)
+    ids = {"user_id": user, "memory_id": record}
+    event = Happened("MemoryCreated", tenant, ids) if old is None else Happened("MemoryForgotten", tenant, ids)
+    return StreamRecord(RecordChanged(tenant, user, record), happened=event if old is None or new is None else None)
 
 
 def _job(owner: str, kind: JobKind) -> JobNotice:
@@ -57,34 +83,25 @@ def _job(owner: str, kind: JobKind) -> JobNotice:
     return JobNotice(tenant, job, kind)
 
 
-def happened(record: Mapping[str, Any]) -> tuple[Happened, ...]:
-    """What a record of a stream event tells of; nothing for most. Nothing is raised."""
-    try:
-        event = _happened(record["eventName"], record["dynamodb"])
-    except (KeyError, TypeError, ValueError, AttributeError, BadRequest):
-        return ()
-    return () if event is None else (event,)
+def _ended(owner: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> Happened | None:
+    if new is None or old is None or not new.get("state", {}).get("S") == FAILED != old.get("state", {}).get("S"):
+        return None
+    return Happened("JobFailed", owner.partition("#")[0], {"job_id": new["id"]["S"], "kind": new["kind"]["S"]})
 
 
-def _happened(change: str, images: Mapping[str, Any]) -> Happened | None:
-    new, old = images.get("NewImage", {}), images.get("OldImage", {})
-    owner, name = images["Keys"]["pk"]["S"], images["Keys"]["sk"]["S"]
-    tenant, _, whose = owner.partition("#")
-    match change, (new or old)["type"]["S"]:
-        case "INSERT", "record":
-            return Happened("MemoryCreated", tenant, {"user_id": whose, "memory_id": name.removeprefix(RECORD)})
-        case "REMOVE", "record":
-            return Happened("MemoryForgotten", tenant, {"user_id": whose, "memory_id": name.removeprefix(RECORD)})
-        case "MODIFY", "pointer":
-            before, after = (json.loads(image["body"]["S"]).get("record") for image in (old, new))
-            if before is not None and after not in (None, before):
-                ids = {"user_id": whose, "memory_id": before, "superseded_by": after}
-                return Happened("MemorySuperseded", tenant, ids)
-        case "INSERT", "compaction":
-            return Happened("CompactionDone", tenant, {"session_id": whose, "n": int(name.removeprefix(COMPACTION))})
-        case "MODIFY", "job" if new["state"]["S"] == FAILED != old["state"]["S"]:
-            return Happened("JobFailed", tenant, {"job_id": new["id"]["S"], "kind": new["kind"]["S"]})
-    return None
+def _superseded(owner: str, new: Mapping[str, Any] | None, old: Mapping[str, Any] | None) -> Happened | None:
+    if new is None or old is None:
+        return None
+    before, after = (json.loads(image["body"]["S"]).get("record") for image in (old, new))
+    if before is None or after in (None, before):
+        return None
+    tenant, _, user = owner.partition("#")
+    return Happened("MemorySuperseded", tenant, {"user_id": user, "memory_id": before, "superseded_by": after})
+
+
+def _folded(owner: str, name: str) -> Happened:
+    tenant, _, session = owner.partition("#")
+    return Happened("CompactionDone", tenant, {"session_id": session, "n": int(name.removeprefix(COMPACTION))})
 
 
 def _name(record: Mapping[str, Any]) -> str:

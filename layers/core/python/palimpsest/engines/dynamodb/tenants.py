@@ -6,6 +6,7 @@ import json
 import secrets
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import asdict
 from typing import Any
 
 from palimpsest.engines.dynamodb.memories.commits import job_put
@@ -16,7 +17,7 @@ from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
-from palimpsest.tenants.ports import ApiKey, StaticFact, TenantSettings
+from palimpsest.tenants.ports import ApiKey, Limits, StaticFact, TenantSettings
 
 KEY = "key"
 DEFAULTS = "defaults"
@@ -71,6 +72,7 @@ class DynamoDbTenants(OneTable):
             by_type=json.loads(item["days_by_type"]["S"]) if "days_by_type" in item else {},
             models=tuple(json.loads(item["models"]["S"])) if "models" in item else None,
             change=item["change"]["S"] if "change" in item else None,
+            limits=Limits(**json.loads(item["limits"]["S"])) if "limits" in item else Limits(),
         )
 
     def log_key(self, scope: Scope) -> bytes:
@@ -96,6 +98,8 @@ class DynamoDbTenants(OneTable):
         update.put("days_by_type", items.json_text({**settings.by_type}))
         update.put("models", None if settings.models is None else items.json_text([*settings.models]))
         update.put("change", None if settings.change is None else items.text(settings.change))
+        limits = {name: most for name, most in asdict(settings.limits).items() if most is not None}
+        update.put("limits", items.json_text(limits) if limits else None)
         if before is not None:
             update.require("change", *([] if before.change is None else [items.text(before.change)]))
         arguments = update.arguments(self._table.name, f"tenant#{scope.tenant}", DEFAULTS)

@@ -112,7 +112,8 @@ class InMemoryMemories:
             known = self._of(scope)
             if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
                 raise CommitLost("Another writer was first.")
-            known.user = replace(known.user, version=known.user.version + 1)
+            records = known.user.records + commit.gained
+            known.user = replace(known.user, version=known.user.version + 1, records=records)
             self.state.users.add((scope.tenant, scope.user))
             _apply(known.era, commit)
             if commit.expires_at is not None:

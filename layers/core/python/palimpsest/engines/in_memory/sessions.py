@@ -63,6 +63,8 @@ class InMemorySessions:
             self.state.put_call(commit.call)
             if commit.begins:
                 self.state.users.add((scope.tenant, commit.after.user))
+            if commit.messages and (tally := commit.after.tally(scope)) is not None:
+                self.state.reach(tally)
             self._note_changes(scope, [message.seq for message in _written(commit)])
 
     def messages(
@@ -113,6 +115,9 @@ class InMemorySessions:
         sessions = tuple(place.rpartition("#")[2] for place in places[:limit])
         more = len(places) > limit
         return Listed(sessions, cursor.at(places[limit - 1]) if more else None)
+
+    def count(self, scope: Scope, *, most: int) -> int:
+        return min(most, sum(1 for _ in self._places(scope, None)))
 
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         removed = 0

@@ -12,11 +12,12 @@ from typing import Generic, TypeVar
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines.places import job_partition
+from palimpsest.engines.places import job_partition, tally_name
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.jobs.ports import Changed
+from palimpsest.usage.counts import Row, Tally
 
 T = TypeVar("T")
 Faults = Callable[[str], None]
@@ -77,6 +78,7 @@ class Partition:
 class State:
     """Sessions by tenant and id, jobs by partition, keyed calls by tenant and name; `outbox` holds every job that was
     put, `changes` every change that the search index must follow: what the streams carry.
+    `usage` has rows by tenant, day and name, `taken` how many requests a tenant made in a second.
     `epochs` has users who were erased, by tenant and id, `users` those who are listed.
     """
 
@@ -88,6 +90,8 @@ class State:
     epochs: dict[tuple[str, str], int] = field(default_factory=dict)
     calls: dict[tuple[str, str], KeyedCall] = field(default_factory=dict)
     users: set[tuple[str, str]] = field(default_factory=set)
+    usage: dict[tuple[str, str, str], Row] = field(default_factory=dict)
+    taken: dict[tuple[str, int], int] = field(default_factory=dict)
     lock: threading.RLock = field(default_factory=threading.RLock)
 
     @contextmanager
@@ -97,6 +101,16 @@ class State:
         with self.lock:
             yield
         self.faults(f"after {step}")
+
+    def reach(self, tally: Tally) -> dict[str, int]:
+        """Count a tally, as whoever follows the stream does."""
+        new = {"messages": tally.messages, "message_tokens": tally.message_tokens, "bytes": tally.bytes}
+        place = (tally.tenant, tally.day, tally_name(tally))
+        before = self.usage.get(place, Row(tally.day, tally.user))
+        if before.counts.get("messages", 0) >= tally.messages:
+            return {}
+        self.usage[place] = replace(before, counts=new)
+        return {name: amount - before.counts.get(name, 0) for name, amount in new.items()}
 
     def put_job(self, job: Job) -> None:
         """Put a job as a table would hold it. Raises `DamagedJob`."""

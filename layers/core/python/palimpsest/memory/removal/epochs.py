@@ -94,6 +94,9 @@ class EpochGuard:
         within: dict[str, str | None] = {"since": since, "until": until}
         return self._sessions.listed(scope, user=user, **within, limit=limit, after=after, newest_first=newest_first)
 
+    def count(self, scope: Scope, *, most: int) -> int:
+        return self._sessions.count(scope, most=most)
+
     def remove(self, scope: SessionScope, *, first: int, last: int, whole: bool) -> int:
         return self._sessions.remove(scope, first=first, last=last, whole=whole)
 

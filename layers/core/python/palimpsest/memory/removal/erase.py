@@ -18,6 +18,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.usage.ports import Usages
 
 DAY = 24 * 3600
 QUEUE_DAYS = 14  # dead letters are kept so long
@@ -40,6 +41,7 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
         "index": {"state": "follows"},
+        "usage": {"state": "nameless" if has_all else "pending"},
         "jobs": _expires(job, RETENTION_SECONDS),
         "tombstones": _expires(job, RETENTION_SECONDS + DAY),
         "keys": _expires(job, KEY_SECONDS),
@@ -89,6 +91,7 @@ class ErasePages:
 
     sessions: Sessions
     memories: Memories
+    usages: Usages
     steps: UserSteps
     clock: Clock
     contents: Contents | None = None
@@ -106,6 +109,7 @@ class ErasePages:
         while self.clock.now() < until:
             erased = self._page(scope, job, erased)
             if erased.stage == "over":
+                self.usages.forget(scope)
                 self.steps.end(job, _result(erased))
                 return
         self.steps.go_on(job, erased, result=_result(erased))

@@ -69,7 +69,10 @@ def version_of(item: Item) -> int:
 
 
 def user_of(item: Item | None) -> UserState:
-    return UserState(epoch=epoch_of(item), version=version_of(item)) if item else UserState()
+    if not item:
+        return UserState()
+    records = int(item["records"]["N"]) if "records" in item else 0
+    return UserState(epoch=epoch_of(item), version=version_of(item), records=records)
 
 
 def walk_of(item: Item | None) -> Walk | None:

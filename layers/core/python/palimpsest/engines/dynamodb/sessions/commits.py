@@ -77,6 +77,12 @@ class Update:
         self._values[f":most_{name}"] = value
         self._conditions.append(f"(attribute_not_exists(#{name}) OR #{name} <= :most_{name})")
 
+    def require_below(self, name: str, value: dict[str, Any]) -> None:
+        """Do nothing unless the attribute is absent, or less."""
+        self._names[f"#{name}"] = name
+        self._values[f":below_{name}"] = value
+        self._conditions.append(f"(attribute_not_exists(#{name}) OR #{name} < :below_{name})")
+
     def include(self, name: str, value: str) -> None:
         """Add the text to the attribute, which is a set of texts."""
         self._names[f"#{name}"] = name
@@ -117,6 +123,8 @@ def actions_of(table: str, scope: SessionScope, commit: Commit) -> list[Action]:
         _put(table, partition, items.message_sort(message.seq), items.message_attributes(message))
         for message in commit.messages
     ]
+    if commit.messages and (tally := commit.after.tally(scope)) is not None:
+        actions[-1]["Put"]["Item"]["counted"] = items.counted(tally)
     if commit.redacted is not None:
         update, sort = Update(), items.message_sort(commit.redacted.seq)
         update.put_all(items.message_attributes(commit.redacted))

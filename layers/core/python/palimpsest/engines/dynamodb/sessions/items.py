@@ -22,6 +22,7 @@ from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.scope import Scope, SessionScope
+from palimpsest.usage.counts import Tally
 
 Item = Mapping[str, Any]
 Attributes = dict[str, dict[str, Any]]
@@ -169,6 +170,11 @@ def message_attributes(message: Message) -> Attributes:
             redacted=message.redacted_at, outside=message.is_outside or None,
         ),
     }  # fmt: skip
+
+
+def counted(tally: Tally) -> dict[str, str]:
+    """What the newest message of an append carries besides, for whoever counts what the stream shows."""
+    return json_text([tally.user, tally.base, tally.day, tally.messages, tally.message_tokens, tally.bytes])
 
 
 def _compact(**values: Any) -> dict[str, Any]:

@@ -123,6 +123,13 @@ class DynamoDbSessions:
                 break
         return tuple(found[:limit])
 
+    @property
+    def _of_tenant(self) -> TenantIndex:
+        return TenantIndex(self._table, "by_owner", "created", bucket=items.OWNER, among=SESSIONS)
+
+    def count(self, scope: Scope, *, most: int) -> int:
+        return self._of_tenant.count(scope, most=most)
+
     def listed(
         self,
         scope: Scope,
@@ -135,9 +142,7 @@ class DynamoDbSessions:
         newest_first: bool = True,
     ) -> Listed:
         cursor = session_cursor(scope, user)
-        index = TenantIndex(self._table, "by_user", "listed")
-        if user is None:
-            index = TenantIndex(self._table, "by_owner", "created", bucket=items.OWNER, among=SESSIONS)
+        index = TenantIndex(self._table, "by_user", "listed") if user is not None else self._of_tenant
         within = listed_within(user, since=since, until=until)
         place = cursor.place(after)
         places, has_more = index.page(

@@ -1,0 +1,90 @@
+"""A language model whose calls are counted for whoever pays for them, and refused once a tenant's month is paid up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from typing import Protocol
+
+from palimpsest.clock import Clock, day_of, milliseconds
+from palimpsest.errors import CostLimitReached, Unavailable
+from palimpsest.models.catalogue import priced
+from palimpsest.models.ports import Completion, LanguageModel, Schema
+from palimpsest.scope import Scope, UserScope
+from palimpsest.usage.payer import payer
+from palimpsest.usage.ports import Usages
+
+FAILED = {"model_calls": 1, "unpriced": 1}
+"""What is known of a call that gave no answer: whether it is billed, only its server knows."""
+
+
+class Told(Protocol):
+    def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
+        """Hear of what a call used; `is_counted` is false if the store could not count it."""
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredModel:
+    """Each call is counted right after it, whatever becomes of its answer; so work that is repeated without a call
+    counts nothing, and a second call counts as one more. `most` is what a tenant's model calls may cost in a month, in
+    billionths of a dollar; None: any amount.
+    """
+
+    model: LanguageModel
+    usages: Usages
+    most: Callable[[Scope], int | None]
+    clock: Clock
+    tell: Told
+
+    def capacity(self, model: str | None = None) -> int:
+        return self.model.capacity(model)
+
+    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+        """As `ChatModel.complete`. Raises `CostLimitReached` too: nothing was called then."""
+        ask = partial(self.model.complete, instructions=instructions, text=text, max_tokens=max_tokens, model=model)
+        return self._counted(ask)
+
+    def complete_json(
+        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+    ) -> Completion:
+        """As `JsonModel.complete_json`. Raises `CostLimitReached` too: nothing was called then."""
+        ask = partial(self.model.complete_json, instructions=instructions, text=text, schema=schema)
+        return self._counted(partial(ask, max_tokens=max_tokens, model=model))
+
+    def _counted(self, ask: Callable[[], Completion]) -> Completion:
+        user = payer()
+        if user is None:
+            return ask()
+        self._check(user.owner)
+        used: Mapping[str, int] = FAILED
+        try:
+            completion = ask()
+            used = priced(completion.model, **asdict(completion.usage))
+            return completion
+        finally:
+            self._count(user, used)
+
+    def _check(self, scope: Scope) -> None:
+        most, now = self.most(scope), self.clock.now()
+        if most is not None and self.usages.spent(scope, month=_day(now)[:7]) >= most:
+            raise CostLimitReached(retry_after=(_next_month(now) - now).total_seconds())
+
+    def _count(self, user: UserScope, used: Mapping[str, int]) -> None:
+        """A count that fails takes no answer away: it is told, and may be added by hand."""
+        try:
+            self.usages.add(user, day=_day(self.clock.now()), used=used)
+        except Unavailable:
+            self.tell(user.tenant, used, is_counted=False)
+        else:
+            self.tell(user.tenant, used, is_counted=True)
+
+
+def _day(now: datetime) -> str:
+    return day_of(milliseconds(now))
+
+
+def _next_month(now: datetime) -> datetime:
+    later = now.replace(day=1, hour=0, minute=0, second=0, microsecond=0) + timedelta(days=32)
+    return later.replace(day=1)
