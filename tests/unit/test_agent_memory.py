@@ -504,6 +504,8 @@ def test_the_graph_answers_queries_in_cypher() -> None:
     assert memory.graph.query("MATCH (c:City {name: $name}) RETURN c.id", name="Berlin").rows == [["be"]]
     with pytest.raises(Unprocessable):
         memory.graph.query("MATCH (n) DETACH DELETE n")
+
+
 def test_what_a_user_has_used_is_counted() -> None:
     memory = AgentMemory(user="sarah")
     memory.append("monday", "Hello!")
