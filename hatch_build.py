@@ -1,4 +1,6 @@
-"""Puts the token tables into a built wheel, so that the installed library downloads nothing when it runs."""
+"""Puts into a built wheel the token tables, so that the installed library downloads nothing when it runs, and the suite
+`palimpsest_testing`.
+"""
 
 import sys
 from pathlib import Path
@@ -9,16 +11,19 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 ROOT = Path(__file__).parent
 
 
-class TokenTables(BuildHookInterface):  # type: ignore[type-arg]
-    """Builds the package `tiktoken_ranks` and has the wheel include it; an editable installation gets none."""
+class Extras(BuildHookInterface):  # type: ignore[type-arg]
+    """Builds the packages `tiktoken_ranks` and `palimpsest_testing`; an editable installation gets neither."""
 
     PLUGIN_NAME = "custom"
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         if version == "editable":
             return
-        sys.path.insert(0, str(ROOT / "layers" / "runtime"))
+        sys.path[:0] = [str(ROOT / "layers" / "runtime"), str(ROOT / "layers" / "testing")]
         import ranks
 
         package = ranks.build(ROOT / ".build" / "wheel")
         build_data["force_include"][str(package)] = ranks.PACKAGE
+        from suite import written
+
+        build_data["force_include"][str(written(ROOT / ".build" / "wheel" / "suite"))] = "palimpsest_testing"

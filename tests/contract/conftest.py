@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import pytest
 from moto import mock_aws
-from palimpsest.conversations.ports import Sessions
 from palimpsest.engines.dynamodb.background import DynamoDbExpiries
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
@@ -19,9 +17,8 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.jobs.ports import Jobs
-from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest_testing.store import MemoryStore, Store
 
 from tests.contract.builders import Conversation
 from tests.contract.tables import memories_table, sessions_table, tenants_table
@@ -29,21 +26,6 @@ from tests.engines import loopback, opensearch
 from tests.engines.npm import required
 
 ENGINES = ("in_memory", "moto", "dynoxide")
-
-
-@dataclass(frozen=True, slots=True)
-class Store:
-    engine: str
-    sessions: Sessions
-    jobs: Jobs
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryStore:
-    engine: str
-    memories: Memories
-    jobs: Jobs
-    expiries: Expiries
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -11,9 +11,9 @@ from palimpsest.conversations.ports import HeadMoved
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
 from palimpsest.scope import SessionScope
+from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, STAMP, Conversation, compaction, job, key, message, settings
-from tests.contract.conftest import Store
 
 
 @pytest.mark.parametrize(

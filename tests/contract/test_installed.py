@@ -3,9 +3,12 @@
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
+
+from layers.testing.suite import PARTS
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """
@@ -41,6 +44,11 @@ def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> No
         ROOT,
     )
     (wheel,) = tmp_path.glob("palimpsest-*.whl")
+    with zipfile.ZipFile(wheel) as built:
+        names = set(built.namelist())
+        points = next(name for name in names if name.endswith("entry_points.txt"))
+        assert "palimpsest = palimpsest_testing.plugin" in built.read(points).decode()
+    assert {f"palimpsest_testing/{part}.py" for part in (*PARTS, "plugin", "conftest", "store")} <= names
     run(uv, "venv", "--quiet", "--python", sys.executable, "clean")
     run(uv, "pip", "install", "--quiet", "--python", tmp_path / "clean" / "bin" / "python", wheel)
     proxies = dict.fromkeys(("http_proxy", "https_proxy"), "http://127.0.0.1:9")  # the tables are there: no download

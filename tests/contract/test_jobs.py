@@ -10,9 +10,9 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import FlushPayload, ForgetPayload
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, SessionScope
+from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, Conversation, job
-from tests.contract.conftest import Store
 
 
 @pytest.fixture

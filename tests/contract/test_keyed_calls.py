@@ -12,9 +12,9 @@ from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall, KeyedCalls
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.scope import UserScope
+from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, Conversation
-from tests.contract.conftest import Store
 from tests.contract.memory_builders import record
 from tests.contract.tables import memories_table
 

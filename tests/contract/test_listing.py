@@ -12,9 +12,9 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import Table
 from palimpsest.errors import BadRequest
 from palimpsest.scope import Scope, SessionScope
+from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, Conversation, settings
-from tests.contract.conftest import Store
 from tests.contract.tables import sessions_table
 
 DAYS = {"a1": "2026-01-01", "a2": "2026-01-02", "a3": "2026-01-03"}

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.errors import CommitLost
+from palimpsest_testing.store import Store
 
 from tests.contract.builders import NOW, Conversation, compaction, key, settings
-from tests.contract.conftest import Store
 
 
 @pytest.fixture

@@ -11,8 +11,8 @@ from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.records import Record, Source
 from palimpsest.scope import Scope, UserScope
+from palimpsest_testing.store import MemoryStore
 
-from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import MOMENT, Memory, job, pointer, record, version
 
 WHOLE = Record(

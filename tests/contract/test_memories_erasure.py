@@ -8,8 +8,8 @@ import pytest
 from palimpsest.errors import CommitLost
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Progress, UserState
 from palimpsest.scope import Scope, UserScope
+from palimpsest_testing.store import MemoryStore
 
-from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import Memory, job, pointer, record, version
 
 

@@ -17,9 +17,9 @@ from palimpsest.memory.records import Record
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.topic import MOST_PLACES
 from palimpsest.scope import Scope, UserScope
+from palimpsest_testing.store import MemoryStore
 
 from tests.contract.builders import NOW
-from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import Memory, pointer, record, version
 
 TENANT = Scope("acme")

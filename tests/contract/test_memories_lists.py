@@ -10,8 +10,8 @@ from palimpsest.engines.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
 from palimpsest.memory.records import GRAPH, RecordType
 from palimpsest.scope import Scope, UserScope
+from palimpsest_testing.store import MemoryStore
 
-from tests.contract.conftest import MemoryStore
 from tests.contract.memory_builders import Memory, record, version
 
 TYPES: tuple[RecordType, ...] = ("fact", "event", "task")

@@ -10,9 +10,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Message
 from palimpsest.scope import Scope, SessionScope
+from palimpsest_testing.store import Store
 
 from tests.contract.builders import Conversation, compaction, message
-from tests.contract.conftest import Store
 
 TEXTS = {
     "NUL": "a\x00b",
@@ -146,7 +146,7 @@ def test_what_a_caller_changes_afterwards_is_not_stored(store: Store, talk: Conv
     assert [found.chat["content"] for found in store.sessions.messages(talk.scope, first=2, last=2)] == ["as said"]
 
 
-@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@hypothesis_settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(metadata=st.dictionaries(st.text(st.characters(codec="utf-8")), JSON_VALUES, max_size=4))
 def test_any_metadata_comes_back_as_it_was(store: Store, talk: Conversation, metadata: dict[str, Any]) -> None:
     if talk.head is None:

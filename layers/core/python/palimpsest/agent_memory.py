@@ -64,6 +64,7 @@ from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import Scope, SessionScope, UserScope, checked_id
 from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
+from palimpsest.stores import OwnStores
 from palimpsest.tenants.ports import StaticFact
 from palimpsest.usage.report import By, Sum
 from palimpsest.vectors.manage import DEFAULT_NAMESPACE, ManageVectors, Match
@@ -226,18 +227,24 @@ class AgentMemory:
         chat: LanguageModel | None = None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
+        stores: OwnStores | None = None,
     ) -> None:
         """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has all blocks that can
         be read here. Without a `chat` model summaries and memories consist of the conversation's own words. Without an
         `embedder` nothing is searched by meaning; a block that would need it is named in `degraded`. A `reranker` puts
-        what a recall found in order.
+        what a recall found in order. `stores` are of your own (`palimpsest.stores`), in place of those in memory; the
+        search index is made anew from what their feed gives.
         """
         blocks = [{"type": "static"}, {"type": "extractive"}, *([{"type": "vector"}] if embedder else [])]
         config = _json_object({"blocks": blocks, **(memory or {})})
         with naming("memory"):
             parsed(config)
-        here = in_process(TENANT, memory=config, chat=chat, embedder=embedder, reranker=reranker)
-        self._begin(here.sessions, here.memories, TENANT.user(user), agent, here.work)
+        owner = TENANT.user(user)
+        here = in_process(
+            TENANT, memory=config, chat=chat, embedder=embedder, reranker=reranker, own=stores, user=owner
+        )
+        self._begin(here.sessions, here.memories, owner, agent, here.work)
+        here.work()
         for number, fact in enumerate(static_facts, 1):
             here.memories.facts.put(TENANT, f"fact-{number}", content=fact)
 

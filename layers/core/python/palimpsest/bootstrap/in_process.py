@@ -6,7 +6,7 @@ import shutil
 import tempfile
 import threading
 import weakref
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -21,9 +21,11 @@ from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.blobs import InMemoryBlobs
+from palimpsest.engines.in_memory.feed import InMemoryFeed
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
 from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryVectors
@@ -31,16 +33,18 @@ from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
+from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants.ports import TenantSettings
 from palimpsest.workers.router import Handling, Router
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50
+PAGE = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,35 +66,86 @@ def in_process(
     embedder: Embedder | None = None,
     clock: Clock | None = None,
     reranker: Reranker | None = None,
+    own: OwnStores | None = None,
+    user: UserScope | None = None,
 ) -> InProcess:
-    """A service with one tenant, whose sessions begin with `memory`.
+    """A service with one tenant, whose sessions begin with `memory`; over stores of one's `own`, from which what the
+    `user` has is indexed anew, or in memory.
 
     Without `chat`, summaries and memories consist of sentences from the conversation. Without `embedder`, search
     compares words only. The search index is a file in a temporary folder that is deleted together with the service.
     """
     clock, tokens = clock or system_clock(), token_counter()
     vectors = None if embedder is None else CachingEmbedder(embedder)
-    sessions = InMemorySessions()
-    tenants = InMemoryTenants(sessions.state)
-    jobs, memories = InMemoryJobs(sessions.state), InMemoryMemories(sessions.state)
+    state = State()
+    unindexed = list(everything(own, user)) if own and user else []
+    own = own or within(state)
+    tenants = InMemoryTenants(state)
     tenants.replace_settings(scope, TenantSettings(memory=memory))
-    index = _index(vectors, life=sessions)
-    calls, facts = InMemoryKeyedCalls(sessions.state), InMemoryStaticFacts()
-    blobs = InMemoryBlobs(sessions.state)
-    usages = InMemoryUsages(sessions.state)
+    index = _index(vectors, life=own.sessions)
+    usages = InMemoryUsages(state)
     if chat is not None:
         chat = metered(chat, usages=usages, tenants=tenants, clock=clock, tell=_to_nobody)
     stores = MemoryStores(
-        sessions, jobs, calls, tenants, blobs, usages, memories, facts, index, InMemoryVectors(memories)
+        sessions=own.sessions,
+        jobs=own.jobs,
+        calls=InMemoryKeyedCalls(state),
+        tenants=tenants,
+        blobs=own.blobs,
+        usages=usages,
+        memories=own.memories,
+        facts=own.facts,
+        index=index,
+        vectors=own.vectors,
     )
-    workers, sweep = _workers(sessions, memories, stores, chat=chat, tokens=tokens, clock=clock)
+    workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
     models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
     app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
-    within: dict[str, Any] = {"memories": memories, "facts": stores.facts, "search": lambda: app.search}
+    long_term: dict[str, Any] = {"memories": own.memories, "facts": own.facts, "search": lambda: app.search}
     return InProcess(
-        sessions=wire_sessions(stores, tokens=tokens, clock=clock, **within),
+        sessions=wire_sessions(stores, tokens=tokens, clock=clock, **long_term),
         memories=app,
-        work=Work(sessions, workers, sweep, Embed(memories, sessions, index, vectors, clock), clock),
+        work=Work(
+            own.feed,
+            workers,
+            sweep,
+            Embed(own.memories, own.sessions, index, vectors, clock),
+            clock,
+            unindexed=unindexed,
+        ),
+    )
+
+
+def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
+    """All that is searched of what a user has, as if it had changed just now."""
+    after = None
+    while True:
+        page = own.memories.listed(user, limit=PAGE, after=after)
+        yield from (RecordChanged(user.tenant, user.user, record.id) for record in page.records)
+        if (after := page.after) is None:
+            break
+    while True:
+        found = own.sessions.listed(user.owner, user=user.user, limit=PAGE, after=after)
+        for session in found.sessions:
+            head = own.sessions.open(user.owner.session(session)).head
+            seqs = range(head.base + 1, head.seq + 1) if head else ()
+            yield from (MessageChanged(user.tenant, session, seq) for seq in seqs)
+        if (after := found.after) is None:
+            return
+
+
+def within(state: State) -> OwnStores:
+    """The stores in this process: what they hold ends with it."""
+    memories = InMemoryMemories(state)
+    return OwnStores(
+        sessions=InMemorySessions(state),
+        jobs=InMemoryJobs(state),
+        memories=memories,
+        expiries=InMemoryExpiries(memories),
+        blobs=InMemoryBlobs(state),
+        facts=InMemoryStaticFacts(),
+        vectors=InMemoryVectors(memories),
+        feed=InMemoryFeed(state),
     )
 
 
@@ -99,24 +154,17 @@ def _to_nobody(tenant: str, used: Mapping[str, int], *, is_counted: bool) -> Non
 
 
 def _workers(
-    sessions: InMemorySessions,
-    memories: InMemoryMemories,
-    stores: MemoryStores,
-    *,
-    chat: LanguageModel | None,
-    tokens: TokenCounter,
-    clock: Clock,
+    own: OwnStores, stores: MemoryStores, *, chat: LanguageModel | None, tokens: TokenCounter, clock: Clock
 ) -> tuple[Sequence[Router], Callable[[], object]]:
     """What works off the queues, and the sweep: over the sessions as they are stored, also those of erased users."""
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
-    expiries = InMemoryExpiries(memories)
-    of_all: dict[str, Any] = {"sessions": sessions, "jobs": stores.jobs, "clock": clock}
+    of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
     step, give_up = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
-    of_both = {**of_all, "memories": memories, "tenants": stores.tenants}
+    of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     beside: dict[str, Any] = {"blobs": stores.blobs, "vectors": stores.vectors, "usages": stores.usages}
-    removal, sweep = wire_sweep(**of_both, expiries=expiries, **beside)
+    removal, sweep = wire_sweep(**of_both, expiries=own.expiries, **beside)
     return (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal), sweep
 
 
@@ -139,19 +187,22 @@ class Work:
 
     def __init__(
         self,
-        sessions: InMemorySessions,
+        feed: Feed,
         workers: Sequence[Router],
         sweep: Callable[[], object],
         embed: Embed,
         clock: Clock,
+        *,
+        unindexed: Sequence[Changed] = (),
     ) -> None:
-        self._sessions = sessions
+        self._feed = feed
         self._workers = {kind: worker for worker in workers for kind in worker.handlings}
         self._sweep = sweep
         self._embed = embed
         self._clock = clock
         self._swept_at = seconds(clock.now())
         self._failed: list[tuple[JobNotice, int]] = []
+        self._unindexed = list(unindexed)
         self._lock = threading.Lock()
 
     def __call__(self) -> None:
@@ -169,10 +220,9 @@ class Work:
         tried, self._failed = self._failed, []
         for notice, receives in tried:
             self._do(notice, receives + 1)
-        outbox = self._sessions.outbox
-        while outbox:
-            job = outbox.pop(0)
-            self._do(JobNotice(job.tenant, job.id, job.kind), 1)
+        while notices := self._feed.jobs():
+            for notice in notices:
+                self._do(notice, 1)
 
     def _do(self, notice: JobNotice, receives: int) -> None:
         worker = self._workers[notice.kind]
@@ -185,9 +235,7 @@ class Work:
                 self._failed.append((notice, receives))
 
     def _index(self) -> None:
-        changes = self._sessions.state.changes
-        taken = changes[:]
-        del changes[: len(taken)]
-        todo = list(dict.fromkeys(taken))
+        todo = list(dict.fromkeys([*self._unindexed, *self._feed.changes()]))
+        self._unindexed = []
         for start in range(0, len(todo), EMBEDDED_AT_ONCE):
-            changes += self._embed(todo[start : start + EMBEDDED_AT_ONCE])
+            self._unindexed += self._embed(todo[start : start + EMBEDDED_AT_ONCE])

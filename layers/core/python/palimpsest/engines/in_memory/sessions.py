@@ -24,8 +24,8 @@ REMOVED_AT_ONCE = 25
 class InMemorySessions:
     """`Sessions` in dictionaries; safe to use from many threads. `InMemoryJobs` is made over its `state`."""
 
-    def __init__(self, *, faults: Faults | None = None) -> None:
-        self.state = State() if faults is None else State(faults=faults)
+    def __init__(self, state: State | None = None, *, faults: Faults | None = None) -> None:
+        self.state = state or (State() if faults is None else State(faults=faults))
 
     @property
     def outbox(self) -> list[Job]:

@@ -1,0 +1,115 @@
+"""Stores of a user's own: `AgentMemory` works over them, and the suite that ships with it finds their faults."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from palimpsest import AgentMemory
+
+from layers.testing.suite import PARTS, written
+
+SHOP = '''
+"""Stores in one file, which is written after every change."""
+
+import pickle
+from dataclasses import fields
+from pathlib import Path
+
+from palimpsest.bootstrap.in_process import within
+from palimpsest.engines.in_memory.state import State
+
+
+def made(path=None):
+    state = State()
+    stores = within(state)
+    held = {"known": stores.memories.known}  # facts are stated anew
+    kept = [field.name for field in fields(State) if field.name not in ("faults", "lock")]
+    if path is not None and Path(path).exists():
+        for name, value in pickle.loads(Path(path).read_bytes()).items():
+            if name in held:
+                held[name].update(value)
+            else:
+                setattr(state, name, value)
+
+    def write(step):
+        if path is not None and step.startswith("after"):
+            Path(path).write_bytes(pickle.dumps({name: getattr(state, name) for name in kept} | held))
+
+    state.faults = write
+    return stores
+
+
+def careless():
+    """Writes whatever it is given, whoever was first."""
+    stores = made()
+    commit = stores.sessions.commit
+
+    def forced(scope, change):
+        from dataclasses import replace
+
+        head = stores.sessions.open(scope).head
+        commit(scope, replace(change, before=head, begins=head is None))
+
+    stores.sessions.commit = forced
+    return stores
+'''
+
+
+@pytest.fixture
+def shop(tmp_path: Path) -> Path:
+    (tmp_path / "shop.py").write_text(SHOP)
+    written(tmp_path / "palimpsest_testing")
+    return tmp_path
+
+
+def run(shop: Path, makes: str, *more: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "pytest", "--pyargs", "palimpsest_testing", "-q", "-p", "no:cacheprovider"]
+    environment = {**os.environ, "PYTHONPATH": str(shop), "HYPOTHESIS_PROFILE": ""}
+    return subprocess.run(  # noqa: S603 - a program of our own
+        [*command, "--palimpsest-stores", makes, *more],
+        cwd=shop, env=environment, capture_output=True, text=True, check=False, timeout=200,
+    )  # fmt: skip
+
+
+@pytest.mark.timeout(240)
+def test_a_sound_store_passes_the_whole_suite(shop: Path) -> None:
+    done = run(shop, "shop:made")
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    assert all(f"{part}.py" in {file.name for file in (shop / "palimpsest_testing").iterdir()} for part in PARTS)
+    assert " passed" in done.stdout
+    assert "skipped" not in done.stdout
+
+
+@pytest.mark.timeout(240)
+def test_a_store_that_forgets_who_was_first_fails_it(shop: Path) -> None:
+    done = run(shop, "shop:careless", "-k", "test_commits")
+    assert done.returncode == 1
+    assert "FAILED palimpsest_testing/test_commits.py" in done.stdout.replace(f"{shop}/", "")
+    assert "DID NOT RAISE" in done.stdout
+
+
+def test_a_run_that_names_no_store_says_what_is_missing(shop: Path) -> None:
+    done = run(shop, "", "-k", "test_what_is_not_there_is_none")
+    assert done.returncode == 1
+    assert "--palimpsest-stores shop.stores:made" in done.stdout
+
+
+def test_a_memory_over_stores_of_ones_own_knows_after_a_restart_what_it_was_told(
+    shop: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(shop)
+    import shop as users  # type: ignore[import-not-found]
+
+    memory = AgentMemory(user="sarah", stores=users.made(shop / "memory.pickle"))
+    memory.append("monday", "I live in Lisbon, near the harbour.")
+    memory.end("monday")
+    memory.preferences.set("language", "German")
+    again = AgentMemory(user="sarah", stores=users.made(shop / "memory.pickle"))
+    assert again.recall("Where does Sarah live?").memories[0].content == "I live in Lisbon, near the harbour."
+    assert again.preferences.all() == {"language": "German"}
+    assert [message.chat["content"] for message in again.history("monday")] == ["I live in Lisbon, near the harbour."]
+    assert again.append("monday", "And I have a dog.").head.seq == 2
