@@ -17,9 +17,10 @@ from __future__ import annotations
 from typing import Any, Literal, NotRequired, TypedDict
 '''
 WANTED = (
-    "AnyFilter", "Appended", "Compaction", "Context", "Deleted", "EndedSession", "Filter", "Found", "Health",
-    "HistoryMessage", "Job", "ListedJob", "ListedUser", "Memory", "Preference", "Recalled", "SavedMemory", "Session",
-    "StaticFact", "TenantSettings", "ToolResult", "Used", "User", "WindowEmptied",
+    "AnyFilter", "Appended", "Compaction", "Context", "Deleted", "EndedSession", "Filter", "Found", "GraphEntity",
+    "GraphRelationship", "GraphRows", "Health", "HistoryMessage", "Job", "ListedJob", "ListedUser", "Memory",
+    "Neighbors", "Preference", "Recalled", "SavedMemory", "Session", "StaticFact", "TenantSettings", "ToolResult",
+    "Used", "User", "WindowEmptied",
 )  # fmt: skip
 """What the client's methods take and return; what these consist of is written too."""
 PLAIN = {"string": "str", "integer": "int", "number": "float", "boolean": "bool", "null": "None"}
@@ -41,9 +42,15 @@ def written(description: dict[str, Any]) -> str:
 def _declared(name: str, schema: dict[str, Any]) -> str:
     fields = {field: _annotation(field, shape, schema) for field, shape in schema["properties"].items()}
     if not all(field.isidentifier() and field != "from" for field in fields):
-        listed = "".join(f'        "{field}": {annotation},\n' for field, annotation in fields.items())
+        listed = "".join(f'        "{field}": {_now(annotation)},\n' for field, annotation in fields.items())
         return f'\n\n{name} = TypedDict(\n    "{name}",\n    {{\n{listed}    }},\n)\n'
     return f"\n\nclass {name}(TypedDict):\n" + "".join(f"    {field}: {kind}\n" for field, kind in fields.items())
+
+
+def _now(annotation: str) -> str:
+    """The annotation where it is evaluated at once: a type that is declared later is named in quotation marks."""
+    names = set(re.findall(r"\b[A-Z]\w+", annotation)) - {"Any", "Literal", "NotRequired", "None"}
+    return json.dumps(annotation) if names else annotation
 
 
 def _annotation(field: str, shape: dict[str, Any], schema: dict[str, Any]) -> str:

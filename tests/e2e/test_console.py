@@ -18,7 +18,7 @@ SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 VIEWS = (
     "users", "sessions", "jobs", "usage", "settings", "users/sarah", "users/sarah/sessions", "users/sarah/recall",
     "users/sarah/preferences", "users/sarah/jobs", "sessions/s1", "sessions/s1/context", "sessions/s1/compactions",
-    "sessions/s1/settings",
+    "users/sarah/graph", "sessions/s1/settings",
 )  # fmt: skip
 
 
@@ -44,6 +44,10 @@ def filled(call: Client) -> Client:
         assert call("POST", "/v1/users/sarah/memories", {"memories": [memory]}).status == 201
     assert call("PUT", "/v1/static-facts/hr", {"content": HOSTILE}).status in (200, 201)
     assert call("PUT", "/v1/users/sarah/preferences/theme", {"value": HOSTILE}).status in (200, 201)
+    entity = {"id": "acme", "type": "Company", "name": HOSTILE, "properties": {"at": HOSTILE}}
+    assert call("POST", "/v1/users/sarah/graph/entities", {"entities": [entity]}).status == 201
+    relationship = {"type": "WORKS_AT", "from": "sarah", "to": "acme"}
+    assert call("POST", "/v1/users/sarah/graph/relationships", {"relationships": [relationship]}).status == 201
     return call
 
 
@@ -139,6 +143,16 @@ def test_preferences_static_facts_and_settings_are_changed(page: Page, filled: C
     page.get_by_label("The tenant's defaults").fill('{"retention_days": 12}')
     page.get_by_role("button", name="Save").first.click()
     eventually(lambda: filled("GET", "/v1/settings").json["retention_days"] == 12)
+
+
+def test_the_graph_is_drawn_queried_and_changed(page: Page, filled: Client) -> None:
+    show(page, "users/sarah/graph")
+    expect(page.locator("svg.graph circle")).to_have_count(3)  # the user, where they work, and a preference
+    page.get_by_role("button", name="Run").click()
+    expect(page.get_by_role("cell", name="WORKS_AT")).to_be_visible()
+    page.get_by_role("button", name="Delete").click()
+    expect(page.locator("svg.graph circle")).to_have_count(2)
+    assert filled("GET", "/v1/users/sarah/graph/relationships").json["relationships"] == []
 
 
 def test_a_recall_leads_to_the_message_that_it_found(page: Page, filled: Client) -> None:

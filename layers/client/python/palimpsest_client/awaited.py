@@ -170,6 +170,16 @@ class AsyncUser(AsyncOver):
     begin_export = begun(UserCalls.begin_export)
     begin_import = begun(UserCalls.begin_import)
     import_ = begun(UserCalls.import_)
+    put_entities = value(UserCalls.put_entities)
+    put_relationships = value(UserCalls.put_relationships)
+    entities = rows(UserCalls.entities)
+    relationships = rows(UserCalls.relationships)
+    change_entity = value(UserCalls.change_entity)
+    change_relationship = value(UserCalls.change_relationship)
+    delete_entity = value(UserCalls.delete_entity)
+    delete_relationship = value(UserCalls.delete_relationship)
+    neighbors = value(UserCalls.neighbors)
+    query_graph = value(UserCalls.query_graph)
 
     async def exported(self) -> AsyncIterator[dict[str, Any]]:
         """Everything of the user, a row at a time, as the service exports it: with ids and all versions, ready to be

@@ -394,3 +394,59 @@ class ModelCostLimit(Unavailable):
 
 class InvalidPeriod(Invalid):
     code = "invalid_period"
+
+
+class EntityNotFound(NotFound):
+    code = "entity_not_found"
+
+
+class RelationshipNotFound(NotFound):
+    code = "relationship_not_found"
+
+
+class ReservedType(Invalid):
+    code = "reserved_type"
+
+
+class UnknownEntity(Invalid):
+    code = "unknown_entity"
+
+
+class TooManyEntities(Conflict):
+    code = "too_many_entities"
+
+
+class TooManyRelationships(Conflict):
+    code = "too_many_relationships"
+
+
+class GraphTooVaried(Conflict):
+    code = "graph_too_varied"
+
+
+class IsInGraph(Conflict):
+    code = "is_in_graph"
+
+
+class QueryWrites(Invalid):
+    code = "query_writes"
+
+
+class InvalidQuery(Invalid):
+    code = "invalid_query"
+
+
+class QueryStopped(Invalid):
+    code = "query_stopped"
+
+
+class MissingParameter(Invalid):
+    code = "missing_parameter"
+
+
+class NoGraphEngine(Invalid):
+    code = "no_graph_engine"
+
+
+class GraphUnavailable(Unavailable):
+    code = "graph"

@@ -149,6 +149,43 @@ class Found(TypedDict):
     data: Any
 
 
+class GraphEntity(TypedDict):
+    id: str
+    type: str
+    properties: dict[str, Any]
+    valid_from: str | None
+    valid_to: str | None
+    source: Provenance
+    memory_id: str
+    method: str
+    outcome: NotRequired[Literal["created", "updated", "unchanged"]]
+    name: str
+
+
+GraphRelationship = TypedDict(
+    "GraphRelationship",
+    {
+        "id": str,
+        "type": str,
+        "properties": dict[str, Any],
+        "valid_from": str | None,
+        "valid_to": str | None,
+        "source": "Provenance",
+        "memory_id": str,
+        "method": str,
+        "outcome": NotRequired[Literal["created", "updated", "unchanged"]],
+        "from": str,
+        "to": str,
+    },
+)
+
+
+class GraphRows(TypedDict):
+    columns: list[str]
+    rows: list[list[Any]]
+    is_whole: bool
+
+
 class Health(TypedDict):
     status: Literal["ok"]
     stage: str
@@ -305,6 +342,26 @@ class ModelUsage(TypedDict):
 
 class Nameless(TypedDict):
     state: Literal["pending", "nameless"]
+
+
+class Neighbor(TypedDict):
+    id: str
+    type: str
+    properties: dict[str, Any]
+    valid_from: str | None
+    valid_to: str | None
+    source: Provenance
+    memory_id: str
+    method: str
+    outcome: NotRequired[Literal["created", "updated", "unchanged"]]
+    name: str
+    depth: int
+
+
+class Neighbors(TypedDict):
+    entities: list[Neighbor]
+    relationships: list[GraphRelationship]
+    is_whole: bool
 
 
 class Overflow(TypedDict):

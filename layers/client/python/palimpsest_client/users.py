@@ -11,6 +11,7 @@ from typing import Any, cast
 
 from palimpsest_client.calls import Listing, Steps, call
 from palimpsest_client.exchange import parts_of
+from palimpsest_client.graph import GraphCalls
 from palimpsest_client.said import Said, message_of
 from palimpsest_client.types import (
     AnyFilter,
@@ -30,7 +31,7 @@ MOST_INGESTED, MOST_APPENDED = 1000, 50
 JSON = dict[str, Any]
 
 
-class UserCalls:
+class UserCalls(GraphCalls):
     """Calls on the memory of the user `id`."""
 
     def __init__(self, user_id: str) -> None:

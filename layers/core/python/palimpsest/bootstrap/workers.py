@@ -35,12 +35,13 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
+from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues
 from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import KEYED, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.reminders import Remind
 from palimpsest.memory.removal.erase import ErasePages
@@ -50,7 +51,7 @@ from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
 from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
-from palimpsest.memory.statements import Near
+from palimpsest.memory.statements import Near, is_same
 from palimpsest.models.ports import TokenCounter
 from palimpsest.tenants.ports import Tenants
 from palimpsest.text.comparing import says_the_same
@@ -154,7 +155,7 @@ class ExtractionWork:
 
 
 def _says_the_same(one: Record, other: Record) -> bool:
-    return says_the_same(one.content, other.content)
+    return is_same(one, other) if one.type in KEYED else says_the_same(one.content, other.content)
 
 
 def wire_extraction(
@@ -176,7 +177,7 @@ def wire_extraction(
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=near)
-    step = ExtractChunk(steps, remember, extractor, request, retry)
+    step = ExtractChunk(steps, remember, extractor, request, retry, ReadGraph(memories, clock))
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
         {

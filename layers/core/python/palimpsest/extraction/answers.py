@@ -5,14 +5,17 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.errors import ModelOutputInvalid
 from palimpsest.extraction.chunk import Finding
+from palimpsest.graph.extracted import Relation
+from palimpsest.graph.things import as_entity_type, as_relationship_type
 
 MOST_OBJECTS = 200
+MOST_RELATIONS = 5  # of one memory
 CLAIMS = ("user", "user_id", "tenant", "tenant_id", "session", "session_id")
 _LIST = re.compile(r'"memories"\s*:\s*\[')
 _BARE_LIST = re.compile(r"\s*(?:```\w*\s*)?\[")
@@ -84,7 +87,21 @@ def _finding(value: Any) -> Finding | None:
         importance=_share(value.get("importance"), 0.5),
         confidence=_share(value.get("confidence"), 1.0),
         claims=_claims(value),
+        relations=tuple(_relations(value.get("relationships"))),
     )
+
+
+def _relations(value: Any) -> Iterator[Relation]:
+    """Those that have all that a relation needs."""
+    for each in value[:MOST_RELATIONS] if isinstance(value, list) else ():
+        if not isinstance(each, dict):
+            continue
+        start, kind, end = (_text(each.get(name)) for name in ("from", "type", "to"))
+        kinds = [as_entity_type(_text(each.get(name)) or "Thing") for name in ("from_type", "to_type")]
+        named = as_relationship_type(kind or "")
+        if start and end and named and kinds[0] and kinds[1]:
+            single = each.get("single") is True
+            yield Relation(start.strip(), kinds[0], named, end.strip(), kinds[1], single=single)
 
 
 def _claims(value: Mapping[str, Any]) -> dict[str, str]:

@@ -16,6 +16,7 @@ from typing import Any, cast, get_args
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.graph.extracted import Relation
 from palimpsest.memory.records import MAX_CONTENT, Method, SaidType, Source, normalized
 from palimpsest.memory.statements import Statement
 from palimpsest.text.dates import dated, relative_dates
@@ -64,6 +65,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
     """The findings that the chunk's messages support: each once, limited in size, citing the chunk's messages only."""
     given = {message.seq: _plain(text_of(message.chat)) for message in chunk.messages}
     context = {message.seq for message in chunk.before}
+    before = [_plain(text_of(message.chat)) for message in chunk.before]
     passed: dict[tuple[str, str], Finding] = {}
     dropped: Counter[str] = Counter()
     for finding in findings:
@@ -74,7 +76,7 @@ def checked(findings: Sequence[Finding], chunk: Chunk, *, owner: ConversationOwn
         if reason is None and key in passed:
             reason = "repeated"
         if reason is None:
-            passed[key] = tidy
+            passed[key] = replace(tidy, relations=_named(tidy.relations, (*given.values(), *before)))
         else:
             dropped[reason] += 1
     return Checked(tuple(passed.values()), dict(dropped))
@@ -95,6 +97,16 @@ def _objection(
     if not any(_is_quoted(finding.quote, given[seq]) for seq in tidy.seqs):
         return "unquoted"
     return "unimportant" if tidy.importance < LEAST_IMPORTANCE else None
+
+
+def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relation, ...]:
+    """Those between two different people or things, whose names stand in the messages that were read."""
+    return tuple(
+        each
+        for each in relations
+        if _plain(each.start) != _plain(each.end)
+        and all(len(name) <= LONGEST_NAME and any(_holds(_plain(name), text) for text in texts) for name in each.names)
+    )
 
 
 def _is_quoted(quote: str, text: str) -> bool:

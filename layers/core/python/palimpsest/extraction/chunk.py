@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message, spoken, text_of, without_recalled
+from palimpsest.graph.extracted import Relation
 
 CONTEXT_MESSAGES = 2
 """How many messages before a chunk are read to understand it."""
@@ -20,7 +21,8 @@ class Finding:
     """Something that messages say, as an extractor wrote it; it has not been checked.
 
     `quote` is the text that it rests on, `seqs` are the sequence numbers of the messages that it cites. `claims` holds
-    any `user_id`, `tenant` or `session` that the extractor named without being asked.
+    any `user_id`, `tenant` or `session` that the extractor named without being asked. `relations` are what it says
+    of people and things, for the graph.
     """
 
     type: str
@@ -34,6 +36,7 @@ class Finding:
     importance: float = 0.5
     confidence: float = 1.0
     claims: Mapping[str, str] = field(default_factory=dict)
+    relations: tuple[Relation, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

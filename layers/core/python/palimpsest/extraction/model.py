@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
+from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, Field
 
 from palimpsest import prompts
 from palimpsest.conversations.messages import Message, said_at, text_of
@@ -31,6 +32,17 @@ CHAT_OVERHEAD = 50  # tokens of the chat format and of the tags around the data
 
 
 # What a model is asked for. An answer is read with more patience (extraction/answers.py).
+class _Relationship(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    start: Annotated[str, Field(alias="from")]
+    from_type: str
+    type: str
+    to: str
+    to_type: str
+    single: bool
+
+
 class _Memory(BaseModel):
     model_config = ConfigDict(extra="forbid")
 
@@ -44,6 +56,7 @@ class _Memory(BaseModel):
     queries: list[str]
     importance: float
     confidence: float
+    relationships: list[_Relationship]
 
 
 class _Memories(BaseModel):

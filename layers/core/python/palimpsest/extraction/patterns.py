@@ -13,6 +13,8 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import objects, parts
 from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, StatementKind, kind_of, says_nothing
 from palimpsest.extraction.ports import Extraction
+from palimpsest.graph.extracted import Relation
+from palimpsest.graph.things import USER_TYPE
 from palimpsest.memory.records import Method, SaidType
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
@@ -25,7 +27,10 @@ WORTH_REMEMBERING = 2.0  # for a sentence of no known kind: it is about oneself,
 PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
 MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
 WORDS_OF_TOPIC = 4
+RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
+"""By the topic of a statement: what it says of the user, and what is named."""
 _WORD = re.compile(r"\w+")
+_NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,6 +42,7 @@ class _Statement:
     importance: float
     topic: str | None = None
     quote: str = ""
+    relations: tuple[Relation, ...] = ()
 
 
 class PatternExtractor:
@@ -94,7 +100,8 @@ def _stated(text: str, day: date) -> _Statement | None:
         return None
     if kind is not None:
         lacks_topic = topic is None and kind.topic is not None
-        return None if lacks_topic else _Statement(text, kind.type, kind.importance, topic)
+        relations = tuple(_relations(kind, matched, text)) if matched else ()
+        return None if lacks_topic else _Statement(text, kind.type, kind.importance, topic, relations=relations)
     bag = salience.words(text)
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
     if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_REMEMBERING:
@@ -104,6 +111,17 @@ def _stated(text: str, day: date) -> _Statement | None:
     if not salience.is_own(text) and salience.leans_on_a_question(text):
         return None
     return _of_no_kind(text, day, is_who=worth.who)
+
+
+def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
+    """Where the user lives or works, if the text names it."""
+    if kind.topic not in RELATIONS or not matched[0].split():
+        return
+    last = matched[0].split()[-1]
+    found = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
+    if found:
+        relation, of = RELATIONS[kind.topic]
+        yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
 
 
 def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
@@ -132,6 +150,7 @@ def _finding(statement: _Statement, seq: int) -> Finding:
         subject=next(group for group in about.groups() if group).casefold() if about else "user",
         keywords=tuple(_keywords(statement.text)),
         importance=statement.importance,
+        relations=statement.relations,
     )
 
 

@@ -13,6 +13,8 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.graph.extracted import graph_statements
+from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.read import counting
@@ -25,6 +27,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 from palimpsest.usage.payer import paid_by
 
+MOST_RELATIONS = 5  # of one chunk
 MOST_FINDINGS = 25
 """The most findings of one chunk. If they are still too many for the transaction, the chunk ends earlier."""
 ITEMS_EACH = 4  # at most: record, place in its topic, pointer, and the record that it displaces
@@ -52,6 +55,7 @@ class ExtractChunk:
     extractor: Extractor
     request: RequestExtraction
     retry: RetryExtraction
+    graph: ReadGraph
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended, whose step is done,
@@ -118,16 +122,35 @@ class ExtractChunk:
         self.steps.commit(job, self.steps.advanced(prepared.commit, job, at, line=line))
         return True
 
-    def _prepared(self, job: Job, at: Looked, found: _StepFindings) -> tuple[Prepared, _StepFindings]:
-        """The changes that remember the findings, and these findings: fewer if all are too many for one transaction."""
-        prepared, forgotten = self._prepared_without_removed(user_of(job), _statements(job, at, found))
+    def _prepared(
+        self, job: Job, at: Looked, found: _StepFindings, *, relations: int = MOST_RELATIONS
+    ) -> tuple[Prepared, _StepFindings]:
+        """The changes that remember the findings, and these findings: fewer if all are too many for one transaction.
+        Before that, it does without some relations.
+        """
+        statements = _statements(job, at, found)
+        of_graph = self._of_graph(job, found, statements, most=relations)
+        prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
         excess = ITEMS_OF_STEP - self.remember.memories.room(prepared.commit)
+        if excess > 0 and of_graph:
+            return self._prepared(job, at, found, relations=relations // 2)
         if excess > 0:
             fewer = len(found.findings) + -excess // ITEMS_EACH
             less = _checked_findings(found.turn, found.chunk, found.extraction, owner=_owner(job), most=fewer)
             return self._prepared(job, at, less)
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
         return prepared, replace(found, dropped=dropped)
+
+    def _of_graph(
+        self, job: Job, found: _StepFindings, statements: Sequence[Statement], *, most: int
+    ) -> Sequence[Statement]:
+        """What the findings say of people and things, with the sources of their statements."""
+        pairs = zip(statements, found.findings, strict=True)
+        said = [(each, relation) for each, finding in pairs for relation in finding.relations][:most]
+        if not said:
+            return ()
+        scope = user_of(job)
+        return graph_statements(said, self.graph(scope), user=scope.user)
 
     def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
         """The changes that remember the statements except those that the user removed, and how many were removed."""

@@ -208,11 +208,12 @@
 
   const TABS = [
     ["memories", "Memories"], ["sessions", "Sessions"], ["recall", "Recall"], ["preferences", "Preferences"],
-    ["jobs", "Jobs"],
+    ["graph", "Graph"], ["jobs", "Jobs"],
   ];
 
   function User({ user, tab, query }) {
-    const View = { memories: Memories, sessions: Sessions, recall: Recall, preferences: Preferences, jobs: Jobs }[tab];
+    const views = { memories: Memories, sessions: Sessions, recall: Recall, preferences: Preferences, graph: Graph, jobs: Jobs };
+    const View = views[tab];
     return html`<h1 dir="auto">${user}</h1>
       <nav class="tabs" aria-label="Of this user">
         ${TABS.map(
@@ -422,6 +423,95 @@
         )}
       </ul>
       <${More} pages=${pages} empty="This user has no preferences." />`;
+  }
+
+  // --- The knowledge graph -----------------------------------------------------------------------------------------
+
+  const AROUND = [["1", "1 step"], ["2", "2 steps"], ["3", "3 steps"], ["4", "4 steps"]];
+  const SHOWN = 40;
+
+  function Graph({ user }) {
+    const root = `/users/${segment(user)}/graph`;
+    const [centre, go] = useState({ id: user, name: user, type: "User" });
+    const [depth, deepen] = useState("2");
+    const found = useAnswer(`${root}/entities/${segment(centre.id)}/neighbors`, { depth, limit: SHOWN }, [centre.id, depth]);
+    const [act, busy] = useAct();
+    const remove = (what, id) => async () => {
+      if (await act(() => api("DELETE", `${root}/${what}/${segment(id)}`), "Deleted.")) found.again();
+    };
+    const goes = (node) => (node.type === "Preference" ? null : () => go(node));
+    return html`<div class="row">
+        <${Select} label="Around ${centre.name}" of=${AROUND} value=${depth} onInput=${deepen} />
+        ${centre.id !== user && html`<button onClick=${() => go({ id: user, name: user, type: "User" })}>Back to the user</button>`}
+      </div>
+      <${Loaded} of=${found}
+        >${(answer) => {
+          const name = Object.fromEntries([centre, ...answer.entities].map((node) => [node.id, node.name]));
+          return html`<${Drawn} centre=${centre} found=${answer} goes=${goes} />
+            ${!answer.is_whole && html`<p class="notes">There is more: the nearest ${SHOWN} are drawn.</p>`}
+            ${!answer.entities.length && html`<p class="quiet">Nothing is related to it.</p>`}
+            <ul class="cards">
+              ${answer.relationships.map(
+                (edge) => html`<li class="card" key=${edge.id}>
+                  <p dir="auto">${name[edge.from]} <${Tag}>${edge.type}<//> ${name[edge.to]}</p>
+                  <p class="notes">since ${time(edge.valid_from)} <${Source} of=${edge.source} /></p>
+                  ${edge.type !== "PREFERS" &&
+                  html`<button class="small" disabled=${busy} onClick=${remove("relationships", edge.id)}>Delete</button>`}
+                </li>`,
+              )}
+            </ul>`;
+        }}<//
+      >
+      <${Cypher} root=${root} />`;
+  }
+
+  function Drawn({ centre, found, goes }) {
+    // Rings around the centre, one for each step; the same in words stands below.
+    const at = { [centre.id]: [0, 0] };
+    const rings = Math.max(1, ...found.entities.map((node) => node.depth));
+    for (let ring = 1; ring <= rings; ring++) {
+      const there = found.entities.filter((node) => node.depth === ring);
+      there.forEach((node, place) => {
+        const angle = ((place + (ring % 2) / 2) / there.length) * 2 * Math.PI;
+        at[node.id] = [Math.cos(angle) * ring * 150, Math.sin(angle) * ring * 110];
+      });
+    }
+    const [wide, high] = [rings * 150 + 90, rings * 110 + 40];
+    const short = (text) => (text.length > 22 ? `${text.slice(0, 21)}…` : text);
+    return html`<svg class="graph" role="img" aria-label="The graph around ${centre.name}" viewBox=${`${-wide} ${-high} ${2 * wide} ${2 * high}`}>
+      ${found.relationships
+        .filter((edge) => at[edge.from] && at[edge.to])
+        .map((edge) => {
+          const [[x1, y1], [x2, y2]] = [at[edge.from], at[edge.to]];
+          return html`<g key=${edge.id}>
+            <line x1=${x1} y1=${y1} x2=${x2} y2=${y2} />
+            <text class="edge" x=${(x1 + x2) / 2} y=${(y1 + y2) / 2 - 4}>${short(edge.type)}</text>
+          </g>`;
+        })}
+      ${[centre, ...found.entities].map(
+        (node) => html`<g key=${node.id} class=${goes(node) ? "node open" : "node"} onClick=${goes(node)}>
+          <circle cx=${at[node.id][0]} cy=${at[node.id][1]} r="9" />
+          <text x=${at[node.id][0]} y=${at[node.id][1] + 24}>${short(node.name)}</text>
+          <title>${node.type}: ${node.name}</title>
+        </g>`,
+      )}
+    </svg>`;
+  }
+
+  function Cypher({ root }) {
+    const [found, show] = useState(null);
+    const [act, busy] = useAct();
+    const run = submitted(({ cypher }) => act(async () => show(await api("POST", `${root}/query`, { body: { cypher } }))));
+    return html`<h2>Query in Cypher</h2>
+      <form onSubmit=${run}>
+        <label>Query<textarea name="cypher" required>MATCH (u:User {id: $userId})-[r]->(n) RETURN label(r), n.name LIMIT 25</textarea></label>
+        <button disabled=${busy}>Run</button>
+      </form>
+      ${found &&
+      html`<div class="wide"><table>
+        <thead><tr>${found.columns.map((name) => html`<th scope="col">${name}</th>`)}</tr></thead>
+        <tbody>${found.rows.map((row) => html`<tr>${row.map((value) => html`<td dir="auto">${typeof value === "string" ? value : JSON.stringify(value)}</td>`)}</tr>`)}</tbody>
+      </table></div>`}`;
   }
 
   // --- Sessions --------------------------------------------------------------------------------------------------
