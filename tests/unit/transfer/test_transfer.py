@@ -70,6 +70,13 @@ def lived(service: Service, call: Client, user: str = "sarah", *, session: str =
     for space, size in (("photos", 3), ("notes", 2)):
         given = [{"id": f"v{number}", "values": [0.1 * number] * size, "metadata": {"n": number}} for number in (1, 2)]
         assert call("POST", f"/v1/users/{user}/vectors", {"namespace": space, "vectors": given}).status < 300
+    graph = f"/v1/users/{user}/graph"
+    for number in (120, 130):
+        service.waiting.advance(60)
+        entity = {"id": "acme", "type": "Company", "name": "Acme", "properties": {"employees": number}}
+        assert call("POST", f"{graph}/entities", {"entities": [entity]}).status == 201
+    relationship = {"type": "WORKS_AT", "from": user, "to": "acme", "single": True, "source": {"session_id": session}}
+    assert call("POST", f"{graph}/relationships", {"relationships": [relationship]}).status == 201
     call("PUT", f"/v1/users/{user}/preferences/theme", {"value": {"dark": True}})
     call("POST", f"/v1/sessions/{session}/messages", {"messages": [{"role": "user", "content": "fact[pet]: a cat"}]})
     call("POST", f"/v1/sessions/{session}/end")
@@ -404,3 +411,32 @@ def test_what_is_no_such_export_is_refused_and_nothing_is_written(
     assert answer.json["errors"]
     assert call("GET", "/v1/users").json["users"] == []
     assert not service.outbox
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"data": {}},
+        {"data": {"type": "A`) x", "name": "x"}},
+        {"data": {"type": "Preference", "name": "x"}},
+        {"topic_key": "x"},
+    ],
+)
+def test_an_import_of_no_entity_is_refused(service: Service, call: Client, change: dict[str, Any]) -> None:
+    entity = {"id": "acme", "type": "Company", "name": "Acme"}
+    call("POST", "/v1/users/sarah/graph/entities", {"entities": [entity]})
+    rows = [json.loads(line) for line in exported(service, call).splitlines()]
+    text = "".join(json.dumps(row | change if row["kind"] == "record" else row) + "\n" for row in rows)
+    refused = call("POST", "/v1/users/sarah/import", {"data": text})
+    assert (refused.status, refused.json["code"]) == (422, "invalid_import")
+
+
+def test_an_imported_graph_is_walked_through_as_before(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    before = call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json
+    service.waiting.work = service.drain
+    assert call("DELETE", "/v1/users/sarah", query={"wait": 5}).status == 200
+    assert call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json["entities"] == []
+    assert imported(service, call, text)["conflicts"] == 0
+    assert call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json == before

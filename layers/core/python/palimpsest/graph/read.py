@@ -22,13 +22,14 @@ from palimpsest.graph.things import (
     Entity,
     Relationship,
     entity_of,
+    is_sound,
     relationship_of,
     topic_of,
 )
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import GRAPH, Record
 from palimpsest.scope import UserScope
 
 MOST_RELATIONSHIPS = 20_000  # of a user, where their graph is held in memory
@@ -169,7 +170,8 @@ def _is_before(now: int, moment: int | None) -> bool:
 def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     by_type: dict[str, list[Record]] = defaultdict(list)
     for record in records:
-        by_type[record.type].append(record)
+        if record.type not in GRAPH or is_sound(record):
+            by_type[record.type].append(record)
     entities = {each.id: each for each in map(entity_of, by_type["entity"])}
     relationships = {each.id: each for each in map(relationship_of, by_type["relationship"])}
     nodes = {user: Entity(user, USER_TYPE, user)}

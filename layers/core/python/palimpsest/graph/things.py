@@ -96,6 +96,24 @@ def statement_of(
     )
 
 
+def is_sound(record: Record) -> bool:
+    """Whether a record of these types holds an entity or relationship: an import might bring another value."""
+    data, kind = record.data, record.type
+    is_entity = kind == "entity"
+    if not isinstance(data, Mapping) or not (record.topic_key or "").startswith(f"{kind}:"):
+        return False
+    properties, valid_to = data.get("properties", {}), data.get("valid_to")
+    named = [data.get(name) for name in ("type", *(("name",) if is_entity else ("start", "end")))]
+    return (
+        all(isinstance(each, str) and each for each in named)
+        and re.fullmatch(ENTITY_TYPE if is_entity else RELATIONSHIP_TYPE, data["type"]) is not None
+        and data["type"] != PREFERENCE_TYPE
+        and isinstance(properties, Mapping)
+        and all(re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties)
+        and (valid_to is None or isinstance(valid_to, int))
+    )
+
+
 def entity_of(record: Record) -> Entity:
     """The entity that a record of this type holds."""
     return Entity(**_common(record), name=record.data["name"])

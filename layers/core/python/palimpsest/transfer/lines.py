@@ -15,8 +15,9 @@ from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
+from palimpsest.graph.things import is_sound
 from palimpsest.memory.ports import Progress
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import GRAPH, Record
 from palimpsest.scope import checked_id
 from palimpsest.vectors.ports import Namespace, StoredVector
 
@@ -139,7 +140,9 @@ def _check_values(row: Row) -> None:
             checked_id(str(row.get("session_id")), field="session_id")
         case "record":
             for said in ({}, *row.get("said", ())):
-                read(Record, {**row, **said})
+                record = read(Record, {**row, **said})
+            if record.type in GRAPH and not is_sound(record):
+                raise Unprocessable(f"its data holds no {record.type}")
         case "progress":
             read(Progress, row, session=str(row.get("session_id")))
         case kind if form := _BEGINNINGS[kind][0]:
