@@ -9,9 +9,8 @@ import pytest
 from palimpsest.extraction.answers import read_answer
 from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.graph.extracted import Relation
 from palimpsest.graph.read import MOST_RELATIONSHIPS, Graph
-from palimpsest.graph.things import Entity
+from palimpsest.graph.things import Entity, Relation
 
 from tests.service import SARAH
 from tests.unit.extraction.service import ExtractionService, asked

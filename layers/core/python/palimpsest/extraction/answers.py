@@ -11,8 +11,7 @@ from typing import Any
 
 from palimpsest.errors import ModelOutputInvalid
 from palimpsest.extraction.chunk import Finding
-from palimpsest.graph.extracted import Relation
-from palimpsest.graph.things import as_entity_type, as_relationship_type
+from palimpsest.graph.things import Relation, as_entity_type, as_relationship_type
 
 MOST_OBJECTS = 200
 MOST_RELATIONS = 5  # of one memory

@@ -16,7 +16,7 @@ from typing import Any, cast, get_args
 from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.graph.extracted import Relation
+from palimpsest.graph.things import Relation
 from palimpsest.memory.records import MAX_CONTENT, Method, SaidType, Source, normalized
 from palimpsest.memory.statements import Statement
 from palimpsest.text.dates import dated, relative_dates

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from palimpsest.conversations.messages import SYSTEM_ROLES, Message, spoken, text_of, without_recalled
-from palimpsest.graph.extracted import Relation
+from palimpsest.graph.things import Relation
 
 CONTEXT_MESSAGES = 2
 """How many messages before a chunk are read to understand it."""

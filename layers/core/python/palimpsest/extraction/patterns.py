@@ -13,8 +13,7 @@ from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import objects, parts
 from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, StatementKind, kind_of, says_nothing
 from palimpsest.extraction.ports import Extraction
-from palimpsest.graph.extracted import Relation
-from palimpsest.graph.things import USER_TYPE
+from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.records import Method, SaidType
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates

@@ -3,31 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from palimpsest.graph.read import MOST_RELATIONSHIPS, Graph
-from palimpsest.graph.things import USER_TYPE, Entity, Relationship, entity_id, relationship_id, statement_of
+from palimpsest.graph.things import (
+    USER_NAMES,
+    USER_TYPE,
+    Entity,
+    Relation,
+    Relationship,
+    entity_id,
+    relationship_id,
+    statement_of,
+)
 from palimpsest.memory.records import normalized
 from palimpsest.memory.statements import Statement
-
-USER_NAMES = frozenset({"user", "the user"})
-
-
-@dataclass(frozen=True, slots=True)
-class Relation:
-    """What messages say of two people or things, by name; `user` is the user. `single`: it holds of one at a time."""
-
-    start: str
-    start_type: str
-    type: str
-    end: str
-    end_type: str
-    single: bool = False
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names that the messages must hold: all but that of the user."""
-        return tuple(name for name in (self.start, self.end) if normalized(name) not in USER_NAMES)
 
 
 def graph_statements(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> list[Statement]:

@@ -20,6 +20,7 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
 """Names that everything in the graph has for what is its own: no property has one, in upper or lower case."""
+USER_NAMES = frozenset({"user", "the user"})
 IMPORTANCE = 0.6
 
 
@@ -52,6 +53,23 @@ class Relationship:
     source: Source = field(default_factory=Source)
     record: str = ""
     method: Method = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What messages say of two people or things, by name; `user` is the user. `single`: it holds of one at a time."""
+
+    start: str
+    start_type: str
+    type: str
+    end: str
+    end_type: str
+    single: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the messages must hold: all but that of the user."""
+        return tuple(name for name in (self.start, self.end) if normalized(name) not in USER_NAMES)
 
 
 def entity_id(kind: str, name: str) -> str:
