@@ -109,7 +109,7 @@ class Recall:
         found = _in_order(read.found, near_enough(places, weights=self._weights))
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
-            found = newer_first(found, query)
+            found = newer_first(found, query, of=len(places))
         chosen = self._within_budget(found, request)
         with paid_by(scope):
             answered = self._answered(query, chosen, user=scope.user) if request.answer else None
