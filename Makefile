@@ -119,6 +119,9 @@ key: $(DONE)/infra ## Store the OpenAI key that the workers read
 redrive: $(DONE)/infra ## Send what failed from the dead-letter queues through the queues again
 	@$(PYTHON) -m infra.operate.redrive $(ARGS)
 
+restore: $(DONE)/infra ## Restore the tables to one second beside those in use: ARGS="--at 2026-01-05T09:00:00Z"
+	@$(PYTHON) -m infra.operate.restore $(ARGS)
+
 reindex: $(DONE)/infra ## Build the search index anew from the tables, while everything goes on
 	@$(PYTHON) -m infra.operate.reindex $(ARGS)
 
@@ -183,4 +186,4 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@touch $@
 
 .PHONY: help start stop reset logs sam demo setup test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
-	synth api-key key redrive reindex lock sbom catalogue clean
+	synth api-key key redrive restore reindex lock sbom catalogue clean

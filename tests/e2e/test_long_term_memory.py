@@ -149,6 +149,17 @@ def test_a_transcript_may_grow_is_stored_once_and_must_not_diverge(call: Client)
     assert len(call.history("march")) == len(SAID) + 1
 
 
+def test_a_history_that_is_not_stored_is_remembered_by_its_own_ids_and_read_once(call: Client) -> None:
+    said = [{"id": "m-1", "role": "user", "content": "I live in Rome. I am allergic to peanuts."}]
+    body = {"messages": said, "session_id": "theirs", "store": False}
+    answer = call("POST", f"{SARAH}/ingest", body)
+    assert call.job(answer.json["job_id"])["state"] == "done"
+    assert {row["source"]["message_ids"][0] for row in memories(call)} == {"m-1"}
+    (row,) = call("GET", "/v1/sessions/theirs/messages").json["messages"]
+    assert (row["client_id"], "content" in row) == ("m-1", False)
+    assert call("POST", f"{SARAH}/ingest", body).json["appended"] == 0
+
+
 def test_without_a_name_the_transcript_itself_names_its_session(call: Client) -> None:
     first, again = (ingest(call, *SAID, session=None).json for _ in range(2))
     assert (first["session_id"], first["created"], again["created"]) == (again["session_id"], True, False)

@@ -5,6 +5,7 @@ import re
 import socket
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
@@ -29,6 +30,7 @@ from infra.operate import api_keys, openai_key
 from infra.operate.api_keys import ApiKeys, key_id
 from infra.operate.redrive import QUEUE_OF_KIND, Redrive
 from infra.operate.reindex import Reindex, follow
+from infra.operate.restore import TABLES, Restore
 from infra.operate.target import REGION, Target
 from tests.contract.tables import sessions_table, tenants_table
 from tests.engines.loopback import HOST, free_port
@@ -47,6 +49,52 @@ def place() -> Iterator[Target]:
         )
     finally:
         server.stop()
+
+
+# Restoring
+
+
+@pytest.fixture
+def tables(place: Target) -> dict[str, str]:
+    """The tables of a stack by the outputs that name them, with backups and one item each."""
+    client = place.client("dynamodb")
+    made = {}
+    for output in TABLES:
+        made[output] = sessions_table(place.endpoint)
+        client.update_continuous_backups(
+            TableName=made[output], PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": True}
+        )
+        client.put_item(TableName=made[output], Item={"pk": {"S": output}, "sk": {"S": "x"}})
+    return made
+
+
+def test_all_tables_are_restored_to_one_second_beside_those_in_use(place: Target, tables: dict[str, str]) -> None:
+    restore = Restore(place, tables)
+    made = restore(moment := restore.moment(None))
+    assert made == {name: f"{name}-restored-{moment:%Y%m%d%H%M%S}" for name in tables.values()}
+    client = place.client("dynamodb")
+    for output, name in tables.items():
+        assert [item["pk"]["S"] for item in client.scan(TableName=made[name])["Items"]] == [output]
+        assert client.scan(TableName=name)["Count"] == 1
+        new, old = (client.describe_table(TableName=each)["Table"] for each in (made[name], name))
+        assert new.get("StreamSpecification") == old.get("StreamSpecification")
+        expiry = [client.describe_time_to_live(TableName=each)["TimeToLiveDescription"] for each in (made[name], name)]
+        assert expiry[0] == expiry[1]
+        backups = client.describe_continuous_backups(TableName=made[name])["ContinuousBackupsDescription"]
+        assert backups["PointInTimeRecoveryDescription"]["PointInTimeRecoveryStatus"] == "ENABLED"
+
+
+def test_nothing_is_restored_if_one_table_can_not_be(place: Target, tables: dict[str, str]) -> None:
+    client = place.client("dynamodb")
+    restore = Restore(place, tables)
+    with pytest.raises(SystemExit, match="can be restored from"):
+        restore.moment(datetime(2020, 1, 1, tzinfo=UTC))
+    client.update_continuous_backups(
+        TableName=tables["MemoriesTable"], PointInTimeRecoverySpecification={"PointInTimeRecoveryEnabled": False}
+    )
+    with pytest.raises(SystemExit, match="has no backups"):
+        restore.moment(None)
+    assert not [name for name in client.list_tables()["TableNames"] if name.startswith(tables["MemoriesTable"] + "-")]
 
 
 # API keys

@@ -1,0 +1,118 @@
+"""Restores the tables of a stack to one second, each into a new table beside it, which is left as it is.
+
+python -m infra.operate.restore [--stack Palimpsest-prod] [--at 2026-01-05T09:00:00Z]
+"""
+
+import argparse
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+from botocore.exceptions import BotoCoreError, ClientError
+
+from infra.operate import target
+from infra.operate.target import Target
+
+TABLES = ("TenantsTable", "SessionsTable", "MemoriesTable")
+SETTLED_SECONDS, BETWEEN = 7_200, 5
+"""A large table takes hours; the restoring goes on without this command."""
+
+
+class Restore:
+    """Restores one stack's tables. AWS carries neither streams nor expiry nor backups over: they are set again."""
+
+    def __init__(self, place: Target, outputs: Mapping[str, str]) -> None:
+        self._dynamodb: Any = place.client("dynamodb")
+        self._names = [outputs[name] for name in TABLES]
+
+    def moment(self, wanted: datetime | None) -> datetime:
+        """The second to restore to: the wanted one, or the latest that all tables have. Raises `SystemExit` if one of
+        them can't be restored to it; nothing was begun then.
+        """
+        spans = {name: self._span(name) for name in self._names}
+        found = (wanted or min(latest for _, latest in spans.values())).replace(microsecond=0)
+        for name, (earliest, latest) in spans.items():
+            if wanted is not None and not earliest.replace(microsecond=0) <= found <= latest:
+                raise SystemExit(
+                    f"{name} can be restored from {earliest:%FT%TZ} to {latest:%FT%TZ}, not to {found:%FT%TZ}."
+                )
+        return found
+
+    def _span(self, name: str) -> tuple[datetime, datetime]:
+        found = self._dynamodb.describe_continuous_backups(TableName=name)["ContinuousBackupsDescription"]
+        backups = found.get("PointInTimeRecoveryDescription", {})
+        if backups.get("PointInTimeRecoveryStatus") != "ENABLED":
+            raise SystemExit(f"{name} has no backups: point-in-time recovery is off.")
+        now = datetime.now(UTC)
+        return backups.get("EarliestRestorableDateTime", now), backups.get("LatestRestorableDateTime", now)
+
+    def __call__(self, moment: datetime) -> dict[str, str]:
+        """Restore every table, and return the new names by the old ones."""
+        made = {name: f"{name}-restored-{moment:%Y%m%d%H%M%S}" for name in self._names}
+        for name, new in made.items():
+            self._dynamodb.restore_table_to_point_in_time(
+                SourceTableName=name, TargetTableName=new, RestoreDateTime=moment
+            )
+        for name, new in made.items():
+            self._wait(new)
+            self._set_again(name, new)
+        return made
+
+    def _wait(self, name: str) -> None:
+        until = time.monotonic() + SETTLED_SECONDS
+        while self._described(name)["TableStatus"] != "ACTIVE":
+            if time.monotonic() > until:
+                raise SystemExit(
+                    f"{name} is still being restored. Set its stream, expiry and backups once it is there."
+                )
+            time.sleep(BETWEEN)
+
+    def _described(self, name: str) -> dict[str, Any]:
+        found: dict[str, Any] = self._dynamodb.describe_table(TableName=name)["Table"]
+        return found
+
+    def _set_again(self, name: str, new: str) -> None:
+        stream = self._described(name).get("StreamSpecification")
+        if stream and stream.get("StreamEnabled"):
+            self._dynamodb.update_table(TableName=new, StreamSpecification=stream)
+            self._wait(new)
+        ttl = self._dynamodb.describe_time_to_live(TableName=name)["TimeToLiveDescription"]
+        if ttl.get("TimeToLiveStatus") == "ENABLED":
+            given = {"Enabled": True, "AttributeName": ttl["AttributeName"]}
+            self._dynamodb.update_time_to_live(TableName=new, TimeToLiveSpecification=given)
+        backups = {"PointInTimeRecoveryEnabled": True}
+        self._dynamodb.update_continuous_backups(TableName=new, PointInTimeRecoverySpecification=backups)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    target.add_argument(parser)
+    parser.add_argument("--at", type=_moment, help="the second, in RFC 3339 (default: the latest that all tables have)")
+    arguments = parser.parse_args()
+    place = target.chosen(arguments)
+    restore = Restore(place, place.outputs())
+    try:
+        moment = restore.moment(arguments.at)
+        print(f"Restoring to {moment:%FT%TZ}: what was written in the {_lost(moment)} since then is not in it.")
+        made = restore(moment)
+    except (ClientError, BotoCoreError) as error:
+        raise SystemExit(f"The tables of {place.stack} can't be restored: {error}") from error
+    for name, new in made.items():
+        print(f"{name} -> {new}")
+
+
+def _moment(text: str) -> datetime:
+    moment = datetime.fromisoformat(text)
+    if moment.tzinfo is None:
+        raise argparse.ArgumentTypeError("needs an offset, such as Z")
+    return moment.astimezone(UTC)
+
+
+def _lost(moment: datetime) -> str:
+    seconds = max(0, int((datetime.now(UTC) - moment).total_seconds()))
+    return f"{seconds} seconds" if seconds < 600 else f"{seconds // 60} minutes"  # noqa: PLR2004 - ten minutes
+
+
+if __name__ == "__main__":
+    main()
