@@ -178,7 +178,12 @@ def test_a_job_fails_with_the_last_receive_of_its_message_and_not_before(receive
     assert (worker.hidden == [0]) is (receives == MAX_RECEIVES)
 
 
-@pytest.mark.parametrize("body", ["", "{", "[]", "null", '"x"', "{}", '{"kind": "summarize"}', '{"kind": "rm -rf"}'])
+UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "[]", "null", '"x"', "{}", '{"kind": "summarize"}', '{"kind": "rm -rf"}', UNKNOWN]
+)
 def test_a_message_that_names_no_job_goes_to_the_dead_letters_without_waiting(body: str) -> None:
     worker = Worker()
     assert worker.receive(message(body=body or " ")) == ["m1"]

@@ -99,6 +99,8 @@ def test_what_is_at_its_default_is_not_stored() -> None:
         ("forget_sessions", {"user": "sarah"}),
         ("reindex", {"after": "a place with words"}),
         ("transcribe", {}),
+        ("forget", {"session": "s", "older_than": 3}),
+        ("summarize", {"text": "hello"}),
     ],
 )
 def test_what_makes_no_payload_is_damaged(kind: JobKind, stored: dict[str, object]) -> None:

@@ -112,3 +112,8 @@ def test_logs_say_what_failed_and_never_what_it_was_about(monkeypatch: pytest.Mo
     Index(failure=ValueError(SECRET)).receive(told(RECORD), SECRET)
     assert "ValueError" in kept.getvalue()
     assert SECRET not in kept.getvalue()
+
+
+def test_a_change_with_a_field_that_is_not_known_is_none() -> None:
+    with pytest.raises(ValueError, match="not a change"):
+        read_change(json.dumps({**asdict(RECORD), "deleted": True}))

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from functools import cache
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import StringConstraints, TypeAdapter, ValidationError
+from pydantic import ConfigDict, StringConstraints, TypeAdapter, ValidationError
 
 from palimpsest.errors import DamagedJob
 from palimpsest.scope import ID_PATTERN
@@ -32,7 +32,12 @@ ModelName = Annotated[str, StringConstraints(pattern=r"^[\w.:/@+ -]{1,200}$")]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Payload:
-    """What a job holds besides its range: ids, numbers, digests and places, never text. Most kinds need nothing."""
+    """What a job holds besides its range: ids, numbers, digests and places, never text. Most kinds need nothing.
+
+    A field that a kind does not know makes the payload damaged: half of what was asked is not done.
+    """
+
+    __pydantic_config__: ClassVar[ConfigDict] = ConfigDict(extra="forbid")
 
 
 NOTHING = Payload()
@@ -250,7 +255,7 @@ def decoded(kind: JobKind, stored: Mapping[str, Any]) -> Payload:
     if listed is None:
         return DamagedPayload()
     try:
-        return _adapter(kind).validate_python(stored) if listed.payload is not Payload else NOTHING
+        return _adapter(kind).validate_python(stored) if stored or listed.payload is not Payload else NOTHING
     except ValidationError:
         return DamagedPayload()
 

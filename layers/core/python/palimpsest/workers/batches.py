@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from dataclasses import fields
 from typing import Any, Protocol
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
@@ -22,6 +23,9 @@ from palimpsest.workers.router import GivesUp
 
 FIRST_BACKOFF = 5  # seconds, doubled with every receive
 LONGEST_BACKOFF = 900
+NOTICE = {field.name for field in fields(JobNotice)}
+CHANGES = [{field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged)]
+"""The fields of a queue's message, all of them and no others."""
 LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
 
 
@@ -33,7 +37,7 @@ class Hide(Protocol):
 def read_notice(body: str) -> JobNotice:
     """The job that a queue message names. Raises `ValueError` or `LookupError` if it names none."""
     said = json.loads(body)
-    if not isinstance(said, dict) or said.get("kind") not in KINDS:
+    if not isinstance(said, dict) or said.keys() != NOTICE or said["kind"] not in KINDS:
         message = "not a job notice"
         raise ValueError(message)
     return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
@@ -44,6 +48,9 @@ def read_change(body: str) -> Changed:
     names none.
     """
     said = json.loads(body)
+    if not isinstance(said, dict) or said.keys() not in CHANGES:
+        message = "not a change"
+        raise ValueError(message)
     if "record_id" in said:
         owner = Scope(said["tenant"]).user(said["user"])
         return RecordChanged(owner.tenant, owner.user, str(said["record_id"]))
