@@ -39,6 +39,7 @@ STATUS = {
     "refused-id": 400,
     "refused-without-tenant": 401,
     "settings": 200,
+    "usage": 200,
 }
 
 MEMORY_STATUS = {
