@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from palimpsest.extraction.patterns import PatternExtractor
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client
@@ -275,3 +276,14 @@ def test_a_graph_over_the_limit_is_not_queried(
     monkeypatch.setattr(type(service.memories_app.query_graph.engine), "most", 2)
     refused = query(whole, ASKED)
     assert (refused.status, refused.json["code"]) == (409, "too_many_entities")
+
+
+def test_what_a_message_said_of_the_graph_is_taken_back_with_it(call: Client, service: Service) -> None:
+    service.work_while_waiting()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    call.append("s", "I work at Acme.")
+    assert call("POST", "/v1/sessions/s/extract", {"wait": 5}).status == 200
+    assert names(call) == [("Acme", 1)]
+    assert call("PATCH", "/v1/sessions/s/messages/1", {"content": "I work.", "wait": 5}).status == 200
+    assert rows(call, "entities") == rows(call, "relationships") == []
