@@ -193,7 +193,14 @@ def layers_of(template: Template) -> dict[str, set[str]]:
 
 def test_only_what_calls_a_model_or_searches_carries_their_clients(prod: Template) -> None:
     for name, layers in layers_of(prod).items():
-        assert layers - {"Builtin"} == {"Core", "Runtime"} | ({"Models"} if name in CALL_OR_SEARCH else set())
+        assert layers - {"Builtin", "Graph"} == {"Core", "Runtime"} | ({"Models"} if name in CALL_OR_SEARCH else set())
+
+
+def test_the_engine_of_graphs_is_carried_by_the_function_that_queries_them_alone(
+    synthesized: Synthesized, with_openai: Template
+) -> None:
+    for template in (synthesized.local, synthesized.dev, synthesized.prod, with_openai):
+        assert {name for name, layers in layers_of(template).items() if "Graph" in layers} == {"memories"}
 
 
 def test_models_that_ship_with_the_functions_are_carried_by_those_alone_that_run_them(
