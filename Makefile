@@ -90,8 +90,8 @@ e2e: setup ## Through the front door of a local stack that it starts itself
 stacks: setup ## What brings up stacks of its own: the README's lines on a fresh clone, the CDK's command line, make start
 	@$(BIN)/pytest tests/e2e -m own_stack --timeout 600 $(ARGS)
 
-searches: setup ## What searches, end to end once more on a real OpenSearch (make e2e SEARCH=opensearch runs all there)
-	@SEARCH=opensearch $(BIN)/pytest tests/e2e -m searches --timeout 600 $(ARGS)
+searches: setup ## What searches, end to end once more on a real OpenSearch, or on tables (SEARCH=dynamodb)
+	@SEARCH=$(or $(SEARCH),opensearch) $(BIN)/pytest tests/e2e -m searches --timeout 600 $(ARGS)
 
 test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)

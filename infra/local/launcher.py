@@ -28,7 +28,7 @@ from ministack.core.sigv4 import (
 )  # fmt: skip
 from ministack.services import lambda_svc, sts
 
-from infra.local import shared_layers, snapshots
+from infra.local import shared_layers, snapshots, vector_search
 from infra.local.guard import Guard, Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -125,6 +125,7 @@ def main() -> None:
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = role_credentials
     snapshots.install()
     shared_layers.install()
+    vector_search.install()
     port = int(os.environ["GATEWAY_PORT"])
     saving = snapshots.Saving(ministack.app.app)
     ministack.app.app = Guard(saving, port=port, claims_key=claims_key, is_signed=is_signed)

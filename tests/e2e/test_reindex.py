@@ -37,6 +37,18 @@ def reindex(stack: Stack) -> str:
     return stack.run("infra.operate.reindex")
 
 
+@pytest.fixture(autouse=True)
+def aws(stack: Stack, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An index in tables is reached as the stack's own functions reach it."""
+    access = stack.place.session.get_credentials()
+    assert access
+    assert stack.place.endpoint
+    monkeypatch.setenv("AWS_ENDPOINT_URL", stack.place.endpoint)
+    monkeypatch.setenv("AWS_ACCESS_KEY_ID", access.access_key)
+    monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", access.secret_key)
+    monkeypatch.setenv("AWS_DEFAULT_REGION", stack.place.session.region_name)
+
+
 def index_of(stack: Stack) -> SearchIndex:
     """The index as the stack's own functions reach it."""
     name = stack.outputs["ReindexFunction"]

@@ -58,8 +58,12 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Iterator[Part]:
     """The statements that the sentence joins, or the whole sentence; `is_known` says whether a text is a statement of a
     known kind. Each clause is looked at once.
     """
+    joined = list(_clauses(sentence))
+    if len(joined) == 1:
+        yield Part(sentence, sentence)
+        return
     part, states = "", False
-    for kind, joint, clause in _clauses(sentence):
+    for kind, joint, clause in joined:
         says = is_known(clause) or bool(_OWN_CLAUSE.match(clause))
         own = _completed(kind, part, clause) if states else None
         if own is not None and (kind is not None or says):

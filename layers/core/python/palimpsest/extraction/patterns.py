@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import date
 from functools import cache
 
@@ -37,10 +37,10 @@ class _Statement:
     """One statement of a user: its kind, its importance (0..1), its topic, and the words that it rests on."""
 
     text: str
+    quote: str
     type: SaidType
     importance: float
     topic: str | None = None
-    quote: str = ""
     relations: tuple[Relation, ...] = ()
 
 
@@ -76,10 +76,10 @@ def _findings(message: Message, stated: Callable[[str, date], Sequence[_Statemen
 
 def _statements(sentence: str, day: date) -> Sequence[_Statement]:
     return [
-        replace(found, quote=part.quote)
+        found
         for part in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
         for text in _each(part.text)
-        if (found := _stated(text, day))
+        if (found := _stated(text, day, quote=part.quote))
     ]
 
 
@@ -91,7 +91,7 @@ def _each(text: str) -> list[str]:
     return objects(text, start=found.start("what"))
 
 
-def _stated(text: str, day: date) -> _Statement | None:
+def _stated(text: str, day: date, *, quote: str) -> _Statement | None:
     """What the text states; None for questions, requests, small talk and what is not worth remembering."""
     kind, matched = kind_of(text)
     topic = _topic(kind, matched) if kind and matched else None
@@ -100,16 +100,16 @@ def _stated(text: str, day: date) -> _Statement | None:
     if kind is not None:
         lacks_topic = topic is None and kind.topic is not None
         relations = tuple(_relations(kind, matched, text)) if matched else ()
-        return None if lacks_topic else _Statement(text, kind.type, kind.importance, topic, relations=relations)
+        return None if lacks_topic else _Statement(text, quote, kind.type, kind.importance, topic, relations)
     bag = salience.words(text)
-    worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
-    if REQUEST.search(text) or salience.is_filler(text, bag) or worth.score < WORTH_REMEMBERING:
+    if salience.is_filler(text, bag) or REQUEST.search(text):
         return None
-    if says_nothing(text):
+    worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
+    if worth.score < WORTH_REMEMBERING or says_nothing(text):
         return None
     if not salience.is_own(text) and salience.leans_on_a_question(text):
         return None
-    return _of_no_kind(text, day, is_who=worth.who)
+    return _of_no_kind(text, day, quote=quote, is_who=worth.who)
 
 
 def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
@@ -123,11 +123,11 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
         yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
 
 
-def _of_no_kind(text: str, day: date, *, is_who: bool) -> _Statement:
+def _of_no_kind(text: str, day: date, *, quote: str, is_who: bool) -> _Statement:
     is_own = salience.is_own(text)
     if is_own and relative_dates(text, at=day):
-        return _Statement(text, "event", OF_WHO_ONE_IS if is_who else EVENT)
-    return _Statement(text, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
+        return _Statement(text, quote, "event", OF_WHO_ONE_IS if is_who else EVENT)
+    return _Statement(text, quote, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
 
 
 def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:

@@ -82,7 +82,8 @@ def folded(text: str) -> str:
 
 def words(text: str, *, most: int = MAX_COMPARED) -> list[str]:
     """The folded words of the text's first `most` characters; a run of Chinese, Japanese or Korean is one word."""
-    return [word.text for word in _split(folded(text[:most]))]
+    found = folded(text[:most])
+    return found.split() if found.isascii() else [word.text for word in _split(found)]
 
 
 def accented_words(text: str) -> list[str]:

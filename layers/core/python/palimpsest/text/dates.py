@@ -180,7 +180,11 @@ def _all(text: str, at: date) -> Iterator[Dated]:
 
 def _found(text: str, at: date) -> Iterator[Found]:
     may_match = {PATTERNS[number] for number in _SIEVE.candidates(text)}
-    return chain(_fixed(text, may_match), _counted(text, may_match), _weekdays(text, may_match, at))
+    return (
+        iter(())
+        if not may_match
+        else chain(_fixed(text, may_match), _counted(text, may_match), _weekdays(text, may_match, at))
+    )
 
 
 def _fixed(text: str, may_match: Container[str]) -> Iterator[Found]:

@@ -85,7 +85,7 @@ def _of_line(line: str) -> Iterator[str]:
 
 
 def _is_abbreviation(line: str, match: re.Match[str]) -> bool:
-    if match.group() != ".":
+    if match.end() == len(line) or match.group() != ".":
         return False
     before = line[max(0, match.end() - 12) : match.end()]
-    return bool(_ABBREVIATION.search(before) or _LIST_NUMBER.search(before)) and match.end() < len(line)
+    return bool(_ABBREVIATION.search(before) or _LIST_NUMBER.search(before))

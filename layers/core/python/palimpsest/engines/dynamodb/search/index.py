@@ -100,15 +100,14 @@ class DynamoDbIndex:
             return _best(hits, k)
         # What the vector index can't tell, the entries of the words can.
         every = self._shelf(read, owner).documents()
-        tests = where.tests
-        passing = {every.keys[number] for number in every.numbers if every[number].passes(where, tests)}
+        passing = {every.keys[number] for number in every.passing(where, every.numbers)}
         hits = [hit for hit in hits if hit.key in passing]
         if not is_all and len(hits) < min(k, len(passing)) and len(passing) <= MOST_COMPARED:
             hits = self._compared(partition, sorted(passing), unit(vector))
         return _best(hits, k)
 
     def count(self, owner: UserScope) -> int:
-        return self._read(lambda read: sum(self._shelf(read, owner).documents().alive)) or 0
+        return self._read(lambda read: len(self._shelf(read, owner).documents())) or 0
 
     def prepare(self, *, afresh: bool = False) -> None:
         self._family.add(afresh=afresh)

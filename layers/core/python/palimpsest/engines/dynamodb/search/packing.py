@@ -1,20 +1,23 @@
 """An owner's documents as compact data: one by itself, and many as columns and as blocks of an inverted index.
 
-Everything is JSON under zlib: small to store, quick to read, and read by eye where something is wrong.
+Everything is JSON under zlib: small to store, and read by eye where something is wrong. It is quick to read, because a
+question decodes those fields and terms alone that it is about.
 """
 
 from __future__ import annotations
 
 import json
+import struct
 import zlib
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import accumulate
-from typing import Any, NamedTuple, Self
+from functools import partial
+from itertools import accumulate, pairwise
+from operator import eq
+from typing import Any, Literal, NamedTuple, Self
 
-from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
 from palimpsest.search.ports import Document
 from palimpsest.text.analyser import document_terms
@@ -28,11 +31,23 @@ Postings = dict[str, list[int]]
 
 
 def packed(value: Any) -> bytes:
-    return zlib.compress(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode(errors="surrogatepass"))
+    return _deflated(_line(value))
 
 
 def unpacked(stored: bytes) -> Any:
-    return json.loads(zlib.decompress(stored).decode(errors="surrogatepass"))
+    return json.loads(_inflated(stored))
+
+
+def _line(value: Any) -> str:
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+
+
+def _deflated(text: str) -> bytes:
+    return zlib.compress(text.encode(errors="surrogatepass"))
+
+
+def _inflated(stored: bytes) -> str:
+    return zlib.decompress(stored).decode(errors="surrogatepass")
 
 
 class Entry(NamedTuple):
@@ -53,18 +68,9 @@ class Entry(NamedTuple):
     words: int
     parts: int
 
-    def passes(self, where: Filter, tests: Sequence[TermTest]) -> bool:
-        """Whether it meets every condition; `tests` are those of the filter."""
-        return (
-            (not where.types or self.kind in where.types)
-            and (where.min_importance is None or self.importance >= where.min_importance)
-            and (where.created_after is None or self.created_at >= where.created_after)
-            and (where.created_before is None or self.created_at <= where.created_before)
-            and where.subject in (None, self.subject)
-            and where.session in (None, self.session)
-            and where.agent in (None, self.agent)
-            and all(test.passes(self.metadata or ()) for test in tests)
-        )
+
+_SIZES = struct.Struct(f">{len(Entry._fields)}I")
+"""What columns begin with: how many bytes each field takes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,54 +100,86 @@ class Written:
 
 
 class Columns:
-    """All of an owner's documents by number, field by field: a search looks at few of them as a whole.
+    """All of an owner's documents by number, field by field; a field is decoded when it is first looked at.
 
-    A number whose document is not there any more is not in `alive`.
+    Those of the `stored` ones whose key is in `without` are `gone`; `added` stand behind the stored ones.
     """
 
-    def __init__(self, stored: bytes = b"") -> None:
-        self._fields: list[list[Any]] = unpacked(stored) if stored else [[] for _ in Entry._fields]
-        self.keys: list[str] = self._fields[Entry._fields.index("key")]
-        self.alive = [True] * len(self.keys)
+    def __init__(self, stored: bytes = b"", *, without: Collection[str] = (), added: Sequence[Entry] = ()) -> None:
+        ends = [*accumulate(_SIZES.unpack_from(stored), initial=_SIZES.size)] if stored else []
+        self._stored = [stored[start:end] for start, end in pairwise(ends)]
+        self._added = added
+        self._decoded: dict[str, list[Any]] = {}
+        self.keys: list[str] = self.field("key")
+        self.stored = len(self.keys) - len(added)
+        self.gone = {number for number in range(self.stored) if self.keys[number] in without} if without else set()
 
-    def __getitem__(self, number: int) -> Entry:
-        return Entry._make(values[number] for values in self._fields)
+    def __len__(self) -> int:
+        return len(self.keys) - len(self.gone)
 
     @property
     def numbers(self) -> Iterator[int]:
-        return (number for number, is_alive in enumerate(self.alive) if is_alive)
+        """Of those that are there."""
+        return (number for number in range(len(self.keys)) if number not in self.gone)
 
-    def append(self, entry: Entry) -> int:
-        for values, value in zip(self._fields, entry, strict=True):
-            values.append(value)
-        self.alive.append(True)
-        return len(self.alive) - 1
+    def field(self, name: str) -> list[Any]:
+        """The values of a field of `Entry` by number, also of documents that are gone."""
+        if name not in self._decoded:
+            place = Entry._fields.index(name)
+            stored = unpacked(self._stored[place]) if self._stored else ()
+            self._decoded[name] = [*stored, *(each[place] for each in self._added)]
+        return self._decoded[name]
 
-    def remove(self, keys: Collection[str]) -> None:
-        for number, name in enumerate(self.keys) if keys else ():
-            if name in keys:
-                self.alive[number] = False
-
-    def lengths(self, *, of_words: bool) -> list[int]:
-        return self._fields[Entry._fields.index("words" if of_words else "parts")]
+    def passing(self, where: Filter, numbers: Iterable[int]) -> Iterator[int]:
+        """Those of the numbers whose documents meet every condition, in the same order."""
+        checks = [(self.field(name), holds) for name, holds in _checks(where)]
+        return (number for number in numbers if all(holds(values[number]) for values, holds in checks))
 
     def packed(self) -> bytes:
         """Those that are there."""
-        return packed([[values[number] for number in self.numbers] for values in self._fields])
+        numbers = list(self.numbers)
+        fields = [packed([values[number] for number in numbers]) for values in map(self.field, Entry._fields)]
+        return _SIZES.pack(*map(len, fields)) + b"".join(fields)
+
+
+def _checks(where: Filter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
+    """The conditions of a filter: the field that each is about, and whether a value of it meets the condition."""
+    least, after, before = where.min_importance, where.created_after, where.created_before
+    if where.types:
+        yield "kind", where.types.__contains__
+    if least is not None:
+        yield "importance", lambda value: value >= least
+    if after is not None:
+        yield "created_at", lambda value: value >= after
+    if before is not None:
+        yield "created_at", lambda value: value <= before
+    for name in ("subject", "session", "agent"):
+        if (wanted := getattr(where, name)) is not None:
+            yield name, partial(eq, wanted)
+    if tests := where.tests:
+        yield "metadata", lambda terms: all(test.passes(terms or ()) for test in tests)
 
 
 def blocks(postings: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, bytes]]:
     """The postings cut into blocks in the order of their terms: the first term of each, and the block."""
-    block: dict[str, Sequence[int]] = {}
-    size = 0
+    first, lines = "", ""
     for term in sorted(postings):
-        block[term] = postings[term]
-        size += len(term) + 3 * len(postings[term])
-        if size >= BLOCK:
-            yield next(iter(block)), packed(block)
-            block, size = {}, 0
-    if block:
-        yield next(iter(block)), packed(block)
+        first = first if lines else term
+        lines += f"\n{term}{_line(postings[term])}"
+        if len(lines) >= BLOCK:
+            yield first, _deflated(lines)
+            lines = ""
+    if lines:
+        yield first, _deflated(lines)
+
+
+def postings_in(block: bytes, terms: Iterable[str] | None = None) -> Postings:
+    """The postings of all terms in a block, or of those of these terms that it holds."""
+    lines = _inflated(block)
+    if terms is None:
+        return {line[: line.index("[")]: json.loads(line[line.index("[") :]) for line in lines[1:].split("\n")}
+    ends = ((term, lines.find(f"\n{term}[")) for term in terms)
+    return {term: json.loads(lines[at + len(term) + 1 : lines.index("]", at) + 1]) for term, at in ends if at >= 0}
 
 
 def block_of(term: str, firsts: Sequence[str]) -> int | None:
@@ -192,12 +230,12 @@ def scored(
 
     `having` gives for each stored term the documents that have it, with its times there.
     """
-    words, parts = (_Lengths(every, of_words=is_word) for is_word in (True, False))
+    words, parts = _Lengths(every, "words"), _Lengths(every, "parts")
     scores: dict[int, float] = defaultdict(float)
     for group in groups:
         lengths = words if group.is_word else parts
         sums: dict[int, float] = defaultdict(float)
-        matched: Counter[int] = Counter()
+        matched: dict[int, int] = defaultdict(int)
         for term in group.terms:
             found = having.get(stored(group, term), ())
             weight = group.share * lengths.field.weight(len(found))
@@ -213,8 +251,9 @@ def scored(
 class _Lengths:
     """How long documents are in one field, and what each length costs in the denominator of a score."""
 
-    def __init__(self, every: Columns, *, of_words: bool) -> None:
-        self.of = every.lengths(of_words=of_words)
-        held = [length for length, is_alive in zip(self.of, every.alive, strict=True) if is_alive and length]
-        self.field = Field(len(held), sum(held))
-        self.costs = {length: BASE + self.field.slope * rounded(length) for length in set(held)}
+    def __init__(self, every: Columns, field: Literal["words", "parts"]) -> None:
+        self.of: list[int] = every.field(field)
+        gone = [self.of[number] for number in every.gone]
+        held = len(self.of) - self.of.count(0) - (len(gone) - gone.count(0))
+        self.field = Field(held, sum(self.of) - sum(gone))
+        self.costs = {length: BASE + self.field.slope * rounded(length) for length in set(self.of)}

@@ -14,7 +14,6 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import partial
 from itertools import islice
-from typing import Any
 
 from palimpsest import parallel
 from palimpsest.engines.dynamodb.search.packing import (
@@ -25,6 +24,7 @@ from palimpsest.engines.dynamodb.search.packing import (
     blocks,
     joined,
     packed,
+    postings_in,
     scored,
     stored_terms,
     unfolded,
@@ -77,6 +77,11 @@ class Snapshot:
     tail_bytes: int = 0
 
     @property
+    def added(self) -> list[Written]:
+        """The documents of the tail that are there, always in the same order."""
+        return [each for _, each in sorted(self.tail.items()) if each is not None]
+
+    @property
     def wants_packing(self) -> bool:
         """Also when nothing may be left of the segment: its words must not stay behind."""
         if self.catalog.documents > MOST_DOCUMENTS:
@@ -99,10 +104,8 @@ class Shelf:
         groups = list(asked(query))
         every, having = self._read(stored_terms(groups))
         scores = scored(groups, having, every)
-        best = sorted((-score, every.keys[number], number) for number, score in scores.items())
-        tests = where.tests
-        passing = (Hit(name, -score) for score, name, number in best if every[number].passes(where, tests))
-        return tuple(islice(passing, k))
+        best = sorted(scores, key=lambda number: (-scores[number], every.keys[number]))
+        return tuple(Hit(every.keys[number], scores[number]) for number in islice(every.passing(where, best), k))
 
     def tidy(self) -> None:
         """Pack the tail if it is long. Every document is found also while it is not packed."""
@@ -121,8 +124,8 @@ class Shelf:
             pieces, wanted = list(map(catalog.piece, range(catalog.pieces))), list(map(catalog.block, numbers))
             found = self._bodies([*pieces, *wanted])
             if found is not None:
-                every = Columns(b"".join(found[each] for each in pieces))
-                postings = {term: pairs for each in wanted for term, pairs in unpacked(found[each]).items()}
+                every = _columns(b"".join(found[each] for each in pieces), snapshot)
+                postings = {term: pairs for each in wanted for term, pairs in postings_in(found[each], terms).items()}
                 return every, _put_together(snapshot, every, postings, terms)
         raise Unavailable("There is more to search than this index can; try again, or take a larger one.")
 
@@ -168,16 +171,13 @@ class Shelf:
         found = self._bodies(old.sorts)
         if found is None:
             return
-        every = Columns(b"".join(found[old.piece(each)] for each in range(old.pieces)))
-        every.remove(snapshot.tail.keys())
+        every = _columns(b"".join(found[old.piece(each)] for each in range(old.pieces)), snapshot)
         moved = {before: after for after, before in enumerate(every.numbers)}
-        added = [each for _, each in sorted(snapshot.tail.items()) if each is not None]
-        for each in added:
-            every.append(each.entry)
+        added = {moved[number]: each for number, each in enumerate(snapshot.added, every.stored)}
         postings: Postings = {}
         for number in range(len(old.firsts)):
-            postings |= unpacked(found[old.block(number)])
-        new = self._write_segment(every, joined(postings, moved, dict(enumerate(added, len(moved)))))
+            postings |= postings_in(found[old.block(number)])
+        new = self._write_segment(every, joined(postings, moved, added))
         if not self._name(new, instead_of=old):
             self._delete(new.sorts)
             return
@@ -185,7 +185,7 @@ class Shelf:
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
 
     def _write_segment(self, every: Columns, postings: Postings) -> Catalog:
-        count = sum(every.alive)
+        count = len(every)
         stored = every.packed() if count else b""
         pieces = [stored[at : at + PIECE] for at in range(0, len(stored), PIECE)]
         cut = list(blocks(postings))
@@ -239,15 +239,17 @@ def _catalog(item: Item) -> Catalog:
     return Catalog(segment, pieces, tuple(firsts), documents)
 
 
-def _put_together(
-    snapshot: Snapshot, every: Columns, postings: Mapping[str, Any], terms: Sequence[str]
-) -> dict[str, list[tuple[int, int]]]:
+def _columns(stored: bytes, snapshot: Snapshot) -> Columns:
     """Segment and tail as one: a document of the tail takes the place of that of the segment."""
-    every.remove(snapshot.tail.keys())
-    alive = every.alive
-    having = {term: [pair for pair in unfolded(postings[term]) if alive[pair[0]]] for term in terms if term in postings}
-    for each in filter(None, snapshot.tail.values()):
-        number = every.append(each.entry)
+    return Columns(stored, without=snapshot.tail.keys(), added=[each.entry for each in snapshot.added])
+
+
+def _put_together(
+    snapshot: Snapshot, every: Columns, postings: Postings, terms: Sequence[str]
+) -> dict[str, list[tuple[int, int]]]:
+    """The documents that have each term, in the segment and in the tail."""
+    having = {term: [pair for pair in unfolded(pairs) if pair[0] not in every.gone] for term, pairs in postings.items()}
+    for number, each in enumerate(snapshot.added, every.stored):
         for term in terms:
             if term in each.times:
                 having.setdefault(term, []).append((number, each.times[term]))
