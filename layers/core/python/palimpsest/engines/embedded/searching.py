@@ -27,6 +27,10 @@ from palimpsest.text.analyser import QueryTerms
 from palimpsest.text.bm25 import BASE, Asked, asked
 
 MAX_OWNERS = 8  # whose vectors are held in memory
+MOST_NUMBERS = 400_000
+"""Of one product: OpenBLAS computes it on one thread. On a busy machine several wait for each other, twenty times as
+long as the product takes.
+"""
 
 _BY_WORDS = """
 WITH asked (term, word, needed, weight, slope) AS (
@@ -201,7 +205,10 @@ def _best(
         places = range(len(matrix) // dimension) if among is None else among
         return ((sum(map(mul, matrix[at * dimension : (at + 1) * dimension], query)), at) for at in places)
     numpy = _numpy()
-    scores = matrix.reshape(-1, dimension) @ numpy.asarray(query, numpy.float32)
+    rows, wanted, step = matrix.reshape(-1, dimension), numpy.asarray(query, numpy.float32), MOST_NUMBERS // dimension
+    scores = numpy.empty(len(rows), numpy.float32)
+    for at in range(0, len(rows), step):
+        numpy.dot(rows[at : at + step], wanted, out=scores[at : at + step])
     found = numpy.arange(len(scores)) if among is None else numpy.asarray(among, numpy.intp)
     scores = scores[found]
     if len(found) > k:
