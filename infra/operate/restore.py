@@ -85,15 +85,15 @@ class Restore:
         self._dynamodb.update_continuous_backups(TableName=new, PointInTimeRecoverySpecification=backups)
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     target.add_argument(parser)
     parser.add_argument("--at", type=_moment, help="the second, in RFC 3339 (default: the latest that all tables have)")
-    arguments = parser.parse_args()
-    place = target.chosen(arguments)
+    parsed = parser.parse_args(arguments)
+    place = target.chosen(parsed)
     restore = Restore(place, place.outputs())
     try:
-        moment = restore.moment(arguments.at)
+        moment = restore.moment(parsed.at)
         print(f"Restoring to {moment:%FT%TZ}: what was written in the {_lost(moment)} since then is not in it.")
         made = restore(moment)
     except (ClientError, BotoCoreError) as error:
