@@ -70,7 +70,7 @@ def page(browser: Browser, filled: Client) -> Iterator[Page]:
 
 def show(page: Page, view: str) -> None:
     page.evaluate("view => { location.hash = `/${view}` }", view)
-    expect(page.get_by_text("Loading …")).to_have_count(0)
+    expect(page.get_by_text("Loading …")).to_have_count(0, timeout=30_000)  # a function may have to start
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
