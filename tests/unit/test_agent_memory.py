@@ -61,6 +61,7 @@ OF_THE_LIBRARY = {
     "list_neighbors": "graph.neighbors", "put_relationships": "graph.put_relationships",
     "list_relationships": "graph.relationships", "read_relationship": "graph.relationships",
     "change_relationship": "graph.change_relationship", "delete_relationship": "graph.delete_relationship",
+    "query_graph": "graph.query",
     "ingest_transcript": "ingest", "recall": "recall", "search_memories": "search", "list_tools": "tools",
     "call_tool": "call_tool", "list_static_facts": "static_facts", "read_static_fact": "static_facts",
     "put_static_fact": "put_static_fact", "delete_static_fact": "delete_static_fact", "export_user": "export",

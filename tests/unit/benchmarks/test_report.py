@@ -1,5 +1,6 @@
 """Results of some parts take the place of what stood there of them; nothing else moves."""
 
+import os
 import shlex
 import subprocess
 
@@ -25,7 +26,9 @@ def test_a_new_part_comes_last() -> None:
 @pytest.mark.parametrize(("given", "is_written"), [("", False), ("--write", True), ("--quick --write", False)])
 def test_make_cost_writes_into_the_results_only_if_asked(given: str, is_written: bool) -> None:  # noqa: FBT001
     make = ("make", "--dry-run", "cost", f"ARGS={given}")
-    recipe = subprocess.run(make, cwd=paths.PROJECT, check=True, capture_output=True, text=True).stdout  # noqa: S603
+    outside = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
+    ran = subprocess.run(make, cwd=paths.PROJECT, env=outside, check=True, capture_output=True, text=True)  # noqa: S603
+    recipe = ran.stdout
     _, _, said = recipe.rstrip().splitlines()[-1].partition(" -m benchmarks ")
     assert said.startswith("cost")
     assert goes_into_results(arguments(shlex.split(said))) == is_written

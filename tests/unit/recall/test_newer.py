@@ -63,15 +63,6 @@ def test_in_another_conversation_a_statement_that_says_nearly_the_same_needs_no_
     assert second.outdated_by is None  # it may, but need not, have replaced it
 
 
-def test_in_a_small_memory_too_the_later_one_comes_first(service: RecallService) -> None:
-    service.say(OLD, session="monday")
-    service.time.advance(3600)
-    service.say("My car is red now.", "My new dog is black.", session="friday")
-    service.index_all()
-    found = service.recall("Which green car do I drive?").memories
-    assert [one.content for one in found][:2] == ["My car is red now.", OLD]
-
-
 def test_what_is_not_alike_replaces_nothing(service: RecallService) -> None:
     said(service, OLD, "My sister likes that work.")
     found = service.recall("Which green car do I drive to work?").memories
@@ -102,5 +93,5 @@ def test_a_topics_current_record_stays_above_what_was_said_before_it(service: Re
     old, new, current = every[OLD], every[NEW], every["I drive a blue car to work."]
     query = analysed("Which work car do I drive?", user="sarah", now=service.time.now())
     equal = [replace(one, score=1.0) for one in (old, current, new)]
-    assert [one.id for one in newer_first(equal, query, of=20)] == [old.id, current.id, new.id]
-    assert [one.id for one in newer_first([equal[0], equal[2]], query, of=20)] == [new.id, old.id]
+    assert [one.id for one in newer_first(equal, query)] == [old.id, current.id, new.id]
+    assert [one.id for one in newer_first([equal[0], equal[2]], query)] == [new.id, old.id]

@@ -1,4 +1,4 @@
-"""The guards in front of every route: limits that cost nothing, ids in paths, JSON that can be stored."""
+"""The guards in front of every route: limits, ids in paths, JSON that can be stored."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ import binascii
 import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from math import isfinite
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Protocol
 from urllib.parse import unquote
 
-from palimpsest.errors import BadRequest, FieldError, TooLarge
-from palimpsest.scope import checked_id
+from palimpsest.clock import Clock, seconds
+from palimpsest.errors import BadRequest, FieldError, LimitReached, TooLarge, Unavailable
+from palimpsest.scope import Scope, checked_id
+from palimpsest.tenants.ports import Tenants
+from palimpsest.usage.ports import Usages
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
+KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 REPLACEMENT = "\ufffd"
 """What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
@@ -184,3 +189,46 @@ def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
         for key, item in value.items():
             yield path, key
             yield from _texts(item, f"{path}.{key}".lstrip("."))
+
+
+class Counting(Protocol):
+    @property
+    def tenants(self) -> Tenants: ...
+    @property
+    def usages(self) -> Usages: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+class Rate:
+    """How many requests a second a tenant may make, if it has set a limit; without one nothing is counted.
+
+    Reads a tenant's limit once a minute, so that a new one holds within a minute. Only where there is one does a
+    request cost a write.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Scope, tuple[int | None, int]] = {}
+
+    def check(self, scope: Scope, wired: Counting) -> None:
+        """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this second. If they can't
+        be counted now, the request goes on: its own work says what is wrong.
+        """
+        now, taken = seconds(wired.clock.now()), True
+        with suppress(Unavailable):
+            most = self._most(scope, wired, now)
+            if most is None:
+                return
+            taken = wired.usages.take(scope, second=now, most=most)
+        if not taken:
+            detail = f"The tenant may make {most} requests a second."
+            raise LimitReached(
+                detail, code="too_many_requests", limit="requests_per_second", most=most or 0, retry_after=1
+            )
+
+    def _most(self, scope: Scope, wired: Counting, now: int) -> int | None:
+        most, read_at = self._known.get(scope, (None, -KNOWN_SECONDS))
+        if now - read_at >= KNOWN_SECONDS:
+            most = wired.tenants.settings(scope).limits.requests_per_second
+            self._known[scope] = (most, now)
+        return most

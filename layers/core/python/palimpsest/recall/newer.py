@@ -48,17 +48,15 @@ _VALUES = (
 """What shows a number, a day and a name."""
 
 
-def newer_first(found: Sequence[FoundMemory], query: Query, *, of: int) -> list[FoundMemory]:
+def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
     """Return what was found, in order, each later statement of the user above the first that it may replace. One that
     it very likely replaces is marked (`outdated_by`). Questions about the past change nothing.
-
-    `of` is how many were ranked: the scores of a few stretch over the whole scale, and a word alike stands for them.
     """
     if query.asks_of_the_past or _WENT_BY.search(query.text):
         return list(found)
     placed: list[FoundMemory] = []
     for one in found[:LOOKED_AT]:
-        older = [_may_replace(one, each, are_few=of <= LOOKED_AT) for each in placed]
+        older = [_may_replace(one, each) for each in placed]
         first = next((place for place, may in enumerate(older) if may), len(placed))
         current = [place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)]
         first = max([first, *current])  # what holds stays above what was said before it
@@ -71,7 +69,7 @@ def newer_first(found: Sequence[FoundMemory], query: Query, *, of: int) -> list[
     return [*placed, *found[LOOKED_AT:]]
 
 
-def _may_replace(later: FoundMemory, older: FoundMemory, *, are_few: bool) -> bool:
+def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
     """Whether the later one may say what the older one said, with another value: both are the user's, and answer the
     question about as well. In one conversation that takes a word of change, in two of them likeness is enough. What a
     topic key holds together is in order already: it replaces nothing and is not replaced here.
@@ -80,13 +78,11 @@ def _may_replace(later: FoundMemory, older: FoundMemory, *, are_few: bool) -> bo
         return False
     if not (_is_statement(later) and older.speaker in {"user", None}):
         return False
-    has_word_alike = _words_alike(later, older) > 0
     is_one_talk = later.source.session == older.source.session
-    least = IN_ONE_TALK if is_one_talk else LEAST
-    if later.score < least * older.score and not (are_few and has_word_alike):
+    if later.score < (IN_ONE_TALK if is_one_talk else LEAST) * older.score:
         return False
     if is_one_talk:
-        return _speaks_of_change(later) and has_word_alike
+        return _speaks_of_change(later) and _words_alike(later, older) > 0
     return _speaks_of_change(later) or _are_alike(later, older)
 
 

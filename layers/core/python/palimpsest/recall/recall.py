@@ -109,10 +109,9 @@ class Recall:
         found = _in_order(read.found, near_enough(places, weights=self._weights))
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
-            found = newer_first(found, query, of=len(places))
+            found = newer_first(found, query)
         chosen = self._within_budget(found, request)
-        with paid_by(scope):
-            answered = self._answered(query, chosen, user=scope.user) if request.answer else None
+        answered = self._answered(scope, query, chosen) if request.answer else None
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
@@ -161,8 +160,9 @@ class Recall:
         sizes = [self.tokens.count(one.content, encoding) for one in found]
         return [found[place] for place in within_budget(sizes, k=request.k, room=request.max_tokens)]
 
-    def _answered(self, query: Query, chosen: Sequence[FoundMemory], *, user: str) -> Answered:
-        return AnswerQuestion(self.model)(query.text, [passage_of(one, user=user) for one in chosen])
+    def _answered(self, scope: UserScope, query: Query, chosen: Sequence[FoundMemory]) -> Answered:
+        with paid_by(scope):
+            return AnswerQuestion(self.model)(query.text, [passage_of(one, user=scope.user) for one in chosen])
 
     def _count_uses(self, scope: UserScope, chosen: Sequence[FoundMemory]) -> None:
         """What is used often fades more slowly. A recall does not fail because its uses could not be counted."""

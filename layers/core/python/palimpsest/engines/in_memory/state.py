@@ -12,7 +12,7 @@ from typing import Generic, TypeVar
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines.places import job_partition, tally_name
+from palimpsest.engines.places import job_partition
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import decoded, encoded
@@ -105,7 +105,7 @@ class State:
     def reach(self, tally: Tally) -> dict[str, int]:
         """Count a tally, as whoever follows the stream does."""
         new = {"messages": tally.messages, "message_tokens": tally.message_tokens, "bytes": tally.bytes}
-        place = (tally.tenant, tally.day, tally_name(tally))
+        place = (tally.tenant, tally.day, f"{hash((tally.user, tally.session, tally.base)):x}")
         before = self.usage.get(place, Row(tally.day, tally.user))
         if before.counts.get("messages", 0) >= tally.messages:
             return {}
