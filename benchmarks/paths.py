@@ -9,6 +9,7 @@ import argparse
 import contextlib
 import inspect
 import json
+import logging
 import os
 import sys
 import tempfile
@@ -155,10 +156,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.paths", description=__doc__)
     parser.add_argument("--json", action="store_true", help="for a program to read")
     asked = parser.parse_args()
-    with contextlib.redirect_stdout(Path(os.devnull).open("w")):  # the functions' log
-        found = list(within_process().trails())
-        with on_dynamodb() as service:
-            found += service.trails()
+    logging.disable()  # what the functions log
+    found = list(within_process().trails())
+    with on_dynamodb() as service:
+        found += service.trails()
     if asked.json:
         print(json.dumps([asdict(trail) for trail in found]))
         return

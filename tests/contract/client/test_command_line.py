@@ -96,7 +96,7 @@ def test_everything_of_a_user_is_exported_and_erased(tmp_path: Path, memory: Pal
     memory.session("s1", user="sarah").say("I live in Hamburg.")
     said("remember", "Sarah likes tea.", "--topic", "drink")
     said("remember", "Sarah likes coffee.", "--topic", "drink")
-    assert found("export", "sarah.jsonl") == {"rows": 4, "file": "sarah.jsonl"}
+    assert found("export", "sarah.jsonl") == {"rows": 7, "file": "sarah.jsonl"}
     rows = [json.loads(line) for line in (tmp_path / "sarah.jsonl").read_text().splitlines()]
     kinds = ["export", "user", "session", "message", "record", "record", "end"]
     assert [row["kind"] for row in rows if row["kind"] != "progress"] == kinds

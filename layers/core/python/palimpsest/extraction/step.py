@@ -19,7 +19,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.read import counting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
-from palimpsest.memory.records import Source
+from palimpsest.memory.records import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.catalogue import priced
@@ -227,6 +227,6 @@ def _line(session: str, found: _StepFindings, prepared: Prepared) -> ChunkLine:
         extracted=len(chunk.messages) - len(nothing),
         skipped=dict(Counter([*chunk.skipped.values(), *nothing.values()])),
         dropped=found.dropped,
-        records=tuple(dict.fromkeys(one.record.id for one in prepared.made)),
+        records=tuple(dict.fromkeys(one.record.id for one in prepared.made if one.record.type not in GRAPH)),
         usage=priced(found.extraction.model, **asdict(found.extraction.usage)),
     )
