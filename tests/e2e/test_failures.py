@@ -153,8 +153,8 @@ def may(stack: Stack, attempts: dict[str, Any]) -> Iterator[Callable[[str], set[
     [
         ("Authorize", {"read keys"}),
         ("Dispatch", {"start work"}),
-        ("Summarize", {"read sessions", "read the model's key"}),
-        # Of the tenants' table it may read settings alone (a template test): the local AWS ignores key prefixes.
+        # Of the tenants' table both may read settings alone (a template test): the local AWS ignores key prefixes.
+        ("Summarize", {"read sessions", "read the model's key", "read keys"}),
         ("Sweep", {"read sessions", "erase sessions", "start work", "read keys"}),
         ("Site", set()),
     ],
