@@ -12,6 +12,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
@@ -298,5 +299,5 @@ def _texts(messages: list[Message]) -> list[str]:
     return [text_of(message.chat) for message in messages]
 
 
-TestRememberedConversation = RememberedConversation.TestCase
+TestRememberedConversation = pytest.mark.timeout(180)(RememberedConversation.TestCase)  # 17 s, but on a busy machine
 TestRememberedConversation.settings = settings(stateful_step_count=50)
