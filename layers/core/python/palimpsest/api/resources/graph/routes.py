@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
 from http import HTTPStatus
-from typing import Annotated
+from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
@@ -16,15 +18,12 @@ from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limi
 from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphEntities,
-    GraphEntityPage,
     GraphQuery,
-    GraphRelationshipPage,
     GraphRelationships,
     GraphRows,
     NewEntities,
     NewRelationships,
     RelationshipChange,
-    paged,
     shown_entity,
     shown_neighbors,
     shown_relationship,
@@ -66,15 +65,8 @@ def list_entities(
     """
     scope = call().user(user_id)
     listed = (scope.partition, "entities", type, name)
-    after = cursors.after(cursor, *listed)
-    found = call().memory.graph.entities(scope, kind=type, name=name)
-
-    def page(most: int) -> GraphEntityPage:
-        rows, last = paged(found, limit=most, after=after)
-        next_cursor = None if last is None else cursors.cursor(*listed, after=last)
-        return {"entities": list(map(shown_entity, rows)), "next_cursor": next_cursor}
-
-    return fitting(page, limit=limit)
+    find = partial(call().memory.graph.entities, scope, kind=type, name=name)
+    return _paged("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "GraphEntity"})
@@ -177,15 +169,8 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     scope = call().user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
-    after = cursors.after(cursor, *listed)
-    found = call().memory.graph.relationships(scope, kind=type, start=start, end=end)
-
-    def page(most: int) -> GraphRelationshipPage:
-        rows, last = paged(found, limit=most, after=after)
-        next_cursor = None if last is None else cursors.cursor(*listed, after=last)
-        return {"relationships": list(map(shown_relationship, rows)), "next_cursor": next_cursor}
-
-    return fitting(page, limit=limit)
+    find = partial(call().memory.graph.relationships, scope, kind=type, start=start, end=end)
+    return _paged("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "GraphRelationship"})
@@ -219,3 +204,24 @@ def delete_relationship(user_id: UserId, relationship_id: RelationshipId) -> Res
     call().memory.graph.delete_relationship(call().user(user_id), name)
     done: Deleted = {"id": relationship_id, "deleted": True}
     return answered(done)
+
+
+def _paged(
+    name: str,
+    find: Callable[[], Sequence[Any]],
+    shown: Callable[[Any], Any],
+    *,
+    listed: tuple[str | None, ...],
+    limit: int,
+    cursor: str | None,
+) -> Response[str]:
+    """A page of what `find` returns in the order of ids; `listed` names the list that its cursors are of."""
+    after = cursors.after(cursor, *listed)
+    rest = [one for one in find() if after is None or one.id > after]
+
+    def page(most: int) -> dict[str, Any]:
+        rows = rest[:most]
+        next_cursor = cursors.cursor(*listed, after=rows[-1].id) if len(rest) > most else None
+        return {name: [shown(one) for one in rows], "next_cursor": next_cursor}
+
+    return fitting(page, limit=limit)

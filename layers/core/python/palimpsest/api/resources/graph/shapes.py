@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
@@ -242,11 +242,3 @@ def _common(one: Entity | Relationship, outcome: Outcome | None) -> dict[str, An
         "method": one.method,
     }
     return shown if outcome is None else {**shown, "outcome": outcome}
-
-
-def paged(found: Sequence[Any], *, limit: int, after: str | None) -> tuple[Iterable[Any], str | None]:
-    """At most `limit` of the things, which are in the order of their ids, behind `after`; and the last one's id if more
-    follow.
-    """
-    rest = [one for one in found if after is None or one.id > after]
-    return rest[:limit], rest[limit - 1].id if len(rest) > limit else None
