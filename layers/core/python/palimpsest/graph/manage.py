@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
@@ -28,8 +28,6 @@ from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import Outcome
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-
-Thing = TypeVar("Thing", Entity, Relationship)
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ class ManageGraph:
         """The current entities by id: of that type, if one is given, and whose name holds that text, in any case."""
         return [
             each
-            for each in _by_id(self.read(scope).entities)
+            for each in self.read(scope).entities.values()
             if kind in (None, each.type) and (name is None or name.casefold() in each.name.casefold())
         ]
 
@@ -97,7 +95,7 @@ class ManageGraph:
         """The current relationships by id: of that type, from and to those entities, where these are given."""
         return [
             each
-            for each in _by_id(self.read(scope).relationships)
+            for each in self.read(scope).relationships.values()
             if kind in (None, each.type) and start in (None, each.start) and end in (None, each.end)
         ]
 
@@ -171,10 +169,6 @@ class ManageGraph:
         if not found or is_expired(found[0], now=seconds(self.clock.now())):
             raise _missing(kind)
         return found[0]
-
-
-def _by_id(found: Mapping[str, Thing]) -> Iterable[Thing]:
-    return (found[name] for name in sorted(found))
 
 
 def _with(found: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
