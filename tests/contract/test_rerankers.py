@@ -67,7 +67,10 @@ def test_it_loads_beside_what_the_process_does(
 
 
 def test_a_model_that_is_not_there_stops_nothing_until_it_is_asked(tmp_path: Path) -> None:
-    BuiltinReranker(tmp_path).load_soon()
+    nowhere = BuiltinReranker(tmp_path)
+    nowhere.load_soon()
+    with pytest.raises(ModelUnavailable):
+        nowhere.scores(QUESTION, [FITS], until=time.monotonic() + 60)
 
 
 def test_both_models_load_side_by_side_in_a_fresh_process(reranker: BuiltinReranker) -> None:
