@@ -15,6 +15,7 @@ FAULTS: dict[str, Fault] = {
     "busy": busy(503, code="contention"),
     "throttled": busy(429),
     "gateway": busy(502),
+    "function did not start": busy(500),
     "lost": lost,
 }
 
@@ -96,6 +97,13 @@ def test_the_client_gives_up_after_its_last_try(memory: Palimpsest, served: Serv
     served.before = [lost] * tries
     with pytest.raises(ConnectionLost):
         memory.user("sarah").recall("tea")
+
+
+def test_a_failure_of_the_service_itself_is_not_repeated(memory: Palimpsest, served: Served) -> None:
+    served.before = [busy(500, code="internal_error")]
+    with pytest.raises(errors.ServerFailed):
+        memory.user("sarah").recall("tea")
+    assert len(served.seen) == 1
 
 
 def test_the_client_gives_up_when_its_patience_is_over(

@@ -112,7 +112,7 @@ def call(
 
 def _pause(sent: Sent, number: int) -> float | None:
     """How long to wait before the next try, in seconds; None if there is nothing to try again."""
-    if sent.lost is None and sent.status not in BUSY:
+    if sent.lost is None and sent.status not in BUSY and not _is_the_gateways_own(sent):
         return None
     if isinstance(sent.body, dict) and sent.body.get("retryable") is False:
         return None
@@ -122,6 +122,12 @@ def _pause(sent: Sent, number: int) -> float | None:
     except ValueError:  # a date
         asked = 0
     return max(min(asked, LONGEST_PAUSE), random.uniform(growing / 2, growing))  # noqa: S311 - no secret
+
+
+def _is_the_gateways_own(sent: Sent) -> bool:
+    """Whether API Gateway answered 500 by itself: the function of the call, or the one that checks keys, can't run."""
+    is_problem = isinstance(sent.body, dict) and "code" in sent.body
+    return sent.status == HTTPStatus.INTERNAL_SERVER_ERROR and not is_problem
 
 
 def _without_none(fields: Mapping[str, Any]) -> dict[str, Any]:
