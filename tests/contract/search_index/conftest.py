@@ -31,7 +31,7 @@ def place_in(engine: str, folder: Path, request: pytest.FixtureRequest) -> Itera
         opened: list[EmbeddedIndex] = []
 
         def open_file(space: Space | None) -> EmbeddedIndex:
-            opened.append(EmbeddedIndex(folder / "index.sqlite", space=space))
+            opened.append(EmbeddedIndex(folder / "made by nobody" / "index.sqlite", space=space))
             return opened[-1]
 
         yield Place(engine, open_file, lambda: None)

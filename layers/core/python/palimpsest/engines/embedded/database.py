@@ -73,8 +73,6 @@ class Database:
 
     def create(self) -> None:
         """Make the file and its tables, where they are missing."""
-        with _translated():
-            self._path.parent.mkdir(parents=True, exist_ok=True)
         with self._connection() as connection:
             connection.execute("PRAGMA journal_mode = WAL")
             with _transaction(connection, "BEGIN IMMEDIATE"):
@@ -120,6 +118,7 @@ class Database:
             return None
 
     def _new_one(self) -> sqlite3.Connection:
+        self._path.parent.mkdir(parents=True, exist_ok=True)
         connection = sqlite3.connect(
             self._path, timeout=self._busy_seconds, isolation_level=None, check_same_thread=False
         )
