@@ -52,8 +52,17 @@ def as_it_comes(text: str) -> None:
 
 def plain(value: Any) -> Text:
     """A value as text that a terminal shows and does not obey."""
-    text = value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+    text = _words(value)
     return Text("".join(each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text))
+
+
+def _words(value: Any) -> str:
+    """A list is its parts with commas, a fraction has four digits, and what is nested is JSON."""
+    if isinstance(value, list) and all(isinstance(each, str) for each in value):
+        return ", ".join(value)
+    if isinstance(value, float):
+        return f"{value:.4g}"
+    return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
 
 
 def _field(row: Mapping[str, Any], path: str) -> Any:
