@@ -2,14 +2,18 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.errors import CommitLost
+from palimpsest.clock import SystemClock
+from palimpsest.errors import CommitLost, Conflict
 from palimpsest.jobs.job import Job
+from palimpsest.memory.at_most import AtMost
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.records import Record, Source
+from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore
 
@@ -276,6 +280,35 @@ def test_of_many_writers_at_once_one_puts_the_record(memories: MemoryStore, memo
         writer.join(timeout=30)
     assert sorted(outcomes) == ["kept", *["lost"] * 7]
     assert memory.memories.user(memory.scope).version == 1
+
+
+@pytest.mark.not_in_process
+def test_many_writers_at_once_do_not_pass_the_limit_of_a_kind_of_topic(memories: MemoryStore, memory: Memory) -> None:
+    """Every writer counts before any has written: the first commit makes the others count again."""
+    limit = AtMost(memory.memories, "entity:", 5, "entities")
+    counted = threading.Barrier(8)
+
+    def write(number: int) -> str:
+        one = version(number, topic=f"entity:{number}", type="entity")
+        asked = MemoryCommit(epoch=0, new=(one,), pointers=(pointer(one),))
+        first = [counted]
+
+        def attempt() -> None:
+            guarded = limit.guarded(memory.scope, asked)
+            while first:
+                first.pop().wait(timeout=30)
+            memory.memories.commit(memory.scope, guarded)
+
+        try:
+            until_committed(attempt, clock=SystemClock())
+        except Conflict as refused:
+            return refused.code
+        return "stored"
+
+    with ThreadPoolExecutor(8) as pool:
+        outcomes = list(pool.map(write, range(8)))
+    assert sorted(outcomes) == ["stored"] * 5 + ["too_many_entities"] * 3
+    assert len(memory.memories.topics(memory.scope, prefix="entity:")) == 5
 
 
 def test_indexing_is_noted_for_the_version_that_was_indexed(memory: Memory) -> None:

@@ -215,8 +215,7 @@ def test_a_relationship_needs_ends_that_are_there_and_times_in_order(whole: Clie
 
 
 def test_past_the_limit_new_ones_are_refused_and_stored_ones_may_change(whole: Client, service: Service) -> None:
-    limited = service.memories_app.graph
-    object.__setattr__(limited, "most", 3)
+    object.__setattr__(service.memories_app.graph.limit, "most", 3)
     refused = entities(whole, {"type": "City", "name": "Rome"})
     assert (refused.status, refused.json["code"]) == (409, "too_many_entities")
     assert relate(whole, "acme", "KNOWS", "de").json["code"] == "too_many_relationships"

@@ -9,8 +9,10 @@ import pytest
 from palimpsest.extraction.answers import read_answer
 from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.graph.read import MOST_RELATIONSHIPS, Graph
+from palimpsest.graph.limit import MOST_THINGS, GraphLimit
+from palimpsest.graph.read import Graph
 from palimpsest.graph.things import Entity, Relation
+from palimpsest.memory.at_most import AtMost
 
 from tests.service import SARAH
 from tests.unit.extraction.service import ExtractionService, asked
@@ -92,12 +94,16 @@ def test_what_a_caller_stored_keeps_its_properties_and_is_meant_by_its_name() ->
 
 
 def test_a_full_graph_takes_no_more_and_the_memory_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.graph.extracted.MOST_RELATIONSHIPS", 0)
+    monkeypatch.setattr("palimpsest.graph.limit.GraphLimit._each", lambda limit: iter([_full(limit)]))
     service, _ = asked("I work at Acme.")
     service.extractor.finds = lambda _: [found("I work at Acme", AT_ACME)]
     service.drain()
     assert (edges(service), service.contents()) == ([], ["I work at Acme"])
-    assert MOST_RELATIONSHIPS == 20_000
+    assert MOST_THINGS == 20_000
+
+
+def _full(limit: GraphLimit) -> AtMost:
+    return AtMost(limit.memories, "relationship:", 0, "relationships")
 
 
 def test_many_findings_with_relations_come_through_whole() -> None:

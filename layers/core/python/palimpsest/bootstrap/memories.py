@@ -42,6 +42,7 @@ from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.outside import IngestOutside
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
+from palimpsest.graph.limit import GraphLimit
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import GraphEngine
 from palimpsest.graph.query import QueryGraph
@@ -204,7 +205,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock),
         vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
-        graph=ManageGraph(memories, remember, read_graph, clock, stores.graphs.most),
+        graph=ManageGraph(memories, remember, read_graph, clock, GraphLimit(memories, stores.graphs.most)),
         query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),

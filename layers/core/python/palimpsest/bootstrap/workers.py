@@ -35,6 +35,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
+from palimpsest.graph.limit import GraphLimit
 from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues
@@ -177,7 +178,7 @@ def wire_extraction(
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=near)
-    step = ExtractChunk(steps, remember, extractor, request, retry, ReadGraph(memories, clock))
+    step = ExtractChunk(steps, remember, extractor, request, retry, ReadGraph(memories, clock), GraphLimit(memories))
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
         {

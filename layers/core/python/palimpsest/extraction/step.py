@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from palimpsest.errors import Conflict
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
 from palimpsest.extraction.chunk import Chunk, Finding, fitting
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, session_of, user_of
@@ -14,6 +15,7 @@ from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.extracted import graph_statements
+from palimpsest.graph.limit import GraphLimit
 from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
@@ -56,6 +58,7 @@ class ExtractChunk:
     request: RequestExtraction
     retry: RetryExtraction
     graph: ReadGraph
+    limit: GraphLimit
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the step of the job that the notice names. It is safe to repeat: a job that has ended, whose step is done,
@@ -131,6 +134,10 @@ class ExtractChunk:
         statements = _statements(job, at, found)
         of_graph = self._of_graph(job, found, statements, most=relations)
         prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
+        try:
+            prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
+        except Conflict:  # of a full graph: the memories are stored without what has no room there
+            return self._prepared(job, at, found, relations=relations // 2)
         excess = ITEMS_OF_STEP - self.remember.memories.room(prepared.commit)
         if excess > 0 and of_graph:
             return self._prepared(job, at, found, relations=relations // 2)

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
-from palimpsest.graph.read import MOST_RELATIONSHIPS, Graph
+from palimpsest.graph.read import Graph
 from palimpsest.graph.things import (
     USER_NAMES,
     USER_TYPE,
@@ -22,7 +22,7 @@ from palimpsest.memory.statements import Statement
 
 def graph_statements(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> list[Statement]:
     """The statements that store the relations, each with the source and time of the statement that it came with: its
-    entities, then itself. Nothing is stored beyond what a user's graph may hold.
+    entities, then itself.
 
     A name that one entity of the graph has means that one. What is stored already is said again as it is, with the
     properties that it has.
@@ -30,8 +30,6 @@ def graph_statements(found: Sequence[tuple[Statement, Relation]], graph: Graph, 
     names = _names(graph, user)
     made: dict[tuple[str, str], Statement] = {}
     for said, relation in found:
-        if _is_full(graph, made.values()):
-            break
         start, end = (
             names.setdefault(normalized(name), Entity(entity_id(kind, name), kind, name))
             for name, kind in ((relation.start, relation.start_type), (relation.end, relation.end_type))
@@ -59,11 +57,6 @@ def _names(graph: Graph, user: str) -> dict[str, Entity]:
     names = {name: several[0] for name, several in named.items() if len(several) == 1}
     me = Entity(user, USER_TYPE, user)
     return {**names, **dict.fromkeys((*USER_NAMES, normalized(user)), me)}
-
-
-def _is_full(graph: Graph, made: Iterable[Statement]) -> bool:
-    new = sum(each.type == "relationship" for each in made)
-    return max(len(graph.relationships) + new, len(graph.entities) + 2 * new) >= MOST_RELATIONSHIPS
 
 
 def _said(thing: Entity | Relationship, said: Statement) -> Statement:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
-from palimpsest.graph.read import Around, Direction, ReadGraph, around, check_sizes
+from palimpsest.graph.limit import GraphLimit
+from palimpsest.graph.read import Around, Direction, ReadGraph, around
 from palimpsest.graph.things import (
     PREFERENCE_TYPE,
     USER_TYPE,
@@ -25,20 +27,20 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import GraphType, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
-from palimpsest.memory.statements import Outcome
+from palimpsest.memory.statements import Outcome, Remembered
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 
 
 @dataclass(frozen=True, slots=True)
 class ManageGraph:
-    """Every method raises `Unavailable`. `most` is how many entities, and how many relationships, a user may have."""
+    """Every method raises `Unavailable`."""
 
     memories: Memories
     remember: Remember
     read: ReadGraph
     clock: Clock
-    most: int
+    limit: GraphLimit
 
     def put_entities(
         self, scope: UserScope, given: Sequence[Entity], *, agent: str | None = None, once: Once | None = None
@@ -51,10 +53,7 @@ class ManageGraph:
             if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
                 message = "User is the type of the user's own id alone, Preference that of preferences"
                 raise _refused(f"entities.{number}.type", message, code="reserved_type")
-        graph = self.read(scope)
-        check_sizes(len({*graph.entities, *(one.id for one in given)}), 0, most=max(self.most, len(graph.entities)))
-        made = self.remember(scope, [statement_of(one, agent=agent) for one in given], once=once)
-        return [(entity_of(one.record), one.outcome) for one in made]
+        return [(entity_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
 
     def put_relationships(
         self, scope: UserScope, given: Sequence[Relationship], *, agent: str | None = None, once: Once | None = None
@@ -68,10 +67,14 @@ class ManageGraph:
             for name, end in (("from", one.start), ("to", one.end)):
                 if end != scope.user and end not in graph.entities:
                     raise _refused(f"relationships.{number}.{name}", "no entity of the user", code="unknown_entity")
-        count = len({*graph.relationships, *(one.id for one in given)})
-        check_sizes(0, count, most=max(self.most, len(graph.relationships)))
-        made = self.remember(scope, [statement_of(one, agent=agent) for one in given], once=once)
-        return [(relationship_of(one.record), one.outcome) for one in made]
+        return [(relationship_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
+
+    def _put(
+        self, scope: UserScope, given: Sequence[Entity | Relationship], *, agent: str | None, once: Once | None
+    ) -> tuple[Remembered, ...]:
+        statements = [statement_of(one, agent=agent) for one in given]
+        self.limit.check(scope, [each.topic or "" for each in statements])
+        return self.remember(scope, statements, once=once, guard=partial(self.limit.guarded, scope))
 
     def entity(self, scope: UserScope, name: str) -> Entity:
         """Raises `NotFound` (`entity_not_found`)."""

@@ -15,6 +15,7 @@ from cachetools import LRUCache
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Conflict
+from palimpsest.graph.limit import MOST_THINGS
 from palimpsest.graph.things import (
     PREFERENCE_TYPE,
     PREFERS,
@@ -32,7 +33,6 @@ from palimpsest.memory.preferences import TOPICS, key_of
 from palimpsest.memory.records import GRAPH, Record
 from palimpsest.scope import UserScope
 
-MOST_RELATIONSHIPS = 20_000  # of a user, where their graph is held in memory
 MAX_CACHED = 60_000  # records in a process
 AT_ONCE = 100
 PREFIXES = (topic_of("entity", ""), topic_of("relationship", ""), TOPICS)
@@ -199,7 +199,7 @@ def _preference(record: Record) -> Entity:
     return Entity(f"preference/{key}", PREFERENCE_TYPE, key, {"value": value}, record.valid_from, record=record.id)
 
 
-def check_sizes(entities: int, relationships: int, *, most: int = MOST_RELATIONSHIPS) -> None:
+def check_sizes(entities: int, relationships: int, *, most: int = MOST_THINGS) -> None:
     """Raise `Conflict` (`too_many_entities`, `too_many_relationships`) for more than a user's graph holds."""
     for count, what in ((entities, "entities"), (relationships, "relationships")):
         if count > most:

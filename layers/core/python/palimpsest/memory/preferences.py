@@ -7,14 +7,15 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import Conflict, NotFound
+from palimpsest.errors import NotFound
+from palimpsest.memory.at_most import AtMost
 from palimpsest.memory.expiry import is_expired
-from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import MAX_CONTENT, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
@@ -41,24 +42,9 @@ class ManagePreferences:
         Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict` (`too_many_preferences`), `Unavailable`.
         """
         statements = [_statement(key, value) for key, value in values.items()]
-        self._new(scope, [one.topic or "" for one in statements])
-        return self.remember(scope, statements, guard=partial(self._guarded, scope))
-
-    def _guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit with a pointer of no topic, which every writer of a new preference moves: one at a time counts."""
-        before = self.memories.pointers(scope, [TOPICS]).get(TOPICS)
-        if not self._new(scope, [pointer.topic_key for pointer in commit.pointers]):
-            return commit
-        moved = Pointer(TOPICS, None, (0, "", 0, 0, ""), before.version if before else 0)
-        return replace(commit, pointers=(*commit.pointers, moved))
-
-    def _new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
-        """Those of the topics that are not there. Raises `Conflict` if there would be too many with them."""
-        there = {pointer.topic_key for pointer in self.memories.topics(scope, prefix=TOPICS)}
-        new = frozenset(topics) - there
-        if new and len(there) + len(new) > MOST_PREFERENCES:
-            raise Conflict(f"A user has at most {MOST_PREFERENCES} preferences.", code="too_many_preferences")
-        return new
+        limit = AtMost(self.memories, TOPICS, MOST_PREFERENCES, "preferences")
+        limit.new(scope, [one.topic or "" for one in statements])
+        return self.remember(scope, statements, guard=partial(limit.guarded, scope))
 
     def read(self, scope: UserScope, key: str) -> Record:
         """The preference as a record, its value in `data`. Raises `BadRequest` (`invalid_id`), `NotFound`

@@ -93,7 +93,7 @@ class Remember:
         """
         self._check_expiries(statements)
         if once is not None:
-            return self._once(scope, statements, once)
+            return self._once(scope, statements, once, guard)
         made: list[Remembered] = []
         while len(made) < len(statements):
             rest = statements[len(made) :]
@@ -107,13 +107,15 @@ class Remember:
             error = FieldError(f"memories.{passed[0]}.expires_at", "must be later than now")
             raise Unprocessable("A memory expires after it is saved.", errors=(error,))
 
-    def _once(self, scope: UserScope, statements: Sequence[Statement], once: Once) -> tuple[Remembered, ...]:
+    def _once(
+        self, scope: UserScope, statements: Sequence[Statement], once: Once, guard: Guard | None
+    ) -> tuple[Remembered, ...]:
         def attempt() -> list[tuple[str, Outcome]]:
             """The ids and outcomes of what is remembered by now."""
             call = once.stored()
             made = [*(call.made or ())]
             if len(made) < len(statements):
-                more = self._attempt(scope, statements[len(made) :], call=replace(call, made=made))
+                more = self._attempt(scope, statements[len(made) :], call=replace(call, made=made), guard=guard)
                 made += [(one.record.id, one.outcome) for one in more]
             return made
 

@@ -15,8 +15,9 @@ from palimpsest.engines.ladybug.process import Ended, GraphProcess
 from palimpsest.engines.ladybug.tables import Tables
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.graph.cypher import Query
+from palimpsest.graph.limit import MOST_THINGS
 from palimpsest.graph.ports import Limits, Rows
-from palimpsest.graph.read import MOST_RELATIONSHIPS, Graph
+from palimpsest.graph.read import Graph
 from palimpsest.scope import UserScope
 
 HELD = 2  # processes at the same time
@@ -39,7 +40,7 @@ class LadybugGraphs:
 
     @property
     def most(self) -> int:
-        return MOST_RELATIONSHIPS
+        return MOST_THINGS
 
     def query(
         self, scope: UserScope, graph: Graph, asked: Query, parameters: Mapping[str, Any], *, limits: Limits
