@@ -19,7 +19,7 @@ HEAVY = {"aws_xray_sdk", "numpy", "openai", "opensearchpy"}
 LATER = {
     "boto3",
     "palimpsest.extraction.patterns",
-    "palimpsest.recall.echoes",
+    "palimpsest.recall.refine",
     "palimpsest.recall.find",
     "palimpsest.recall.recall",
     "palimpsest.recall.search",

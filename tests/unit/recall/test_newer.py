@@ -4,8 +4,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.recall.newer import newer_first
 from palimpsest.recall.question import analysed
+from palimpsest.recall.refine import newer_first
 
 from tests.unit.recall.service import RecallService
 

@@ -12,9 +12,9 @@ from palimpsest.text.analyser import (
     document_terms,
     needed,
     query_terms,
+    rounded,
     terms,
 )
-from palimpsest.text.bm25 import rounded
 
 LUCENE_CLAUSES = 1_024
 

@@ -17,7 +17,7 @@ from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.records import Method, SaidType
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
-from palimpsest.text.sentences import sentences_at_the_ends
+from palimpsest.text.sentences import is_filler, is_question, leans_on_a_question, sentences_at_the_ends, words
 
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
@@ -95,19 +95,19 @@ def _stated(text: str, day: date, *, quote: str) -> _Statement | None:
     """What the text states; None for questions, requests, small talk and what is not worth remembering."""
     kind, matched = kind_of(text)
     topic = _topic(kind, matched) if kind and matched else None
-    if salience.is_question(text) and not (kind and kind.type == "task"):
+    if is_question(text) and not (kind and kind.type == "task"):
         return None
     if kind is not None:
         lacks_topic = topic is None and kind.topic is not None
         relations = tuple(_relations(kind, matched, text)) if matched else ()
         return None if lacks_topic else _Statement(text, quote, kind.type, kind.importance, topic, relations)
-    bag = salience.words(text)
-    if salience.is_filler(text, bag) or REQUEST.search(text):
+    bag = words(text)
+    if is_filler(text, bag) or REQUEST.search(text):
         return None
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
     if worth.score < WORTH_REMEMBERING or says_nothing(text):
         return None
-    if not salience.is_own(text) and salience.leans_on_a_question(text):
+    if not salience.is_own(text) and leans_on_a_question(text):
         return None
     return _of_no_kind(text, day, quote=quote, is_who=worth.who)
 

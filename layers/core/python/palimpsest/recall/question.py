@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -11,7 +10,7 @@ from datetime import datetime
 
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import topic_key
-from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, folded, terms, words
+from palimpsest.text.analyser import BASE, FUNCTION_WORDS, Field, content_terms, folded, terms, words
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 
@@ -20,7 +19,6 @@ MAX_QUESTION = 4_000  # characters that are read
 LEAST_NAME = 3
 MAX_EXCERPTED = 50_000  # characters among which an excerpt is chosen
 NEAR = 100  # characters within which an excerpt looks for the beginning of a word
-K1, B = 1.2, 0.75  # BM25's
 
 _BREAK = re.compile(r"[\s\u3002\uff01\uff1f]+")
 _WORD = re.compile(r"\w[\w\u2019'-]*")
@@ -170,20 +168,16 @@ def coverage(asked: Sequence[str], found: Collection[str]) -> float:
 def scores(asked: Sequence[str], texts: Sequence[Sequence[str]]) -> list[float]:
     """The BM25 score of each text, given as its terms, among these texts alone."""
     counts = [Counter(text) for text in texts]
-    rarity = {term: _rarity(sum(term in count for count in counts), len(texts)) for term in asked}
-    average = sum(map(len, texts)) / len(texts) if texts else 1.0
+    every = Field(documents=len(texts), terms=sum(map(len, texts)))
+    weights = {term: every.weight(sum(term in count for count in counts)) for term in asked}
     return [
         sum(
-            rarity[term] * (K1 + 1) * count[term] / (count[term] + K1 * (1 - B + B * len(text) / (average or 1.0)))
+            weights[term] * count[term] / (count[term] + BASE + every.slope * len(text))
             for term in asked
             if term in count
         )
         for text, count in zip(texts, counts, strict=True)
     ]
-
-
-def _rarity(holding: int, texts: int) -> float:
-    return math.log1p((texts - holding + 0.5) / (holding + 0.5))
 
 
 def excerpt(text: str, asked: Sequence[str], *, limit: int) -> str:

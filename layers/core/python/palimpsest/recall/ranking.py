@@ -13,7 +13,7 @@ from palimpsest.models.thresholds import OTHER, Thresholds
 
 if TYPE_CHECKING:
     from palimpsest.text.dates import Period
-    from palimpsest.text.salience import Says
+    from palimpsest.text.sentences import Says
 
 Retriever = Literal["keyword", "vector", "topic_key", "newest"]
 Scores = Mapping[Retriever, float]

@@ -15,13 +15,13 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Source, as_of
-from palimpsest.recall.echoes import Seen
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
+from palimpsest.recall.refine import Seen
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import SPOKEN, message_key, message_of, spoken_text
 from palimpsest.text.analyser import terms
-from palimpsest.text.salience import says
+from palimpsest.text.sentences import says
 
 PAGE = 100  # keys that one read takes
 MAX_SHOWN = 4_000  # characters of a message that a result shows

@@ -6,25 +6,23 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any
+from typing import Any, get_args
 
-from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.messages import name_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Record, normalized, quoted_in
+from palimpsest.memory.records import quoted_in
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.models.thresholds import OTHER, THRESHOLDS
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
-from palimpsest.recall.echoes import seen_by, without_echoes
 from palimpsest.recall.find import FindCandidates, Findings
-from palimpsest.recall.newer import newer_first
 from palimpsest.recall.question import Query, RecallRequest, analysed
 from palimpsest.recall.ranking import (
     FoundMemory,
     Ranked,
+    Retriever,
     Weights,
     near_enough,
     preselected,
@@ -32,17 +30,14 @@ from palimpsest.recall.ranking import (
     reranked,
     within_budget,
 )
-from palimpsest.recall.read import RecallRun, read_all
+from palimpsest.recall.read import ReadResult, RecallRun, read_all
+from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
 from palimpsest.recall.rerank import Reading, reading
-from palimpsest.recall.trace import trace
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Vectors, Words
 from palimpsest.usage.payer import paid_by
 
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
-TOPICS_COMPARED = 8
-Place = tuple[str | None, int]
-"""A message, by its session and sequence number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,11 +110,11 @@ class Recall:
         if answered is not None and answered.failed:
             findings.degraded.add("answer")
         self._count_uses(scope, chosen)
-        told = partial(trace, run, findings, read, places, fused=fused, found=found, chosen=chosen, reranker=read_first)
+        explained = partial(_trace, run, findings, read, places, reranker=read_first)
         return Recalled(
             memories=tuple(chosen),
             degraded=tuple(sorted(findings.degraded)),
-            trace=told() if request.explain else None,
+            trace=explained(fused=fused, found=found, chosen=chosen) if request.explain else None,
             **_answer_fields(answered),
         )
 
@@ -196,31 +191,50 @@ def _answer_fields(answered: Answered | None) -> dict[str, Any]:
     }
 
 
-def with_outdated(memories: Memories, scope: UserScope, found: Sequence[FoundMemory]) -> list[FoundMemory]:
-    """Mark each message that says an earlier value of a topic whose current record was found too (`outdated_by`).
-
-    Returns everything that was found, in its order. Raises `Unavailable`.
+def _trace(
+    run: RecallRun,
+    findings: Findings,
+    read: ReadResult,
+    places: Sequence[Ranked],
+    *,
+    fused: Sequence[Ranked],
+    found: Sequence[FoundMemory],
+    chosen: Sequence[FoundMemory],
+    reranker: Reading,
+) -> Mapping[str, Any]:
+    """Return the trace as JSON. `places` is everything that was ranked, `fused` the same before the reranker,
+    `found` what passed the threshold, `chosen` what is shown.
     """
-    current = [one.record for one in found if one.record is not None and one.record.topic_key is not None]
-    if not current or all(one.record is not None for one in found):
-        return list(found)
-    current = current[:TOPICS_COMPARED]
-    chains = parallel.each(lambda record: memories.versions(scope, str(record.topic_key)), current)
-    newer: dict[Place, str] = {}
-    for record, versions in zip(current, chains, strict=True):
-        newer |= dict.fromkeys(_places_of_earlier(record, versions), record.id)
-    return [_marked(one, newer) for one in found]
+    before = {place.candidate.key: number for number, place in enumerate(fused, 1)}
+    ids = {one.candidate.key: one.id for one in read.found}
+    shown = {one.candidate.key for one in chosen}
+    cut = "beyond_k_or_budget" if found else "below_threshold"
+    return {
+        "query": _query_shown(run.query),
+        "found": {name: sum(name in each for each in findings.scores.values()) for name in get_args(Retriever)},
+        "ranking": [
+            {
+                "id": ids[place.candidate.key],
+                "score": place.score,
+                "strength": place.strength,
+                "retrievers": dict(place.candidate.scores),
+                "parts": dict(place.parts),
+                "fused_place": before[place.candidate.key],
+                "outdated_by": place.candidate.outdated_by,
+                "cut": None if place.candidate.key in shown else cut,
+            }
+            for place in places
+        ],
+        "reranker": {"asked": reranker.asked, "read": len(reranker.scores), "milliseconds": reranker.milliseconds},
+        "dropped": dict(read.dropped),
+    }
 
 
-def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place]:
-    """The messages in which another value was said, and not the current one."""
-    same = [each for each in versions if normalized(each.content) == normalized(current.content)]
-    here = {(each.source.session, seq) for each in (current, *same) for seq in each.source.seqs}
-    return {(each.source.session, seq) for each in versions if each not in same for seq in each.source.seqs} - here
-
-
-def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
-    place = (one.source.session, one.source.seqs[0]) if one.record is None else None
-    if place is None or place not in newer:
-        return one
-    return replace(one, candidate=replace(one.candidate, outdated_by=newer[place]))
+def _query_shown(query: Query) -> Mapping[str, Any]:
+    return {
+        "searched": query.searched,
+        "terms": list(query.terms),
+        "topic_keys": list(query.topic_keys),
+        "period": None if query.period is None else [query.period.start, query.period.end],
+        "asks_of_the_past": query.asks_of_the_past,
+    }

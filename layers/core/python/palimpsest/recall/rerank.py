@@ -14,8 +14,7 @@ from palimpsest.recall.question import Query, coverage
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.search.documents import shortened_end
 from palimpsest.text.analyser import terms
-from palimpsest.text.salience import is_question
-from palimpsest.text.sentences import sentences
+from palimpsest.text.sentences import is_question, sentences
 
 FIRST = 20  # of the fused order: what stands behind them is rarely what was asked for
 SECONDS = 0.4

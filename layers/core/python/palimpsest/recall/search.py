@@ -19,7 +19,7 @@ from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.ranking import FoundMemory, Retriever
 from palimpsest.recall.read import RecallRun, read_all
-from palimpsest.recall.recall import with_outdated
+from palimpsest.recall.refine import with_outdated
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.ports import Hit, Vectors, Words
 

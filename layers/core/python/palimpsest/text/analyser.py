@@ -1,4 +1,4 @@
-"""What a word is: keyword search, topics and the comparison of texts all take their words from here.
+"""What a word is, and what it weighs in a search: keyword search, topics and comparisons take their words from here.
 
 There are three kinds of writing, each analysed without a dictionary (docs/adr/0005-search-analysis.md): English words
 become Snowball's stems; Chinese, Japanese and Korean, where words have no edges, become characters and pairs of them;
@@ -8,6 +8,7 @@ Arabic prefixes and the inflections of any language.
 
 from __future__ import annotations
 
+import math
 import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
@@ -22,6 +23,8 @@ MAX_QUERY_PARTS = 512
 PART, SHORT_PART = 4, 3  # letters; scripts that leave out vowels or spaces have shorter stems
 PART_WEIGHT = 0.5  # what all parts of a word count beside the word itself
 PARTS_NEEDED = 0.4  # of a word's parts, before they count at all
+K1, B = 1.2, 0.75  # of BM25: Lucene's and everyone's
+BASE = K1 * (1 - B)
 
 _CJK = (
     "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
@@ -65,6 +68,35 @@ class QueryTerms:
 
     words: list[str]
     parts: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """Of one owner's documents, for BM25 as Lucene scores it: how many have terms in this field (words or parts), and
+    how many terms in all.
+    """
+
+    documents: int
+    terms: int
+
+    @property
+    def slope(self) -> float:
+        """What one term of a document's length adds to the denominator."""
+        return K1 * B * self.documents / self.terms if self.terms else 0.0
+
+    def weight(self, documents: int) -> float:
+        """The weight of a term that so many of the documents have."""
+        return (K1 + 1) * math.log1p((self.documents - documents + 0.5) / (documents + 0.5))
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Terms of a query that count only where a document has `needed` of them, and then `share` of its weight each."""
+
+    terms: list[str]
+    is_word: bool
+    needed: int
+    share: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,14 +165,28 @@ def query_terms(text: str) -> QueryTerms:
     return QueryTerms(list(searched)[:MAX_QUERY_TERMS], parts)
 
 
-def needed(group: list[str]) -> int:
-    """How many parts of a word a document must hold for them to count."""
-    return -int(-len(group) * PARTS_NEEDED // 1)
+def asked(query: QueryTerms) -> Iterator[Asked]:
+    """Each word of the query, then the parts of each word."""
+    yield from (Asked([word], is_word=True, needed=1, share=1.0) for word in query.words)
+    for group in query.parts:
+        yield Asked(group, is_word=False, needed=needed(group), share=PART_WEIGHT / len(group))
+
+
+def rounded(length: int) -> int:
+    """A field's length as Lucene stores it, in one byte: exact below 40, then to four significant bits."""
+    over = length - 24
+    shift = max(0, over.bit_length() - 4)
+    return length if over < 0 else 24 + (over >> shift << shift)
 
 
 def stems(every: Iterable[str]) -> list[str]:
     """Snowball's English stem of each folded word; words that are not ASCII stay as they are."""
     return [stem for _, stem in _stemmed(every)]
+
+
+def needed(group: list[str]) -> int:
+    """How many parts of a word a document must hold for them to count."""
+    return -int(-len(group) * PARTS_NEEDED // 1)
 
 
 def _stemmed(every: Iterable[str]) -> Iterator[tuple[str, str]]:

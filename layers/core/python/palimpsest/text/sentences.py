@@ -1,15 +1,21 @@
-"""Divides texts of any script into sentences, and long sentences into clauses."""
-# ruff: noqa: RUF001 - the stops of other scripts look like those of this one
+"""Divides texts of any script into sentences, and tells which of them ask, greet, or lean on what was said before.
+
+The words that it looks for are those of the commonest languages.
+"""
+# ruff: noqa: RUF001 - the stops and words of other scripts look like those of this one
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from typing import Literal
 
 from palimpsest.text.cutting import ELLIPSIS, shortened
 
 LONGEST = 300
 """The most characters of one sentence; a longer one is divided at its clauses."""
+FILLER_WORDS = 12  # a longer sentence says more than hello
+SHORT_WORDS, SHORT_LETTERS = 3, 4
 
 # Full stops that end a sentence wherever they stand: CJK, Devanagari, Urdu, Arabic, Armenian, Ethiopic, Khmer, Burmese.
 _STOPS = "。！？｡।॥۔؟։።፧។။"
@@ -23,6 +29,73 @@ _ABBREVIATION = re.compile(
 )
 _LIST_NUMBER = re.compile(r"^\d{1,3}\.$")
 _TERMINATED = re.compile(rf"[.!?{ELLIPSIS}{_STOPS}][{_CLOSERS}]*$")
+_NUMBER = re.compile(r"\d")
+_QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")
+_WORD = re.compile(r"[^\W_]+")
+_UNSPACED = re.compile(
+    r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Thai to Chinese
+)
+_OPENING = re.compile(r"\W*")
+
+
+def either(words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int = 0) -> re.Pattern[str]:
+    """A pattern for whole words, or for `attached` letters of scripts without spaces between words. The lookaheads
+    spare most places all else.
+
+    Without flags it is for a text in lower case: that takes a third of the time of ignoring case.
+    """
+    letters = [rf"(?![\x00-\x7f])(?:{'|'.join(attached)})"] if attached else []
+    return re.compile("|".join((rf"\b(?=\w)(?:{'|'.join(words)})\b", *letters)), flags)
+
+
+# Who the user is and what they like, in their own words; the third person is a model's earlier summary.
+WHO_THE_USER_IS = either(
+    (
+        r"my name(?:['’]s| is)|call me|this is (?-i:[A-Z])\w+ (?:from|in|at)|the user(?:['’]s name| is)",
+        r"i(?:['’]m| am) (?-i:[A-Z])[a-z]+|i(?:['’]m| am) (?!\w+ing\b)\w+ (?:from|at)|(?-i:im) \w+ (?:from|at|in)",
+        r"i(?:['’]m| am) (?:allergic|married|\d+|an?(?! bit| little))",
+        r"i (?:live|work(?! out)|was born|come from|grew up|moved to|always|never|prefer|love|hate)",
+        r"i (?:have|own) (?:an?|one|two|three|four|no|\d+) (?!question|problem|meeting|moment)\w+",
+        r"i(?:['’]ve| have) (?:been|worked|lived) (?:with|at|in|for|an?|here|as)",
+        r"my (?:wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|dog|cat|mother|father)",
+        r"my (?:birthday|e-?mail|phone|address|job|role|title|team|manager|boss|hobby|favou?rite \w+) (?:is|are)",
+        r"me llamo|mi nombre es|soy|vivo en|trabajo (?:en|como|para)|prefiero|tengo \d+ años",
+        r"je m['’]appelle|je suis|je travaille|j['’]habite|je préfère|j['’]ai \d+ ans",
+        r"ich hei(?:ß|ss)e|mein name ist|ich bin|ich arbeite|ich wohne|ich mag",
+        r"mi chiamo|io sono|sono (?:un|una|di)|lavoro (?:in|come|per)|abito",
+        r"meu nome é|me chamo|chamo-me|eu sou|trabalho (?:em|na|no|como)|moro em",
+        r"ik heet|ik ben|mijn naam is|ik werk|ik woon|nazywam się|mam na imię|jestem|pracuję|mieszkam",
+        r"меня зовут|мо[её] имя|я (?:работаю|живу|люблю|предпочитаю)|мне \d+ (?:лет|год)",
+        r"(?:benim )?adım|tôi tên|tên tôi|tôi là|nama saya|saya adalah",
+    ),
+    attached=(
+        r"我叫|我是|我的名字|我姓|我住|我喜欢|我不吃|我对.{1,12}过敏|私は|私の名前|僕は|俺は|と申します|と言います",
+        r"저는|제 이름|나는|내 이름|اسمي|أنا |أعمل |أسكن |मेरा नाम|मैं .{1,40}(?:हूँ|हूं)|שמי |אני |ชื่อ",
+    ),
+    flags=re.IGNORECASE,
+)
+# Greetings, thanks and offers of help: the beginning of a sentence that says nothing.
+_FILLER = either(
+    (
+        r"hi|hello|hey|thanks?|thx|thank you|ok|okay|great|perfect|sure|of course|absolutely|certainly|wonderful",
+        r"you['’]?re welcome|any ?time|no problem|got it|noted|sounds good|let me know|feel free|please let|have an?",
+        r"(?:no|nope)?,? ?that['’]?s (?:great|helpful|good|all|it)|(?:is|was) there anything|anything else",
+        r"(?:how|what) (?:can|may) i|(?:i['’]?(?:d|ll|m)|i (?:would|will|am))? ?(?:be )?(?:very )?(?:happy|glad) to",
+        r"i hope(?! to\b)|i see(?! an?\b| my\b)|goodbye|bye|good (?:morning|afternoon|evening|question|luck)|enjoy",
+        r"yes,? please",
+        r"hola|gracias|de nada|perfecto|claro|vale|genial|bonjour|merci|de rien|parfait|hallo|danke|bitte|super",
+        r"ciao|grazie|prego|perfetto|certo|olá|obrigad\w+|perfeito|hoi|bedankt",
+        r"привет|здравствуйте|спасибо|пожалуйста|хорошо|отлично",
+    ),
+    attached=(r"谢谢|你好|您好|好的|不客气|ありがとう|こんにちは|감사|안녕|شكرا|مرحبا|أهلا|धन्यवाद|नमस्ते",),
+)
+# An answer that begins with these words, or is hardly longer, says little without its question.
+_SHORT_ANSWER = either(
+    (r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein|nee|sim|não|да|нет",),
+    attached=(r"是的|不是|对|はい|いいえ|네|아니|نعم|لا |हाँ|नहीं",),
+)
+
+Says = Literal["something", "little", "question", "nothing"]
 
 
 def sentences(text: str) -> Iterator[str]:
@@ -89,3 +162,48 @@ def _is_abbreviation(line: str, match: re.Match[str]) -> bool:
         return False
     before = line[max(0, match.end() - 12) : match.end()]
     return bool(_ABBREVIATION.search(before) or _LIST_NUMBER.search(before))
+
+
+def is_question(sentence: str) -> bool:
+    return bool(_QUESTION.search(sentence[-8:]))
+
+
+def is_filler(sentence: str, bag: frozenset[str]) -> bool:
+    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help."""
+    if len(bag) > FILLER_WORDS or _NUMBER.search(sentence):
+        return False
+    return _begins(_FILLER, sentence) or len(sentence) < SHORT_LETTERS
+
+
+def says(text: str) -> Says:
+    """What a whole text says: `question` where it ends with one, `nothing` where each of its sentences is filler,
+    `little` where it has so few words that it leans on what was said before it, else `something`.
+    """
+    if is_question(text.rstrip()):
+        return "question"
+    if all(is_filler(one, words(one)) and not WHO_THE_USER_IS.search(one) for one in sentences(text)):
+        return "nothing"
+    return "little" if len(words(text)) <= SHORT_WORDS else "something"
+
+
+def leans_on_a_question(sentence: str) -> bool:
+    """Whether it says little without the question before it."""
+    return _begins(_SHORT_ANSWER, sentence) or len(words(sentence)) <= SHORT_WORDS
+
+
+def words(sentence: str) -> frozenset[str]:
+    """The sentence's words in lower case; where a script writes no blanks, its pairs of characters."""
+    if sentence.isascii():
+        return frozenset(_WORD.findall(sentence.lower()))
+    found: set[str] = set()
+    for word in _WORD.findall(sentence.casefold()):
+        if _UNSPACED.search(word):
+            found.update(word[at : at + 2] for at in range(max(1, len(word) - 1)))
+        else:
+            found.add(word)
+    return frozenset(found)
+
+
+def _begins(marks: re.Pattern[str], sentence: str) -> bool:
+    opening = _OPENING.match(sentence)
+    return bool(marks.match(sentence.lower(), opening.end() if opening else 0))

@@ -57,7 +57,7 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     """
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
-        from palimpsest.recall.echoes import Seen, without_repeated
+        from palimpsest.recall.refine import Seen, without_repeated
 
         ask = search()
         found = ask(owner, text, mode="vector", k=k * RECORDS_BESIDE)

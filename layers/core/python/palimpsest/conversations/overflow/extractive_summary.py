@@ -14,7 +14,15 @@ from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
-from palimpsest.text.sentences import clauses, is_terminated, sentences_at_the_ends
+from palimpsest.text.sentences import (
+    clauses,
+    is_filler,
+    is_question,
+    is_terminated,
+    leans_on_a_question,
+    sentences_at_the_ends,
+    words,
+)
 
 METHOD = "extractive"
 CAPACITY = 400_000  # tokens: some seconds of work
@@ -137,7 +145,7 @@ def _apart(line: _Line, *, room: int, count: Count) -> Iterator[_Line]:
     longest = len(line.text) if tokens <= most else max(20, len(line.text) * most // tokens)
     for part in clauses(line.text, longest=longest):
         weight = tokens if part == line.text else _weight(part, count)
-        yield replace(line, text=part, tokens=weight, bag=salience.words(part), facts=salience.facts(part))
+        yield replace(line, text=part, tokens=weight, bag=words(part), facts=salience.facts(part))
 
 
 def _weight(text: str, count: Count) -> int:
@@ -154,11 +162,11 @@ def _with_worth(lines: Sequence[_Line], at: int, topic: frozenset[str]) -> _Line
     score = worth.score + RECENT_PRIORITY * at / len(lines) + (WHO_PRIORITY if line.old and worth.who else 0.0)
     tokens, needs = line.tokens, None
     question = _question_before(lines, at)
-    if question and salience.is_filler(question.text, question.bag):
+    if question and is_filler(question.text, question.bag):
         score -= ANSWER_PRIORITY
     elif question:
         score += ANSWER_PRIORITY if line.speaker == salience.ASSISTANT else 0.0
-        if question.place == at - 1 and salience.leans_on_a_question(line.text):
+        if question.place == at - 1 and leans_on_a_question(line.text):
             tokens, needs = tokens + question.tokens, question.place
     if len(line.bag) <= 1 and not line.facts and needs is None:
         score -= ONE_WORD
@@ -170,7 +178,7 @@ def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
     """The question that another asked just before this part, if the line is one of the part's first."""
     for before in range(at - 1, max(-1, at - 1 - ANSWER_SENTENCES), -1):
         if lines[before].part != lines[at].part:
-            asks = lines[before].label != lines[at].label and salience.is_question(lines[before].text)
+            asks = lines[before].label != lines[at].label and is_question(lines[before].text)
             return lines[before] if asks else None
     return None
 

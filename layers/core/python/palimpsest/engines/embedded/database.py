@@ -12,7 +12,7 @@ from pathlib import Path
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.text.bm25 import Field
+from palimpsest.text.analyser import Field
 
 IDLE_CONNECTIONS = 8
 

@@ -23,8 +23,7 @@ from palimpsest.memory.filters import Filter
 from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import ANYTHING, Hit
-from palimpsest.text.analyser import QueryTerms
-from palimpsest.text.bm25 import BASE, Asked, asked
+from palimpsest.text.analyser import BASE, Asked, QueryTerms, asked
 
 MAX_OWNERS = 8  # whose vectors are held in memory
 MOST_NUMBERS = 400_000

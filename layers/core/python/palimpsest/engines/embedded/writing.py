@@ -13,8 +13,7 @@ from palimpsest.engines.embedded.database import Index, Shelf
 from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Document, Gone
-from palimpsest.text.analyser import document_terms
-from palimpsest.text.bm25 import rounded
+from palimpsest.text.analyser import document_terms, rounded
 
 GONE_SECONDS = 600  # how long the version of a removed document is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

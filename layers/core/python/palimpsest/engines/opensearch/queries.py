@@ -11,8 +11,7 @@ from typing import Any
 from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Space, Vector
 from palimpsest.search.ports import Document
-from palimpsest.text.analyser import QueryTerms, document_terms
-from palimpsest.text.bm25 import BASE, Field, asked
+from palimpsest.text.analyser import BASE, Field, QueryTerms, asked, document_terms
 
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
 TIMEOUT = "2s"
@@ -37,7 +36,7 @@ FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
-# What `Field` and `rounded` (text/bm25.py) say, for one document.
+# What `Field` and `rounded` (text/analyser.py) say, for one document.
 _SCORE = """
 double rounded(double length) {
     int over = (int) length - 24;

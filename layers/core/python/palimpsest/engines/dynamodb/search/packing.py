@@ -20,8 +20,7 @@ from typing import Any, Literal, NamedTuple, Self
 
 from palimpsest.memory.filters import Filter
 from palimpsest.search.ports import Document
-from palimpsest.text.analyser import document_terms
-from palimpsest.text.bm25 import BASE, Asked, Field, rounded
+from palimpsest.text.analyser import BASE, Asked, Field, document_terms, rounded
 
 BLOCK = 10_000  # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

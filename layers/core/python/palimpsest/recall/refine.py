@@ -1,0 +1,261 @@
+"""Refine what was found: leave out what says nothing new, mark earlier values, and put later statements above them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from palimpsest import parallel
+from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.history import live, no_session
+from palimpsest.conversations.messages import text_of
+from palimpsest.conversations.ports import Sessions
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Record, Source, normalized
+from palimpsest.recall.question import Query
+from palimpsest.recall.ranking import FoundMemory, words_of
+from palimpsest.scope import UserScope
+from palimpsest.text.analyser import content_terms, terms
+from palimpsest.text.sentences import is_question
+
+COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
+TOPICS_COMPARED = 8
+LOOKED_AT = 8  # of the order: what stands behind them replaces nothing
+LEAST, IN_ONE_TALK = 0.3, 0.5  # of the older one's score that the later one needs to stand above it
+WORDS_ALIKE = 2  # that make two statements alike
+REPLACES = 0.5  # of the older one's score, for it to be marked
+
+_WENT_BY = re.compile(
+    r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",
+    re.IGNORECASE,
+)
+_CHANGE = re.compile(
+    r"\b(?:now|nowadays|these days|any ?more|no longer|no more|instead|after all|again|back (?:to|at|on|in)|new|newly"
+    r"|latest|since|from now on|from (?:this|next) \w+|as of|lately|recently|finally|at last|already|meanwhile|actually"
+    r"|chang(?:es?|ed|ing)|switch(?:es|ed|ing)?|swap(?:s|ped|ping)?|replac(?:es?|ed|ing)|mov(?:es?|ed|ing)"
+    r"|shift(?:s|ed)?|transferr?(?:ed)?|renamed?|rebooked|rescheduled|postponed|updated?|upgraded?|downgraded?"
+    r"|becom(?:es?|ing)|became|turned|beg[aiu]n|start(?:s|ed|ing)?|stop(?:s|ped)?|quit|g[ai]ve up|given up|giving up"
+    r"|left|retired|clos(?:ed|ing)|cancell?ed|dropped|ended|over|sold|bought|got|raised?|lower(?:ed)?|increased?"
+    r"|reduced|cut|doubled|put (?:up|down|back)|took over|taken over|correction|scrap|turns out"
+    r"|jetzt|nun|inzwischen|neu\w*|nicht mehr|statt\w*|wieder|doch|seit|gewechselt|geändert|(?:um)?gezogen"
+    r"|maintenant|désormais|nouve\w+|plus de|chang\w+|déménag\w+|plutôt|finalement"
+    r"|ahora|ya no|nuev[oa]s?|cambi\w+|mud\w+|desde|al final|en vez)\b"
+    r"|现在|改|换|不再|搬|今は|変え|変わ|新しい|もう|이제|바꿨|바뀌|새로|الآن|جديد|غير",
+    re.IGNORECASE,
+)
+_VALUES = (
+    re.compile(
+        r"\d|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|fifteen|twenty|thirty|forty|fifty|hundred"
+        r"|half|once|twice)\b",
+        re.IGNORECASE,
+    ),
+    _DAY := re.compile(
+        r"\b(?:(?:mon|tues|wednes|thurs|fri|satur|sun)days?|week(?:end|day)s?|(?:morning|noon|afternoon|evening|night)s?)\b",
+        re.IGNORECASE,
+    ),
+    re.compile(rf"(?<=[\w,;:] )(?!I\b|(?i:{_DAY.pattern}))[A-ZÀ-ÞА-ЯΑ-Ω][\w'-]+"),
+)
+"""What shows a number, a day and a name."""
+Place = tuple[str | None, int]
+"""A message, by its session and sequence number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What whoever asks has before them: the `questions`, and of `session` the messages from number `first` on."""
+
+    questions: tuple[str, ...] = ()
+    session: str | None = None
+    first: int = 1
+
+    def holds(self, source: Source) -> bool:
+        """Whether the window holds every message of a source."""
+        is_here = self.session is not None and source.session == self.session and bool(source.seqs)
+        return is_here and min(source.seqs) >= self.first
+
+    def asks(self, text: str) -> bool:
+        """Whether a user's message with this text says a question again: the same text, or a question in its words."""
+        if any(normalized(text) == normalized(question) for question in self.questions):
+            return True
+        if not (self.questions and is_question(text)):
+            return False
+        said = set(content_terms(text))
+        return any(said == set(content_terms(question)) for question in self.questions)
+
+
+def seen_by(sessions: Sessions, scope: UserScope, question: str, *, session: str | None, now: datetime) -> Seen:
+    """What is seen by whoever asks the question in a session (None: in none). What its user said last is a question
+    too.
+
+    Raises `NotFound` if the user has no such session, and `Unavailable`.
+    """
+    if session is None:
+        return Seen((question,))
+    where = scope.owner.session(session)
+    head, settings = live(sessions.open(where, settings=True), now=now)
+    if head.user != scope.user:
+        raise no_session()
+    first = head.window_start if parsed(dict(settings.memory)).keeps_window else head.last_user_seq
+    newest = sessions.messages_at(where, [head.last_user_seq]) if head.last_user_seq else ()
+    asked = (text_of(message.chat) for message in newest)
+    return Seen((question, *filter(None, asked)), session, first)
+
+
+def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[FoundMemory]:
+    """Put records in the place of messages that say no more than they, and leave out texts that stand there already.
+
+    `found` is in order, the best first, and so is what is returned.
+    """
+    records = {one.candidate.key: one for one in found if one.record is not None}
+    words = {key: frozenset(terms(words_of(one.record))) for key, one in records.items() if one.record is not None}
+    asked = frozenset(terms(question))
+    left: dict[str, FoundMemory] = {}
+    for one in found:
+        same = [] if one.record is not None else _quoting(one, records.values()) or _recited(one, words, asked=asked)
+        for better in [replace(records[key], score=one.score) for key in same] or [one]:
+            left.setdefault(better.candidate.key, better)
+    return without_repeated(left.values())
+
+
+def without_repeated(found: Iterable[FoundMemory]) -> list[FoundMemory]:
+    """Of equal texts one, a record if there is one, in the best place, with the number of them in `times`."""
+    left: dict[str, FoundMemory] = {}
+    for one in found:
+        text = normalized(one.content)
+        first = left.setdefault(text, replace(one, times=0))
+        if first.record is None and one.record is not None:
+            first = replace(one, score=first.score, times=first.times)
+        left[text] = replace(first, times=first.times + one.times)
+    return list(left.values())
+
+
+def _quoting(message: FoundMemory, records: Iterable[FoundMemory]) -> list[str]:
+    """The key of a record that quotes nearly the whole message; none if that is outdated."""
+    place = (message.source.session, message.source.seqs[0])
+    least = COVERED * len(message.content)
+    return [
+        record.candidate.key
+        for record in records
+        if message.outdated_by is None
+        and place in ((record.source.session, seq) for seq in record.source.seqs)
+        and (quote := record.source.quote) is not None
+        and quote in message.content
+        and len(quote) >= least
+    ][-1:]
+
+
+def _recited(message: FoundMemory, records: Mapping[str, frozenset[str]], *, asked: frozenset[str]) -> list[str]:
+    """The keys of the records that an answer of the assistant recites: it has no word of its own. `records` are their
+    words, `asked` those of the question.
+    """
+    said = frozenset(content_terms(message.content)) - asked if message.speaker == "assistant" else frozenset()
+    if not said or not said.issubset(frozenset().union(*records.values())):
+        return []
+    return [key for key, words in records.items() if not said.isdisjoint(words)]
+
+
+def with_outdated(memories: Memories, scope: UserScope, found: Sequence[FoundMemory]) -> list[FoundMemory]:
+    """Mark each message that says an earlier value of a topic whose current record was found too (`outdated_by`).
+
+    Returns everything that was found, in its order. Raises `Unavailable`.
+    """
+    current = [one.record for one in found if one.record is not None and one.record.topic_key is not None]
+    if not current or all(one.record is not None for one in found):
+        return list(found)
+    current = current[:TOPICS_COMPARED]
+    chains = parallel.each(lambda record: memories.versions(scope, str(record.topic_key)), current)
+    newer: dict[Place, str] = {}
+    for record, versions in zip(current, chains, strict=True):
+        newer |= dict.fromkeys(_places_of_earlier(record, versions), record.id)
+    return [_marked(one, newer) for one in found]
+
+
+def _places_of_earlier(current: Record, versions: Sequence[Record]) -> set[Place]:
+    """The messages in which another value was said, and not the current one."""
+    same = [each for each in versions if normalized(each.content) == normalized(current.content)]
+    here = {(each.source.session, seq) for each in (current, *same) for seq in each.source.seqs}
+    return {(each.source.session, seq) for each in versions if each not in same for seq in each.source.seqs} - here
+
+
+def _marked(one: FoundMemory, newer: Mapping[Place, str]) -> FoundMemory:
+    place = (one.source.session, one.source.seqs[0]) if one.record is None else None
+    return one if place is None or place not in newer else _outdated(one, by=newer[place])
+
+
+def newer_first(found: Sequence[FoundMemory], query: Query) -> list[FoundMemory]:
+    """Return what was found, in order, each later statement of the user above the first that it may replace. One that
+    it very likely replaces is marked (`outdated_by`). Questions about the past change nothing.
+    """
+    if query.asks_of_the_past or _WENT_BY.search(query.text):
+        return list(found)
+    placed: list[FoundMemory] = []
+    for one in found[:LOOKED_AT]:
+        older = [_may_replace(one, each) for each in placed]
+        first = next((place for place, may in enumerate(older) if may), len(placed))
+        current = [place for place, each in enumerate(placed, 1) if _holds_since(each, one.valid_from)]
+        first = max([first, *current])  # what holds stays above what was said before it
+        score = placed[first].score if first < len(placed) else one.score
+        placed = [
+            _outdated(each, by=each.outdated_by or one.id) if may and _replaces(one, each) else each
+            for each, may in zip(placed, older, strict=True)
+        ]
+        placed.insert(first, replace(one, score=score))
+    return [*placed, *found[LOOKED_AT:]]
+
+
+def _may_replace(later: FoundMemory, older: FoundMemory) -> bool:
+    """Whether the later one may say what the older one said, with another value: both are the user's, and answer the
+    question about as well. In one conversation that takes a word of change, in two of them likeness is enough. What a
+    topic key holds together is in order already: it replaces nothing and is not replaced here.
+    """
+    if later.outdated_by or _has_topic(later) or _has_topic(older) or later.valid_from <= older.valid_from:
+        return False
+    if not (_is_statement(later) and older.speaker in {"user", None}):
+        return False
+    is_one_talk = later.source.session == older.source.session
+    if later.score < (IN_ONE_TALK if is_one_talk else LEAST) * older.score:
+        return False
+    if is_one_talk:
+        return _speaks_of_change(later) and _words_alike(later, older) > 0
+    return _speaks_of_change(later) or _are_alike(later, older)
+
+
+def _is_statement(one: FoundMemory) -> bool:
+    if one.record is not None:
+        return one.record.type != "event"
+    return one.speaker == "user" and one.candidate.says != "question"
+
+
+def _speaks_of_change(one: FoundMemory) -> bool:
+    return _CHANGE.search(one.content) is not None
+
+
+def _are_alike(later: FoundMemory, older: FoundMemory) -> bool:
+    """Whether they share words, or each names a number, a day or somebody."""
+    if _words_alike(later, older) >= WORDS_ALIKE:
+        return True
+    return any(value.search(later.content) and value.search(older.content) for value in _VALUES)
+
+
+def _words_alike(one: FoundMemory, other: FoundMemory) -> int:
+    return len(frozenset(content_terms(one.content)).intersection(content_terms(other.content)))
+
+
+def _replaces(later: FoundMemory, older: FoundMemory) -> bool:
+    is_near = later.score >= REPLACES * older.score and _words_alike(later, older) >= WORDS_ALIKE
+    return is_near and _speaks_of_change(later)
+
+
+def _has_topic(one: FoundMemory) -> bool:
+    return one.record is not None and one.record.topic_key is not None
+
+
+def _holds_since(one: FoundMemory, moment: int) -> bool:
+    """Whether it is the current record of a topic, said after that moment."""
+    return _has_topic(one) and one.valid_from > moment
+
+
+def _outdated(one: FoundMemory, *, by: str) -> FoundMemory:
+    return replace(one, candidate=replace(one.candidate, outdated_by=by))
