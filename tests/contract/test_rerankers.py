@@ -39,6 +39,16 @@ def test_any_text_has_a_score(reranker: BuiltinReranker, text: str) -> None:
     assert len(reranker.scores(text, [text], until=time.monotonic() + 60)) == 1
 
 
+def test_a_text_that_is_far_too_long_takes_no_longer_than_one_that_fills_the_model(reranker: BuiltinReranker) -> None:
+    def took(text: str) -> float:
+        begun = time.process_time()
+        reranker.scores(text, [text], until=time.monotonic() + 60)
+        return time.process_time() - begun
+
+    fills, too_long = (min(took("word " * words) for _ in range(3)) for words in (500, 20_000))
+    assert too_long < 10 * fills
+
+
 def test_it_stops_in_time_and_what_it_did_not_reach_has_no_score(reranker: BuiltinReranker) -> None:
     assert reranker.scores(QUESTION, [FITS], until=time.monotonic() - 1) == []
     begun = time.monotonic()

@@ -11,6 +11,7 @@ from palimpsest import parallel
 from palimpsest.errors import ModelUnavailable
 
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
+LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
 """Two models load side by side; where two threads import numpy at once, one of them may find a part of it only."""
 
@@ -42,8 +43,9 @@ class Transformer:
         loaded = self.load()
         import numpy as np
 
-        whole = (text.encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
-        encoded = loaded.tokenizer.encode(*whole)
+        most = self._max_tokens * LONGEST_TOKEN  # the tokenizer's time grows with the square of what it cuts off
+        read = (text[:most].encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
+        encoded = loaded.tokenizer.encode(*read)
         given = {
             "input_ids": encoded.ids, "attention_mask": encoded.attention_mask, "token_type_ids": encoded.type_ids,
         }  # fmt: skip
