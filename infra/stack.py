@@ -200,10 +200,10 @@ class Palimpsest(Stack):
         self._grant_openai_key(extract.role)
 
     def _add_embed(self) -> None:
-        """Add the function that keeps the search index up to date; it marks records as indexed."""
+        """Add the function that keeps the search index up to date; it marks records as indexed and ends redactions."""
         environment = self._names(self.tables.sessions, self.tables.memories) | self._searching()
         embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, environment=environment)
-        self.tables.grant(embed.role, self.tables.sessions, READS)
+        self.tables.grant(embed.role, self.tables.sessions, READS, ["dynamodb:UpdateItem"])
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
         self._grant_openai_key(embed.role)

@@ -24,6 +24,8 @@ from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.restart import RestartSteps
+from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel, JsonModel, Reranker
@@ -151,7 +153,8 @@ class Service:
             usages=self.usages,
             queues=self.sent_again,
         )
-        self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock)
+        steps = UserSteps(self.jobs, RestartSteps(self.jobs, self.clock), self.clock)
+        self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock, steps)
         summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})
         self.workers = {
             kind: worker for worker in (summaries, self.extraction.queue, self.removal) for kind in worker.handlings

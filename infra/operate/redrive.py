@@ -26,8 +26,8 @@ QUEUE_OF_KIND = {
 EMBED = "Embed"
 GROUP = re.compile(r"[!-~]{1,128}")
 """The texts that SQS accepts as a message group."""
-CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"})
-"""The fields of a message about a record, or a conversation message, that may be missing in the search index."""
+CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"}, {"tenant", "job_id"})
+"""The fields of a message about a record, a conversation message or a redaction that the search index may lack."""
 
 
 class Redrive:

@@ -3,31 +3,43 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import pytest
 from palimpsest.clock import FakeClock
+from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.job import another_attempt
+from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
 from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.records import Source
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import Erase, ErasePages
+from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession
+from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.scope import SessionScope, UserScope
+from palimpsest.search.embed import Embed
 
 from tests.contract.builders import NOW, Conversation, compaction, key, settings
 from tests.contract.memory_builders import Memory, record, version
 from tests.contract.tables import memories_table, sessions_table
+from tests.doubles.queues import InMemoryQueues
+from tests.doubles.tokens import LetterCounter
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,3 +157,41 @@ def test_an_erasure_leaves_nothing_of_before_and_everything_of_after(
     assert both.sessions.listed(scope.owner, user="sarah", limit=9).sessions == ("after",)
     assert [one.content for one in both.memories.listed(sarah, limit=9).records] == ["likes tea again"]
     assert both.memories.versions(sarah, "employer") == ()
+
+
+def test_a_redactions_job_ends_when_the_index_has_lost_what_it_removed(
+    both: Both, scope: SessionScope, sarah: UserScope, tmp_path: Path
+) -> None:
+    talk, memory, clock, queues = (
+        Conversation(both.sessions, scope),
+        Memory(both.memories, sarah),
+        FakeClock(),
+        InMemoryQueues(),
+    )
+    talk.begin()
+    talk.append("My card is 4711.")
+    said = record(1, "Her card is 4711.", source=Source(scope.session, ("m1",), (1,)))
+    memory.commit(said, record(2, "likes tea"))
+    index = EmbeddedIndex(tmp_path / "index.sqlite", space=None)
+    index.prepare()
+    steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock)
+    embed = Embed(both.memories, both.sessions, index, None, clock, steps)
+    changes = [RecordChanged(sarah.tenant, sarah.user, one.id) for one in (said, record(2))]
+    assert embed([MessageChanged(scope.tenant, scope.session, 1), *changes]) == ()
+    _, job_id = Redact(both.sessions, LetterCounter(), clock)(scope, 1, content="[redacted]")
+    forget = ForgetMemoriesOfSession(both.memories, clock, both.jobs)
+    contents = Contents(InMemoryBlobs(State()), both.jobs, clock)
+    take_back = TakeBackRedacted(both.sessions, both.jobs, steps, clock, forget, contents, queues)
+    take_back(JobNotice(scope.tenant, job_id, "redact"))
+    waiting = both.jobs.get(scope.owner, job_id)
+    assert waiting is not None
+    assert (waiting.state, index.count(sarah)) == ("running", 3)
+    assert waiting.stored == {said.id}
+    again = another_attempt(waiting, now=NOW)
+    both.jobs.put(again)
+    assert both.jobs.get(scope.owner, again.id) == again  # an attempt knows what the one before it removed
+    assert embed(queues.changes) == ()
+    done = both.jobs.get(scope.owner, job_id)
+    assert done is not None
+    assert (done.state, done.result["memories"]) == ("done", 1)
+    assert index.by_words(sarah, "card 4711", k=9) == ()

@@ -53,9 +53,12 @@ def test_an_erased_user_is_gone_at_once_and_what_comes_afterwards_stays(call: Cl
 
 
 @pytest.mark.usefixtures("warm")
-def test_an_erasure_can_be_waited_for(call: Client) -> None:
+def test_a_redaction_and_an_erasure_can_be_waited_for(call: Client) -> None:
     for number in range(3):
         call.append(f"s{number}", "hello")
+    answer = call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20})
+    assert (answer.status, answer.json["state"]) == (200, "done"), answer.text
+    assert answer.json["receipt"]["index"] == {"state": "done"}
     answer = call("DELETE", USER, query={"wait": 20})
     assert (answer.status, answer.json["state"]) == (200, "done"), answer.text
     assert answer.json["receipt"]["sessions"] == {"state": "done", "count": 3}

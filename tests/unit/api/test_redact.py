@@ -14,6 +14,7 @@ import pytest
 from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.ports import Summary
 from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.jobs.job import OVERDUE_SECONDS
 from palimpsest.models.ports import Vector
 
 from tests.doubles.extractor import stated
@@ -87,13 +88,22 @@ def everything(call: Client, service: Service, folder: Path) -> Iterator[str]:
             (found.head, found.settings, list(found.messages.between(0, 99)), list(found.compactions.between(0, 99)))
         )
     yield repr(service.all_jobs())
+    yield indexed(folder)
+
+
+def indexed(folder: Path) -> str:
     with closing(sqlite3.connect(folder / "index.sqlite")) as index:
-        yield "\n".join(index.iterdump())
+        return "\n".join(index.iterdump())
+
+
+def index_told(service: Service) -> None:
+    """What the streams carry, and what the workers sent, reaches the indexer."""
+    assert service.embed((*service.shared.changes, *service.sent_again.changes)) == ()
 
 
 def is_gone(call: Client, service: Service, folder: Path) -> bool:
     service.drain()
-    assert service.embed(tuple(service.shared.changes)) == ()
+    index_told(service)
     found = call("POST", "/v1/users/sarah/memories/search", {"query": SECRET, "mode": "keyword"}).json["memories"]
     return not found and not any(SECRET in text for text in everything(call, service, folder))
 
@@ -114,6 +124,7 @@ def test_a_redacted_message_keeps_its_place_and_says_so(call: Client, service: S
     assert context["refs"][2] == {"seq": 3, "id": before["id"]}
     assert call("GET", "/v1/sessions/s").json["window"]["tokens"] == context["tokens"]["context"]
     service.drain()
+    index_told(service)
     job = call("GET", f"/v1/jobs/{answer.json['job_id']}").json
     assert (job["kind"], job["state"], job["receipt"]["memories"]) == ("redact", "done", {"state": "done", "count": 0})
     assert [message["seq"] for message in call("GET", PATH).json["messages"]] == [1, 2, 3, 4]
@@ -230,6 +241,50 @@ class Slow(Meanings):
         vectors = super().embed(texts, as_questions=as_questions)
         _once(self)
         return vectors
+
+
+def test_a_redaction_is_done_when_the_index_holds_nothing_of_what_it_removed(
+    call: Client, service: Service, tmp_path: Path
+) -> None:
+    begun(call, f"fact[card]: {SECRET}", "Noted?")
+    call("POST", "/v1/sessions/s/extract", {})
+    service.drain()
+    service.brought_up_to_date()
+    job = redact(call, 1).json["job_id"]
+    service.drain()
+    shown = call("GET", f"/v1/jobs/{job}").json
+    assert (shown["state"], shown["receipt"]["memories"]) == ("running", {"state": "done", "count": 1})
+    assert shown["receipt"]["index"] == {"state": "pending"}
+    assert SECRET in indexed(tmp_path)
+    told = tuple(service.sent_again.changes)  # whatever becomes of the stream's records
+    service.index.down = True
+    assert service.embed(told) == told
+    assert service.job(job).state == "running"
+    service.index.down = False
+    assert service.embed(told) == service.embed(told) == ()
+    shown = call("GET", f"/v1/jobs/{job}").json
+    assert (shown["state"], shown["receipt"]["index"]) == ("done", {"state": "done"})
+    assert SECRET not in indexed(tmp_path)
+
+
+def test_a_redaction_whose_message_to_the_index_is_lost_is_begun_again(
+    call: Client, service: Service, tmp_path: Path
+) -> None:
+    begun(call, f"fact[card]: {SECRET}")
+    call("POST", "/v1/sessions/s/extract", {})
+    service.drain()
+    service.brought_up_to_date()
+    job = redact(call, 1).json["job_id"]
+    service.drain()
+    service.sent_again.changes.clear()
+    for seconds in (90, OVERDUE_SECONDS):
+        service.time.advance(seconds)
+        service.sweep_all()
+    service.drain()
+    assert service.embed(tuple(service.sent_again.changes)) == ()
+    shown = call("GET", f"/v1/jobs/{job}").json
+    assert (shown["state"], shown["result"]["memories"]) == ("done", 1)
+    assert is_gone(call, service, tmp_path)
 
 
 def test_a_redaction_that_is_repeated_and_a_memory_with_another_source(call: Client, service: Service) -> None:

@@ -210,6 +210,10 @@ class HistoryMessage(TypedDict):
     redacted_at: NotRequired[str]
 
 
+class Indexed(TypedDict):
+    state: Literal["pending", "done"]
+
+
 class Job(TypedDict):
     job_id: str
     kind: Literal[
@@ -418,7 +422,7 @@ class RedactionReceipt(TypedDict):
     messages: Reached
     summaries: Reached
     memories: Reached
-    index: Follows
+    index: Indexed
     streams: Expires
     backups: Expires
 

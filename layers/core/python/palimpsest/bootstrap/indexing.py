@@ -43,13 +43,15 @@ def embed_worker() -> EmbedWorker:
     environment = settings.EmbedSettings.read()
     from palimpsest.engines.sqs import SqsVisibility
 
-    sessions, _ = session_store(environment.sessions_table)
-    memories = memory_store(environment.memories_table, environment.sessions_table)
+    sessions, jobs = session_store(environment.sessions_table)
+    memories, clock = memory_store(environment.memories_table, environment.sessions_table), system_clock()
+    steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
         embedder(environment)  # begins to load: a context that asks for a vector waits no more than seconds
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
-        return Embed(memories, sessions, _prepared(environment), _embedder(environment), system_clock())(changes)
+        index, model = _prepared(environment), _embedder(environment)
+        return Embed(memories, sessions, index, model, clock, steps)(changes)
 
     def vectors(texts: Sequence[str], *, as_questions: bool) -> list[Vector]:
         return embedder(environment).embed(texts, as_questions=as_questions)

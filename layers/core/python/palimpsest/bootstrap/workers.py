@@ -105,11 +105,13 @@ def wire_sweep(
     removal = Handling(RemoveFromSession(sessions, jobs, clock, forget, contents), give_up_removal)
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     pages = UserSteps(jobs, restart, clock)
+    named, told = ForgetMemoriesOfSession(memories, clock, jobs), queues if is_indexed else None
+    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, told)
     work = Router(
         {
             "delete": removal,
             "withdraw": removal,
-            "redact": Handling(TakeBackRedacted(sessions, jobs, clock, forget, contents), give_up_removal),
+            "redact": Handling(redacted, give_up),
             "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(
@@ -124,7 +126,7 @@ def wire_sweep(
     steps = Steps(sessions, jobs, memories, clock, contents)
     parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
-    expire = Expire(memories, expiries, clock, Remind(expiries, clock, queues if is_indexed else None))
+    expire = Expire(memories, expiries, clock, Remind(expiries, clock, told))
     restarts: dict[Family, Restart] = {"pages": restart, "extraction": extraction, "upload": contents.abandon}
     return work, Sweep(sessions, jobs, clock, restarts, expire, queues, usages)
 

@@ -40,8 +40,8 @@ class Job:
 
     Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
     `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
-    all of them are in `stored`. `usage` is what the model calls of its work used, `spent` what those used that gave
-    nothing (`models.catalogue.priced`).
+    all of them are in `stored`; that of a redaction names the memories that it removed. `usage` is what the model calls
+    of its work used, `spent` what those used that gave nothing (`models.catalogue.priced`).
     """
 
     id: str

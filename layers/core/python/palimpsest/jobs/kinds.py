@@ -222,7 +222,7 @@ KINDS: Mapping[JobKind, Kind] = {
     "flush": Kind("extract", "overflow", FlushPayload),
     "delete": Kind("sweep", "removal", RemovalPayload),
     "withdraw": Kind("sweep", "removal", RemovalPayload),
-    "redact": Kind("sweep", "removal"),
+    "redact": Kind("sweep", "pages"),
     "extract": Kind("extract", "extraction"),
     "forget": Kind("sweep", "pages", ForgetPayload),
     "forget_sessions": Kind("sweep", "pages", ForgetSessionsPayload),

@@ -39,7 +39,17 @@ class MessageChanged:
     seq: int
 
 
-Changed = RecordChanged | MessageChanged
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """The tables hold nothing any more of what a message said before it was redacted: once the index holds nothing of
+    it either, the job has ended.
+    """
+
+    tenant: str
+    job_id: str
+
+
+Changed = RecordChanged | MessageChanged | Redacted
 
 
 @dataclass(frozen=True, slots=True)

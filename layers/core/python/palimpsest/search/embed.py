@@ -10,7 +10,8 @@ from functools import partial
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Redacted
+from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
@@ -36,23 +37,47 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Embed:
-    """`embedder` None: there is no embedding model, and documents have words alone."""
+    """`embedder` None: there is no embedding model, and documents have words alone. `steps` is needed where jobs wait
+    for the index.
+    """
 
     memories: Memories
     sessions: Sessions
     index: SearchIndex
     embedder: Embedder | None
     clock: Clock
+    steps: UserSteps | None = None
 
     def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
         """Index the items that the changes name, as the tables have them now; returns the changes to try again.
 
         A document carries its item's version, and an item that the tables do not have is removed: so an old reading
         never wins over a newer one. If no vector can be made now, the words are indexed, and the change is returned.
+        A `Redacted` ends its job.
         """
-        outcome = self.outcome(changes)
-        again = outcome.unwritten | outcome.without_vector
+        redacted = [change for change in changes if isinstance(change, Redacted)]
+        outcome = self.outcome([change for change in changes if not isinstance(change, Redacted)])
+        again = {*outcome.unwritten, *outcome.without_vector, *(each for each in redacted if not self._ends(each))}
         return tuple(change for change in dict.fromkeys(changes) if change in again)
+
+    def _ends(self, change: Redacted) -> bool:
+        """End the job of a redaction, unless the index can't be written now: its message, those that quote it, and
+        every memory that it removed.
+        """
+        if self.steps is None:
+            return False
+        try:
+            job = self.steps.jobs.get(Scope(change.tenant), change.job_id)
+            if job is None or job.has_ended:
+                return True
+            said = MessageChanged(job.tenant, job.session, job.first)
+            removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
+            if self.outcome([said, *removed]).unwritten:
+                return False
+            self.steps.end(job, job.result)
+        except Unavailable:
+            return False
+        return True
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
         """As the call itself, but says why a change must be tried again."""
@@ -80,7 +105,7 @@ class Embed:
         for change in changes:
             if isinstance(change, RecordChanged):
                 by_user[UserScope(change.tenant, change.user)].append(change)
-            else:
+            elif isinstance(change, MessageChanged):
                 by_session[Scope(change.tenant).session(change.session)].append(change)
         plans = EmbedPlans(self.memories, self.sessions, self.clock)
         yield from ((own, partial(plans.of_records, user, own)) for user, own in by_user.items())

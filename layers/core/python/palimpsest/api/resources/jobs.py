@@ -86,6 +86,12 @@ class Follows(TypedDict):
     state: Literal["follows"]
 
 
+class Indexed(TypedDict):
+    """Whether the index holds the new text alone. It answers nothing that the tables do not have, also before."""
+
+    state: Literal["pending", "done"]
+
+
 class Expires(TypedDict):
     """What ends by itself, and when the last of it does."""
 
@@ -128,7 +134,7 @@ class RedactionReceipt(TypedDict):
     messages: Reached
     summaries: Annotated[Reached, Field(description="Those that may have held it lost their text, and are made anew")]
     memories: Annotated[Reached, Field(description="Those that came from the message alone, with their quotes")]
-    index: Follows
+    index: Indexed
     streams: Annotated[Expires, Field(description="The tables' logs of changes")]
     backups: Expires
 
@@ -318,7 +324,7 @@ def _job(found: StoredJob, report: Report | None) -> Job:
 
 
 def _receipt(job: StoredJob) -> Receipt | RedactionReceipt:
-    """What it has reached; its index follows by the stream, and its backups end by themselves."""
+    """What it has reached; its backups end by themselves."""
     from palimpsest.memory.removal import erase, redaction
 
     stores = (erase if job.kind == "erase" else redaction).receipt(job)

@@ -25,8 +25,11 @@ PAGE = 100
 
 @dataclass(frozen=True, slots=True)
 class ForgetMemoriesOfSession:
+    """With `jobs`, a job names each memory in its `stored` before that memory is removed."""
+
     memories: Memories
     clock: Clock
+    jobs: Jobs | None = None
 
     def __call__(self, job: Job) -> int:
         """Remove the memories whose only source is the deleted session, or the redacted message, of the job; return how
@@ -84,6 +87,10 @@ class ForgetMemoriesOfSession:
             else self._forget_version(scope, job, record)
         )
 
+    def _name(self, job: Job, record: Record) -> None:
+        if self.jobs is not None:
+            self.jobs.mark(job, record.id)
+
     def _forget_plain(self, scope: UserScope, job: Job, record: Record) -> bool:
         also = tuple(session for session in record.also if session != job.session)
         if not _is_said_in(job, record):
@@ -91,6 +98,7 @@ class ForgetMemoriesOfSession:
         elif also:
             changed = replace(record, source=Source(session=also[0]), also=also[1:], index_state="pending")
         else:
+            self._name(job, record)
             self.memories.commit(scope, MemoryCommit(epoch=job.epoch, removed=(record,)))
             return True
         if changed != record:
@@ -107,6 +115,7 @@ class ForgetMemoriesOfSession:
         if not gone:
             return False
         if not others:
+            self._name(job, record)
             for commit in transactions([Removal(gone, pointer)], epoch=job.epoch, room=self.memories.room):
                 self.memories.commit(scope, commit)
             return True

@@ -6,16 +6,17 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Redacted
+from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.removal.erase import BACKUP_DAYS, DAY
-from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, begin_again
+from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope
 
@@ -23,14 +24,16 @@ from palimpsest.scope import Scope, SessionScope
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
     """For each store whether the old text is gone from it, and of how many items. `until` is in epoch seconds.
 
-    The search index follows the tables by their streams, and no answer contains text that the tables lack.
+    The search index is the last: until it is done, it may hold the old text, but no answer contains text that the
+    tables lack.
     """
-    state = "done" if job.state == "done" else "pending"
+    indexed = "done" if job.state == "done" else "pending"
+    state = "done" if "memories" in job.result else indexed
     return {
         "messages": {"state": "done", "count": 1},
         "summaries": {"state": state, "count": job.result.get("summaries", 0)},
         "memories": {"state": state, "count": job.result.get("memories", 0)},
-        "index": {"state": "follows"},
+        "index": {"state": indexed},
         "streams": {"state": "expires", "until": job.created_at + DAY},
         "backups": {"state": "expires", "until": job.created_at + BACKUP_DAYS * DAY},
     }
@@ -38,31 +41,39 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class TakeBackRedacted:
+    """`forget` has each memory that it removes named by the job. `queues` None: there is no index, or it is brought up
+    to date without queues.
+    """
+
     sessions: Sessions
     jobs: Jobs
+    steps: UserSteps
     clock: Clock
     forget: ForgetMemoriesOfSession
     contents: Contents
+    queues: Queues | None
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job of a redaction. Safe to repeat: the counts may then be lower. Raises `Unavailable`."""
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
-        if job is None or job.state == "done":
+        """Do the job of a redaction; what brings the index up to date ends it. Safe to repeat: the count of summaries
+        may then be lower. Raises `Unavailable`.
+        """
+        job = self.steps.taken_up(notice)
+        if job is None:
             return
-        if job.state == "failed":  # redriven from the dead-letter queue
-            begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
-            return
-        self.jobs.start(job)
         scope = Scope(job.tenant).session(job.session)
         self.contents.remove(scope, first=job.first, last=job.last)
-        result = {
-            "memories": self.forget(job),
-            "summaries": until_committed(lambda: self._void(scope, job), clock=self.clock),
-        }
+        self.forget(job)
+        summaries = until_committed(lambda: self._void(scope, job), clock=self.clock)
         with suppress(NotFound):  # deleted meanwhile
             Arm(self.sessions, self.clock)(scope, at_once=True)
+        done = self.jobs.get(Scope(job.tenant), job.id) or job
+        result = {"memories": len(done.stored), "summaries": summaries}
+        if self.queues is None:
+            self.steps.end(job, result)
+            return
         with suppress(CommitLost):  # another delivery of the same queue message was faster
-            self.jobs.finish(replace(job, state="done", due_at=None, result=result))
+            self.jobs.finish(replace(done, state="running", result=result))
+        self.queues.send_changes([Redacted(job.tenant, job.id)])
 
     def _void(self, scope: SessionScope, job: Job) -> int:
         """Take the text from every summary that may hold the old text; return how many. Raises `CommitLost`.

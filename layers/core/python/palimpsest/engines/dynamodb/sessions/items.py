@@ -259,12 +259,14 @@ def job_attributes(job: Job) -> Attributes:
         user=job.user, epoch=job.epoch, parent=job.parent, parts=job.parts or None, step=job.step or None,
         payload=encoded(job.kind, job.payload),
     )  # fmt: skip
-    attributes = {
+    attributes: Attributes = {
         "type": text(JOB), "id": text(job.id), "tenant": text(job.tenant), "kind": text(job.kind),
         "work": work, "ttl": number(job.created_at + RETENTION_SECONDS),
     } | job_progress(job)  # fmt: skip
     if job.user is not None and job.parent is None:
         attributes |= {OWNER: text(f"{job.tenant}#{job.user}"), "created": text(job_listed_as(job))}
+    if job.stored:
+        attributes["stored"] = {"SS": sorted(job.stored)}
     if job.due_at is not None:
         attributes |= {"due_shard": text(shard_of(job_partition(job))), "due_at": number(job.due_at)}
     return attributes
