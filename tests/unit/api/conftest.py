@@ -51,7 +51,11 @@ class Service(ConversationService):
         return (self.of_memories if is_memory else self.of_sessions)(event, context)
 
     def work_while_waiting(self) -> None:
-        self.waiting.work = self.drain
+        self.waiting.work = self._work
+
+    def _work(self) -> None:
+        self.drain()
+        self.embed(tuple(self.sent_again.changes))
 
     def brought_up_to_date(self) -> None:
         """The search index says what the tables say."""
