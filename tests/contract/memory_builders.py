@@ -55,7 +55,8 @@ class Memory:
         for one in chain:
             topic = str(one.topic_key)
             before = self.memories.pointers(self.scope, [topic]).get(topic)
-            self.commit(one, pointers=(pointer(one, at=before.version if before else 0),))
+            moved = replace(before, record=one.id, order=one.order) if before else pointer(one)
+            self.commit(one, pointers=(moved,))
 
     def erase(self, **more: Any) -> None:
         epoch = self.memories.user(self.scope).epoch

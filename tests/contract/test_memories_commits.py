@@ -64,9 +64,31 @@ def test_a_user_who_is_not_known_is_at_zero_and_each_commit_counts(memory: Memor
     assert memory.memories.user(memory.scope) == UserState(epoch=0, version=0)
     memory.commit(record(1))
     memory.commit(record(2))
-    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2, records=2)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2, current=2)
     memory.memories.commit(memory.scope, MemoryCommit(epoch=0, removed=(record(1),)))
-    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=3, records=1)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=3, current=1)
+
+
+def test_only_current_memories_count_and_a_topic_has_one_or_none(memory: Memory) -> None:
+    def counted() -> int:
+        return memory.memories.user(memory.scope).current
+
+    memory.commit(plain := record(1))
+    memory.supersede(version(2), version(3))
+    assert counted() == 2
+    stored = memory.memories.pointers(memory.scope, ["employer"])["employer"]
+    memory.commit(removed=(version(2),), pointers=(stored,))
+    assert counted() == 2, "it was not current"
+    stored = memory.memories.pointers(memory.scope, ["employer"])["employer"]
+    memory.commit(removed=(version(3),), pointers=(replace(stored, record=None),))
+    assert counted() == 1
+    again = replace(memory.memories.pointers(memory.scope, ["employer"])["employer"], record=version(4).id)
+    memory.commit(version(4), pointers=(replace(again, order=version(4).order),))
+    assert counted() == 2
+    topic = version(5, topic="home")
+    joining = replace(plain, topic_key="home")
+    memory.commit(topic, changed=(joining,), said=(joining,), pointers=(pointer(topic),), joined=1)
+    assert counted() == 2, "two versions of one memory"
 
 
 def test_nobody_reads_what_is_anothers(memory: Memory) -> None:

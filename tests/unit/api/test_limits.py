@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from palimpsest.api.app import HttpApp
+from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
@@ -105,6 +107,30 @@ def test_so_many_memories_of_a_user_exist_at_a_time(call: Client, service: Servi
     call("DELETE", f"{MEMORIES}/{saved[0]['id']}")
     service.drain()
     assert call.save("Sarah likes rum.").status == 201
+
+
+def test_versions_of_a_memory_do_not_count_and_one_that_comes_back_does(call: Client, service: Service) -> None:
+    limited(call, memories=2)
+    for city in ("Rome", "Paris", "Lisbon"):
+        service.time.advance(60)
+        assert call.save({"type": "fact", "content": f"lives in {city}", "topic_key": "city"}).status == 201
+    call.save("Sarah likes tea.")
+    tea, lisbon = (each["id"] for each in call("GET", MEMORIES).json["memories"])
+    assert call("PATCH", f"{MEMORIES}/{tea}", {"content": "Sarah likes mint tea."}).status == 200
+    assert refused(call.save("Sarah likes rum."))[1] == "memory_limit"
+    older = call("GET", f"{MEMORIES}/{lisbon}/history").json["versions"][-1]["id"]
+    call("DELETE", f"{MEMORIES}/{lisbon}")
+    assert call.save("Sarah likes rum.").status == 201
+    assert refused(call("POST", f"{MEMORIES}/{older}/revert", {}))[1] == "memory_limit"
+    assert len(call("GET", MEMORIES).json["memories"]) == 2
+
+
+def test_what_a_process_knows_of_limits_is_bounded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palimpsest.api.guards.MOST_KNOWN", 2)
+    app = HttpApp(lambda: service.app, operations_of("sessions"))
+    for number in range(5):
+        assert Client(app, tenant=f"t{number}")("GET", SETTINGS).status == 200
+    assert len(app._rate._known) == 2
 
 
 def test_extraction_waits_for_room_and_then_remembers(call: Client, service: Service) -> None:

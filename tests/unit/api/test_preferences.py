@@ -176,6 +176,22 @@ def test_the_five_hundred_and_first_is_refused_and_a_stored_one_may_change(
     assert values(call) == {"a": 9, "b": 2, "c": 3}
 
 
+def test_what_was_deleted_by_its_memory_id_comes_back_only_where_there_is_room(
+    call: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.memory.preferences.MOST_PREFERENCES", 2)
+    older = put(call, "a", 1).json["memory_id"]
+    service.time.advance(60)
+    newer = put(call, "a", 2).json["memory_id"]
+    call("DELETE", f"/v1/users/sarah/memories/{newer}")
+    call("PUT", PREFERENCES, {"preferences": {"b": 1, "c": 1}})
+    refused = call("POST", f"/v1/users/sarah/memories/{older}/revert", {})
+    assert (refused.status, refused.json["code"]) == (409, "too_many_preferences")
+    call("DELETE", f"{PREFERENCES}/b")
+    assert call("POST", f"/v1/users/sarah/memories/{older}/revert", {}).status == 200
+    assert values(call) == {"a": 1, "c": 1}
+
+
 @pytest.mark.parametrize("at_once", [1, 4])
 def test_many_writers_at_once_do_not_pass_the_limit(
     service: Service, call: Client, monkeypatch: pytest.MonkeyPatch, at_once: int

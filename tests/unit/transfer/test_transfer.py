@@ -1,12 +1,15 @@
 """Export and import: nothing is lost, nothing is doubled, and what can't be taken is refused by its line."""
 
 import json
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
+from palimpsest.scope import Scope
 
+from tests.service import SARAH
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 
@@ -110,6 +113,46 @@ def _shown(call: Client) -> list[Any]:
 
 def _plain(memory: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in memory.items() if name not in ("access_count", "last_accessed_at", "decay")}
+
+
+@pytest.mark.parametrize(
+    ("limits", "code", "there"), [({"memories": 3}, "memory_limit", (1, 3)), ({"sessions": 1}, "session_limit", (1, 0))]
+)
+def test_an_import_ends_where_a_limit_is_reached_and_goes_on_when_it_is_raised(
+    service: Service, call: Client, limits: dict[str, int], code: str, there: tuple[int, int]
+) -> None:
+    lived(service, call)
+    if code == "session_limit":
+        call.append("tuesday", "hello")
+    before = exported(service, call)
+    other = service.client(tenant="other")
+    other("PUT", "/v1/settings", {"limits": limits})
+    job = other("POST", "/v1/users/sarah/import", {"data": before}).json["job_id"]
+    service.drain()
+    found = other("GET", f"/v1/jobs/{job}").json
+    assert (found["state"], found["error"], found["result"]["line"] > 1) == ("failed", code, True)
+    assert other("GET", "/v1/users/sarah").json["sessions"]["total"] == there[0]
+    sarah = Scope("other").user("sarah")
+    assert service.memories.user(sarah).current == there[1]
+    again = retried(service, other, job)
+    assert again["error"] == code, "nobody has raised the limit"
+    other("PUT", "/v1/settings", {})
+    assert retried(service, other, again["job_id"])["state"] == "done"
+    assert service.memories.user(sarah).current == service.memories.user(SARAH).current
+    assert counted(exported(service, other)) == counted(before)
+
+
+def retried(service: Service, call: Client, job: str) -> dict[str, Any]:
+    """The job's next attempt, as it ends."""
+    again = call("POST", f"/v1/jobs/{job}/retry").json["job_id"]
+    service.drain()
+    found: dict[str, Any] = call("GET", f"/v1/jobs/{again}").json
+    return found
+
+
+def counted(text: str) -> Counter[str]:
+    """How many lines of each kind there are."""
+    return Counter(json.loads(line)["kind"] for line in text.splitlines())
 
 
 def test_an_import_twice_makes_no_doubles_and_life_goes_on_behind_it(service: Service, call: Client) -> None:

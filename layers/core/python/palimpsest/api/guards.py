@@ -12,6 +12,8 @@ from math import isfinite
 from typing import Any, NoReturn, Protocol
 from urllib.parse import unquote
 
+from cachetools import LRUCache
+
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import BadRequest, FieldError, LimitReached, TooLarge, Unavailable
 from palimpsest.scope import Scope, checked_id
@@ -21,6 +23,7 @@ from palimpsest.usage.ports import Usages
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
+MOST_KNOWN = 1_000  # tenants whose limits a process knows
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 REPLACEMENT = "\ufffd"
 """What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
@@ -208,7 +211,7 @@ class Rate:
     """
 
     def __init__(self) -> None:
-        self._known: dict[Scope, tuple[int | None, int]] = {}
+        self._known: LRUCache[Scope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
 
     def check(self, scope: Scope, wired: Counting) -> None:
         """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this second. If they can't

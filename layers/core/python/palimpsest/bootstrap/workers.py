@@ -24,6 +24,7 @@ from palimpsest.bootstrap.engines import (
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.overflow.arm import GiveUpOverflow
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
@@ -97,8 +98,8 @@ def wire_sweep(
     """
     contents = Contents(blobs, jobs, clock)
     kinds = (
-        SessionsKind(sessions, memories, jobs, contents, clock).kind,
-        RecordsKind(memories, expiries, clock).kind,
+        SessionsKind(sessions, memories, jobs, contents, tenants, SessionLimit(sessions, clock), clock).kind,
+        RecordsKind(memories, expiries, tenants, clock).kind,
         VectorsKind(vectors, memories).kind,
     )
     forget, give_up_removal = ForgetMemoriesOfSession(memories, clock), GiveUpOverflow(sessions, jobs, clock)

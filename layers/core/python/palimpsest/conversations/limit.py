@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from cachetools import LRUCache
+
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import LimitReached
 from palimpsest.scope import Scope
 
 KNOWN_SECONDS = 60
+MOST_KNOWN = 1_000  # tenants whose sessions a process has counted
 NEAR = 0.9
 """From this share of the limit on, sessions are counted for each one that begins; below it once a minute."""
 
@@ -20,7 +23,7 @@ class SessionLimit:
 
     sessions: Sessions
     clock: Clock
-    _known: dict[Scope, tuple[int, int]] = field(default_factory=dict)
+    _known: LRUCache[Scope, tuple[int, int]] = field(default_factory=lambda: LRUCache(MOST_KNOWN))
 
     def check(self, scope: Scope, *, most: int | None) -> None:
         """Raise `LimitReached` (`session_limit`) if no session may begin. A deleted one counts until it is removed."""

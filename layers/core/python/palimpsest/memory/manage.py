@@ -13,7 +13,9 @@ from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.preferences import limited
 from palimpsest.memory.records import GRAPH, ListedType, Record, Version, versions
+from palimpsest.memory.remember import Room
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
@@ -170,7 +172,7 @@ class ManageMemories:
         """Make the content of this version current again, as a new version, which is returned. The same call `once`
         again returns the version that the first one made.
 
-        Raises `NotFound`, `Conflict` (`is_current`).
+        Raises `NotFound`, `Conflict` (`is_current`, `too_many_preferences`), `LimitReached` (`memory_limit`).
         """
         return until_committed(lambda: self._revert(scope, record_id, once), clock=self.clock)
 
@@ -217,8 +219,12 @@ class ManageMemories:
             said=(older,) if found.pointer is None else (),
             pointers=(moved,),
             call=call and replace(call, made=newer.id),
+            joined=1 if found.pointer is None else 0,
         )
-        self.memories.commit(scope, commit)
+        most = self.tenants.settings(scope.owner).limits.memories
+        if most is not None and commit.gained > 0:
+            Room(self.memories.user(scope).current, most).check(commit.gained)
+        self.memories.commit(scope, limited(self.memories, scope, commit))
         return newer
 
     def _written(self, scope: UserScope, record: Record) -> Record:

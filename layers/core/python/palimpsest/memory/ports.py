@@ -16,22 +16,25 @@ from palimpsest.scope import SessionScope, UserScope
 @dataclass(frozen=True, slots=True)
 class UserState:
     """A user's state. `epoch` counts erasures and is never reset. `version` grows with every commit, so that a cached
-    result of another version is known to be stale. `records` is how many there are, superseded ones included.
+    result of another version is known to be stale. `current` is how many current memories there are.
     """
 
     epoch: int = 0
     version: int = 0
-    records: int = 0
+    current: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class Pointer:
-    """Which record of a topic is current (None: that one was deleted), and the order of the topic's last statement."""
+    """Which record of a topic is current (None: that one was deleted), and the order of the topic's last statement.
+    `was` is the current one as read, `version` the version as read; 0: there is none yet.
+    """
 
     topic_key: str
     record: str | None
     order: Order
-    version: int = 0  # as read; 0 = there is none yet
+    version: int = 0
+    was: str | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +91,8 @@ class MemoryCommit:
     join a topic now. `removed` holds records as read; a record with a topic is listed once for each time it was said.
     Each leaves a tombstone, until a record with its id is stored again. `removed_places` holds places that are removed
     from a topic while their record stays: one record may have more places than one transaction can remove. `line`
-    replaces a stored line that begins at the same message. `call` is stored as `KeyedCalls.put` does.
+    replaces a stored line that begins at the same message. `call` is stored as `KeyedCalls.put` does. `joined` is how
+    many records had no topic and join one.
     """
 
     epoch: int
@@ -103,11 +107,15 @@ class MemoryCommit:
     job: Job | None = None
     finished: Job | None = None
     call: KeyedCall | None = None
+    joined: int = 0
 
     @property
     def gained(self) -> int:
-        """How many records the user has more after it."""
-        return len(self.new) - len({record.id for record in self.removed})
+        """How many current memories the user has more after it: a topic has one, or none."""
+        new = sum(record.topic_key is None for record in self.new)
+        removed = len({record.id for record in self.removed if record.topic_key is None})
+        topics = sum((pointer.record is not None) - (pointer.was is not None) for pointer in self.pointers)
+        return new - removed + topics - self.joined
 
     @property
     def expires_at(self) -> int | None:
@@ -156,7 +164,7 @@ class Memories(Protocol):
         """The tombstones of those ids (at most 100) whose record was removed and does not exist again."""
 
     def pointers(self, scope: UserScope, topic_keys: Sequence[str]) -> Mapping[str, Pointer]:
-        """The pointers of these topics (at most 100) that exist."""
+        """The pointers of these topics (at most 100) that exist, each with its record in `was` too."""
 
     def topics(self, scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
         """The pointers that name a current record, of all topics whose keys begin with `prefix`, by key."""

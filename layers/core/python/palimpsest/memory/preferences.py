@@ -15,7 +15,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.errors import NotFound
 from palimpsest.memory.at_most import AtMost
 from palimpsest.memory.expiry import is_expired
-from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import MAX_CONTENT, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
@@ -42,7 +42,7 @@ class ManagePreferences:
         Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict` (`too_many_preferences`), `Unavailable`.
         """
         statements = [_statement(key, value) for key, value in values.items()]
-        limit = AtMost(self.memories, TOPICS, MOST_PREFERENCES, "preferences")
+        limit = _limit(self.memories)
         limit.new(scope, [one.topic or "" for one in statements])
         return self.remember(scope, statements, guard=partial(limit.guarded, scope))
 
@@ -96,6 +96,15 @@ class ManagePreferences:
         ids = [pointer.record for pointer in pointers if pointer.record is not None]
         found, now = self.memories.records(scope, ids), seconds(self.clock.now())
         return tuple(record for record in found if not is_expired(record, now=now))
+
+
+def limited(memories: Memories, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
+    """The commit, which is lost if it would pass the limit. Raises `Conflict` (`too_many_preferences`)."""
+    return _limit(memories).guarded(scope, commit)
+
+
+def _limit(memories: Memories) -> AtMost:
+    return AtMost(memories, TOPICS, MOST_PREFERENCES, "preferences")
 
 
 def newest(memories: Memories, scope: UserScope, *, limit: int) -> tuple[Record, ...]:

@@ -39,7 +39,7 @@ MAX_STATEMENTS = 30
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """How many records a user has, of at most how many (None: any number)."""
+    """How many current memories a user has, of at most how many (None: any number)."""
 
     taken: int = 0
     most: int | None = None
@@ -47,7 +47,7 @@ class Room:
     def check(self, more: int) -> None:
         """Raise `LimitReached` (`memory_limit`) unless so many more may be stored."""
         if self.most is not None and more > 0 and self.taken + more > self.most:
-            detail = f"A user of the tenant may have {self.most} memories, superseded ones included: forget some."
+            detail = f"A user of the tenant may have {self.most} memories: forget some."
             raise LimitReached(detail, code="memory_limit", limit="memories", most=self.most)
 
 
@@ -168,13 +168,13 @@ class Remember:
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
-        return Prepared(made, commit, Room(user.records, settings.limits.memories))
+        return Prepared(made, commit, Room(user.current, settings.limits.memories))
 
     def check_room(self, scope: UserScope) -> None:
         """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""
         most = self.tenants.settings(scope.owner).limits.memories
         if most is not None:
-            Room(self.memories.user(scope).records, most).check(1)
+            Room(self.memories.user(scope).current, most).check(1)
 
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> Mapping[str, Pointer]:
         return self.memories.pointers(scope, topics) if topics else {}
@@ -331,6 +331,6 @@ def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Ma
     moved = []
     for key, topic in after.items():
         if topic != before.get(key) and topic.order is not None:
-            version = pointers[key].version if key in pointers else 0
-            moved.append(Pointer(key, topic.current.id if topic.current else None, topic.order, version))
+            pointer = pointers.get(key) or Pointer(key, None, topic.order)
+            moved.append(replace(pointer, record=topic.current.id if topic.current else None, order=topic.order))
     return moved

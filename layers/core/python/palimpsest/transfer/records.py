@@ -8,8 +8,11 @@ from typing import Any
 
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
+from palimpsest.memory.preferences import limited
 from palimpsest.memory.records import Record
+from palimpsest.memory.remember import Room
 from palimpsest.scope import UserScope
+from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.kinds import Kind, Outcome, Page
 from palimpsest.transfer.lines import Row, read, values
 
@@ -22,6 +25,7 @@ SAID = ("valid_from", "source", "rank", "created_at")
 class RecordsKind:
     memories: Memories
     expiries: Expiries
+    tenants: Tenants
     clock: Clock
 
     @property
@@ -44,21 +48,25 @@ class RecordsKind:
 
     def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
         """Store the record under its id with all its statements; its topic's newest statement decides what is current.
-        One that is there already stays. Raises `CommitLost`, `Unavailable`.
+        One that is there already stays. Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and
+        `Conflict` (`too_many_preferences`).
         """
         row = next(rows)
         now = milliseconds(self.clock.now())
         record = read(Record, row, version=now, index_state="pending")
         if self.memories.records(scope, [record.id]):
             return "there"
-        epoch = self.memories.user(scope).epoch
+        user = self.memories.user(scope)
         said = [read(Record, {**row, **one}, version=now) for one in row.get("said", ())]
         others = [one for one in said if one.order != record.order]
-        commit = MemoryCommit(epoch=epoch, new=(record,), pointers=self._pointers(scope, record, row.get("topic")))
+        pointers = self._pointers(scope, record, row.get("topic"))
+        commit = MemoryCommit(epoch=user.epoch, new=(record,), pointers=pointers)
+        Room(user.current, self.tenants.settings(scope.owner).limits.memories).check(commit.gained)
+        commit = limited(self.memories, scope, commit)
         room = self.memories.room(commit)
         self.memories.commit(scope, replace(commit, said=others[:room]))
         for start in range(room, len(others), PAGE):
-            self.memories.commit(scope, MemoryCommit(epoch=epoch, said=others[start : start + PAGE]))
+            self.memories.commit(scope, MemoryCommit(epoch=user.epoch, said=others[start : start + PAGE]))
         return "restored"
 
     def _pointers(self, scope: UserScope, record: Record, topic: Any) -> tuple[Pointer, ...]:
@@ -69,4 +77,5 @@ class RecordsKind:
         told = Pointer(record.topic_key, topic["record"], (at, source, seq, rank, name))
         if stored is None:
             return (told,)
-        return (stored if stored.order > told.order else replace(told, version=stored.version),)
+        newer = replace(told, version=stored.version, was=stored.was)
+        return (stored if stored.order > told.order else newer,)

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
+from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
@@ -111,7 +111,9 @@ class ImportPages:
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be taken, the job fails
-        with `invalid_import`, its result names the `line`, and nothing is stored. Raises `Unavailable`.
+        with `invalid_import`, its result names the `line`, and nothing is stored. If the tenant's limits leave no room
+        for a thing, it fails with the limit's code, and the result names the thing's first `line`: begun again, it
+        stores the rest. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
@@ -127,7 +129,11 @@ class ImportPages:
                 if self.clock.now() >= until:
                     self.steps.go_on(job, place, result=_counts(place))
                     return
-                place = self._restored(kind, Scope(job.tenant).user(user), unit, replace(place, line=first))
+                try:
+                    place = self._restored(kind, Scope(job.tenant).user(user), unit, replace(place, line=first))
+                except (LimitReached, Conflict) as error:
+                    self._fail(job, error.code, {**_counts(place), "line": first})
+                    return
         self.steps.end(job, _counts(place))
         self._tidy(notice)
 
@@ -138,12 +144,18 @@ class ImportPages:
         except Unprocessable as error:
             place = error.errors[0].field.rpartition(" ")[2]
             result = {"line": int(place)} if place.isdigit() else {}
-            failed = replace(job, state="failed", due_at=None, error=error.code, result=result)
-            with suppress(CommitLost):  # another delivery of the same queue message was faster
-                self.steps.jobs.finish(failed)
+            self._fail(job, error.code, result)
             self._remove(source)
             return False
         return True
+
+    def _fail(self, job: Job, code: str, result: Mapping[str, int]) -> None:
+        """Fail the step and the whole job, until somebody begins it again."""
+        root = job if job.parent is None else self.steps.jobs.get(Scope(job.tenant), job.root)
+        for one in (root, job):
+            if one is not None:
+                with suppress(CommitLost):  # another delivery of the same queue message was faster
+                    self.steps.jobs.finish(replace(one, state="failed", due_at=None, error=code, result=result))
 
     def _tidy(self, notice: JobNotice) -> None:
         """Remove what was sent, once all of it is stored."""

@@ -10,6 +10,7 @@ from typing import Any
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.lifecycle import deletion
+from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.messages import MAX_CALL_BYTES, MAX_MESSAGES_PER_APPEND, Message, size_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
@@ -17,6 +18,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
 from palimpsest.scope import SessionScope, UserScope
+from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.kinds import Kind, Outcome, Page
 from palimpsest.transfer.lines import Row, head_of, read, settings_of, values
 
@@ -30,6 +32,8 @@ class SessionsKind:
     memories: Memories
     jobs: Jobs
     contents: Contents
+    tenants: Tenants
+    limit: SessionLimit
     clock: Clock
 
     @property
@@ -80,7 +84,8 @@ class SessionsKind:
 
     def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
         """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
-        there, is completed; another one in its place is a conflict. Raises `CommitLost`, `Unavailable`.
+        there, is completed; another one in its place is a conflict. Raises `CommitLost`, `Unavailable`, and
+        `LimitReached` (`session_limit`) if none may begin.
         """
         row = next(rows)
         session, epoch = scope.owner.session(row["session_id"]), self.memories.user(scope).epoch
@@ -127,6 +132,8 @@ class _Place:
             raise Unavailable("A session of this id has expired and is not removed yet; try again.")
         if head is not None:
             self._check_removed(head)
+        owner = self._session.owner
+        self._kind.limit.check(owner, most=self._kind.tenants.settings(owner).limits.sessions)
         self._head = head
         final = self._final
         empty = replace(final, seq=final.base, last_id="", version=head.version + 1 if head else 1)

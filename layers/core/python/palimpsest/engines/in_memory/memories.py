@@ -112,8 +112,8 @@ class InMemoryMemories:
             known = self._of(scope)
             if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
                 raise CommitLost("Another writer was first.")
-            records = known.user.records + commit.gained
-            known.user = replace(known.user, version=known.user.version + 1, records=records)
+            current = known.user.current + commit.gained
+            known.user = replace(known.user, version=known.user.version + 1, current=current)
             self.state.users.add((scope.tenant, scope.user))
             _apply(known.era, commit)
             if commit.expires_at is not None:
@@ -266,7 +266,7 @@ def _apply(era: Era, commit: MemoryCommit) -> None:
             era.places[record.topic_key, record.order] = record
     _remove(era, commit)
     for pointer in commit.pointers:
-        era.pointers[pointer.topic_key] = replace(pointer, version=pointer.version + 1)
+        era.pointers[pointer.topic_key] = replace(pointer, version=pointer.version + 1, was=pointer.record)
     if commit.line is not None:
         era.lines[commit.line.session, commit.line.first] = commit.line
     if commit.progress is not None:

@@ -47,7 +47,7 @@ def erasing(table: str, scope: UserScope, epoch: int) -> Action:
     update.put("epoch", number(epoch + 1))
     update.put(BUCKET, None)
     update.put("user_id", None)
-    update.put("records", None)
+    update.put("current", None)
     update.add("version", 1)
     put_walk(update, scope, None)
     require_epoch(update, epoch)
@@ -63,7 +63,7 @@ def _user_update(scope: UserScope, commit: MemoryCommit, walk: Walk | None) -> U
     update = _listed(scope)
     update.add("version", 1)
     if commit.gained:
-        update.add("records", commit.gained)
+        update.add("current", commit.gained)
     require_epoch(update, commit.epoch)
     if commit.expires_at is not None:
         _note(update, scope, commit.epoch, commit.expires_at, walk)

@@ -71,8 +71,8 @@ def version_of(item: Item) -> int:
 def user_of(item: Item | None) -> UserState:
     if not item:
         return UserState()
-    records = int(item["records"]["N"]) if "records" in item else 0
-    return UserState(epoch=epoch_of(item), version=version_of(item), records=records)
+    current = int(item["current"]["N"]) if "current" in item else 0
+    return UserState(epoch=epoch_of(item), version=version_of(item), current=current)
 
 
 def walk_of(item: Item | None) -> Walk | None:
@@ -175,7 +175,8 @@ def pointer_attributes(epoch: int, pointer: Pointer) -> Attributes:
 def pointer_of(item: Item) -> Pointer:
     found = values_of(item["body"])
     valid_from, session, seq, rank, record_id = found["order"]
-    return Pointer(name_of(item), found.get("record"), (valid_from, session, seq, rank, record_id), version_of(item))
+    order, current = (valid_from, session, seq, rank, record_id), found.get("record")
+    return Pointer(name_of(item), current, order, version_of(item), was=current)
 
 
 def progress_attributes(epoch: int, progress: Progress) -> Attributes:
