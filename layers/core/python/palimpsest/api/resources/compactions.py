@@ -10,10 +10,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.cursors import after_number
-from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId, paged
+from palimpsest.api.pages import after_number, paged
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId
 from palimpsest.api.resources.messages import carried
 from palimpsest.conversations.session import Compaction as StoredCompaction
 
@@ -55,7 +54,7 @@ def list_compactions(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
     rows = ((_shown(each), each.last) for each in page)
-    return paged("compactions", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
+    return paged("compactions", rows, listed=listed, after=after)
 
 
 @operation("GET /v1/sessions/{session_id}/compactions/{n}/messages", answers={200: "MessagePage"}, refuses=(413,))
@@ -73,7 +72,7 @@ def unfold_compaction(
     listed = (scope.partition, "unfolded", n)
     page, after = call().use.history.unfold(scope, n, limit=limit, after=after_number(cursor, *listed))
     rows = ((carried(each), each.seq) for each in page)
-    return paged("messages", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
+    return paged("messages", rows, listed=listed, after=after)
 
 
 def _shown(stored: StoredCompaction) -> Compaction:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Literal
 
@@ -25,6 +25,7 @@ from palimpsest.errors import FieldError, TooLarge, Unprocessable
 from palimpsest.memory.records import MAX_DATA, Source
 from palimpsest.models.embedding import check
 from palimpsest.models.ports import Space
+from palimpsest.scope import checked_id
 
 LONGEST_WAIT = 20  # seconds
 DEFAULT_LIMIT = 50
@@ -179,7 +180,7 @@ def answered(
     body = dumps(value if call().shows else unread(value))
     if size_in_answer(body) > most:
         raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
-    return _json(body, status=status, headers=headers)
+    return json_answer(body, status=status, headers=headers)
 
 
 WRITERS_KNOW = frozenset({
@@ -207,7 +208,7 @@ def _blank(name: str, field: Any) -> Any:
     return {} if isinstance(field, Mapping) else field and type(field)()
 
 
-def _json(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None) -> Response[str]:
+def json_answer(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None) -> Response[str]:
     return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=body, headers=headers)
 
 
@@ -216,33 +217,8 @@ def size_in_answer(text: str) -> int:
     return len(text.encode()) + text.count('"') + text.count("\\")
 
 
-def paged(
-    name: str, rows: Iterable[tuple[Mapping[str, Any], int]], *, after: int | None, cursor: Callable[[int], str]
-) -> Response[str]:
-    """A page of `rows`, each with its place, as far as an answer can carry them (the first always).
-
-    `after` is where the next page goes on if all of them fit, None = nowhere.
-    """
-    texts: list[str] = []
-    size, last = 0, 0
-    for row, place in rows:
-        text = dumps(row)
-        size += size_in_answer(text) + 1
-        if texts and size > MAX_BYTES - 1_000:
-            after = last
-            break
-        texts.append(text)
-        last = place
-    next_cursor = dumps(None if after is None else cursor(after))
-    return _json(f'{{"{name}":[{",".join(texts)}],"next_cursor":{next_cursor}}}')
-
-
-def fitting(page: Callable[[int], Mapping[str, Any]], *, limit: int) -> Response[str]:
-    """The page of at most `limit` rows, or of fewer where their rows are too large for one answer."""
-    while True:
-        try:
-            return answered(page(limit))
-        except TooLarge:
-            if limit == 1:
-                raise
-            limit //= 2
+def check_ids(**given: str | None) -> None:
+    """Raise `BadRequest` (`invalid_id`) if one of the fields that are given is no id."""
+    for name, value in given.items():
+        if value is not None:
+            checked_id(value, field=name)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any, Literal, NotRequired, cast
 
@@ -12,9 +13,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import listing
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
@@ -26,7 +27,7 @@ from palimpsest.api.resources.fields import (
     Wait,
     Window,
     answered,
-    fitting,
+    check_ids,
     rfc3339,
     rfc3339_or_null,
 )
@@ -36,7 +37,6 @@ from palimpsest.extraction.report import Report, spent_of
 from palimpsest.jobs.job import Job as StoredJob
 from palimpsest.jobs.job import JobState
 from palimpsest.jobs.kinds import TenantJobKind
-from palimpsest.scope import checked_id
 
 operation = operations_on("jobs", function="sessions")
 
@@ -211,22 +211,14 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     days. A page may be short or empty although more
     follow; only a `next_cursor` of null is the end.
     """
-    user, session = user_id, session_id
-    for field, value in (("user_id", user), ("session_id", session)):
-        if value is not None:
-            checked_id(value, field=field)
+    check_ids(user_id=user_id, session_id=session_id)
     tenant = call().caller.tenant
-    listed = (tenant.tenant, "jobs", user, session, state, order)
-    after = cursors.after(cursor, *listed)
-
-    def page(most: int) -> JobPage:
-        found, following = call().use.list_jobs(
-            tenant, user=user, session=session, state=state, limit=most, after=after, newest_first=order == "desc"
-        )
-        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-        return {"jobs": list(map(_listed, found)), "next_cursor": next_cursor}
-
-    return fitting(page, limit=limit)
+    newest_first = order == "desc"
+    find = partial(
+        call().use.list_jobs, tenant, user=user_id, session=session_id, state=state, newest_first=newest_first
+    )
+    listed = (tenant.tenant, "jobs", user_id, session_id, state, order)
+    return listing("jobs", find, _listed, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/jobs/{job_id}", answers={200: "Job"})

@@ -12,9 +12,8 @@ from pydantic import BeforeValidator, ConfigDict, Field, field_validator, with_c
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.cursors import after_number
-from palimpsest.api.cursors import cursor as cursor_of
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import after_number, paged
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.fields import (
@@ -34,7 +33,6 @@ from palimpsest.api.resources.fields import (
     answered,
     dumps,
     not_blank,
-    paged,
     size_in_answer,
     window,
 )
@@ -192,7 +190,7 @@ def read_history(
         scope, limit=limit, after=after_number(cursor, *listed), newest_first=order == "desc"
     )
     rows = ((carried(each), each.seq) for each in page)
-    return paged("messages", rows, after=after, cursor=lambda place: cursor_of(*listed, after=place))
+    return paged("messages", rows, listed=listed, after=after)
 
 
 @operation("GET /v1/sessions/{session_id}/messages/{seq}", answers={200: "HistoryMessage"})

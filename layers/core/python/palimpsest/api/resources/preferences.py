@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Any
 
@@ -10,9 +11,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import listing
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
@@ -26,7 +27,6 @@ from palimpsest.api.resources.fields import (
     UserId,
     Wait,
     answered,
-    fitting,
     rfc3339,
 )
 from palimpsest.api.resources.jobs import awaited
@@ -73,15 +73,8 @@ def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Curs
     The preferences of the user, ordered by key. There are at most 500.
     """
     scope = call().user(user_id)
-    listed = (scope.partition, "preferences")
-    after = cursors.after(cursor, *listed)
-
-    def page(most: int) -> PreferencePage:
-        found, following = call().memory.preferences.listed(scope, limit=most, after=after)
-        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-        return {"preferences": list(map(_shown, found)), "next_cursor": next_cursor}
-
-    return fitting(page, limit=limit)
+    find = partial(call().memory.preferences.listed, scope)
+    return listing("preferences", find, _shown, listed=(scope.partition, "preferences"), limit=limit, cursor=cursor)
 
 
 @operation("PUT /v1/users/{user_id}/preferences", answers={200: "Preferences"}, refuses=(409,))

@@ -10,9 +10,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import by_id, listing
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
@@ -56,12 +56,9 @@ def list_static_facts(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order
     The static facts of the tenant, ordered by id. There are at most 200.
     """
     tenant = call().caller.tenant
+    find = by_id(call().memory.facts.listed(tenant), order=order)
     listed = (tenant.tenant, "static-facts", order)
-    place = cursors.after(cursor, *listed)
-    facts = sorted(call().memory.facts.listed(tenant), key=lambda fact: fact.id, reverse=order == "desc")
-    rest = [fact for fact in facts if place is None or (fact.id > place if order == "asc" else fact.id < place)]
-    next_cursor = cursors.cursor(*listed, after=rest[limit - 1].id) if len(rest) > limit else None
-    return answered({"static_facts": list(map(_shown, rest[:limit])), "next_cursor": next_cursor})
+    return listing("static_facts", find, _shown, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/static-facts/{fact_id}", answers={200: "StaticFact"})

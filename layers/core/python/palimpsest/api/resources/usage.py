@@ -10,9 +10,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import after, cursor_at
 from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, answered
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
@@ -57,9 +57,9 @@ def read_usage(
     user = None if user_id is None else checked_id(user_id, field="user_id")
     found = call().use.usage(call().caller.tenant, first=from_, last=to, by=by, user=user)
     listed = (call().caller.tenant.tenant, "usage", found.first, found.last, by, user or "")
-    after = cursors.after(cursor, *listed)
-    left = [one for one in found.sums if after is None or _place(one) > after]
-    following = cursors.cursor(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
+    place = after(cursor, *listed)
+    left = [one for one in found.sums if place is None or _place(one) > place]
+    following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
     used = [_used(one) for one in left[:limit]]
     return answered({"from": found.first, "to": found.last, "by": by, "usage": used, "next_cursor": following})
 

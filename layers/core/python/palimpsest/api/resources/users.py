@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Annotated, NotRequired
 
@@ -11,9 +12,9 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest import parallel
-from palimpsest.api import cursors
 from palimpsest.api.call import Call, call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import listing
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
     Cursor,
@@ -77,14 +78,16 @@ def list_users(
 
     The users who have had a session or a memory since they were last erased, ordered by id.
     """
-    tenant = call().caller.tenant.tenant
-    listed = (tenant, "users")
-    after = cursors.after(cursor, *listed)
-    page, following = call().memory.memories.users(tenant, limit=limit, after=after)
-    next_cursor = None if following is None else cursors.cursor(*listed, after=following)
     now = call()
-    users = parallel.each(partial(_counted, now), page) if counts else [{"user_id": user} for user in page]
-    return answered({"users": users, "next_cursor": next_cursor})
+    tenant, memories = now.caller.tenant.tenant, now.memory.memories
+
+    def find(*, limit: int, after: str | None) -> tuple[Sequence[ListedUser | User], str | None]:
+        page, following = memories.users(tenant, limit=limit, after=after)
+        if counts:
+            return parallel.each(partial(_counted, now), page), following
+        return [{"user_id": user} for user in page], following
+
+    return listing("users", find, dict, listed=(tenant, "users"), limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}", answers={200: "User"})

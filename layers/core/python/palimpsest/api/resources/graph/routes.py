@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from functools import partial
 from http import HTTPStatus
-from typing import Annotated, Any
+from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import by_id, listing
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, UserId, answered, fitting
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, UserId, answered
 from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphEntities,
@@ -65,8 +63,8 @@ def list_entities(
     """
     scope = call().user(user_id)
     listed = (scope.partition, "entities", type, name)
-    find = partial(call().memory.graph.entities, scope, kind=type, name=name)
-    return _paged("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
+    find = by_id(call().memory.graph.entities(scope, kind=type, name=name))
+    return listing("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "GraphEntity"})
@@ -169,8 +167,8 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     scope = call().user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
-    find = partial(call().memory.graph.relationships, scope, kind=type, start=start, end=end)
-    return _paged("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
+    find = by_id(call().memory.graph.relationships(scope, kind=type, start=start, end=end))
+    return listing("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "GraphRelationship"})
@@ -204,24 +202,3 @@ def delete_relationship(user_id: UserId, relationship_id: RelationshipId) -> Res
     call().memory.graph.delete_relationship(call().user(user_id), name)
     done: Deleted = {"id": relationship_id, "deleted": True}
     return answered(done)
-
-
-def _paged(
-    name: str,
-    find: Callable[[], Sequence[Any]],
-    shown: Callable[[Any], Any],
-    *,
-    listed: tuple[str | None, ...],
-    limit: int,
-    cursor: str | None,
-) -> Response[str]:
-    """A page of what `find` returns in the order of ids; `listed` names the list that its cursors are of."""
-    after = cursors.after(cursor, *listed)
-    rest = [one for one in find() if after is None or one.id > after]
-
-    def page(most: int) -> dict[str, Any]:
-        rows = rest[:most]
-        next_cursor = cursors.cursor(*listed, after=rows[-1].id) if len(rest) > most else None
-        return {name: [shown(one) for one in rows], "next_cursor": next_cursor}
-
-    return fitting(page, limit=limit)

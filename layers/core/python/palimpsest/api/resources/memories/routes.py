@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Literal
 
@@ -12,9 +13,9 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import after_number, listing, paged
 from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
@@ -25,16 +26,14 @@ from palimpsest.api.resources.fields import (
     UserId,
     WouldForget,
     answered,
-    fitting,
+    check_ids,
     milliseconds_of,
-    paged,
 )
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.memories.filters import read_terms, stored_topic
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
     MemoryChange,
-    MemoryPage,
     NewMemories,
     SavedMemories,
     change,
@@ -44,7 +43,7 @@ from palimpsest.api.resources.memories.shapes import (
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import ListedType, Record
-from palimpsest.scope import UserScope, checked_id
+from palimpsest.scope import UserScope
 
 operation = operations_on("memories", function="memories")
 
@@ -108,9 +107,7 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     Current memories, or superseded ones, ordered by creation. A page may be short or empty although more follow; only a
     `next_cursor` of null is the end.
     """
-    for field, value in (("session_id", session_id), ("agent_id", agent_id)):
-        if value is not None:
-            checked_id(value, field=field)
+    check_ids(session_id=session_id, agent_id=agent_id)
     where = Filter(
         types=frozenset(types or ()),
         min_importance=min_importance,
@@ -128,16 +125,11 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     )
     scope = call().user(user_id)
     listed = (scope.partition, "memories", *_limits(where), status, order)
-    after = cursors.after(cursor, *listed)
-
-    def page(most: int) -> MemoryPage:
-        found, following = call().memory.show.listed(
-            scope, where=where, limit=most, after=after, newest_first=order == "desc", superseded=status == "superseded"
-        )
-        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-        return {"memories": list(map(shown, found)), "next_cursor": next_cursor}
-
-    return fitting(page, limit=limit)
+    is_superseded = status == "superseded"
+    find = partial(
+        call().memory.show.listed, scope, where=where, newest_first=order == "desc", superseded=is_superseded
+    )
+    return listing("memories", find, shown, listed=listed, limit=limit, cursor=cursor)
 
 
 def _limits(where: Filter) -> tuple[object, ...]:
@@ -193,14 +185,14 @@ def read_memory_history(
     """
     scope = call().user(user_id)
     listed = (scope.partition, "history", memory_id, order)
-    place = cursors.after_number(cursor, *listed)
+    place = after_number(cursor, *listed)
     chain = call().memory.manage_memories.history(scope, memory_id)
     in_order = chain if order == "desc" else tuple(reversed(chain))
     begin = next((at for at, version in enumerate(in_order, 1) if version.number == place), 0)
     page = call().memory.show.used(scope, in_order[begin : begin + limit])
     rows = ((shown(version), version.number) for version in page)
     after = page[-1].number if begin + limit < len(chain) else None
-    return paged("versions", rows, after=after, cursor=lambda last: cursors.cursor(*listed, after=last))
+    return paged("versions", rows, listed=listed, after=after)
 
 
 @operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"})

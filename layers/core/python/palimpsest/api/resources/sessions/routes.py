@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
-from palimpsest.api import cursors
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import Find, listing
 from palimpsest.api.problems import naming
 from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import (
@@ -25,7 +27,7 @@ from palimpsest.api.resources.fields import (
     Wait,
     WouldForget,
     answered,
-    fitting,
+    check_ids,
     milliseconds_of,
 )
 from palimpsest.api.resources.jobs import awaited
@@ -41,7 +43,6 @@ from palimpsest.api.resources.sessions.shapes import (
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.manage import Session
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
-from palimpsest.scope import checked_id
 
 operation = operations_on("sessions", function="sessions")
 
@@ -224,60 +225,36 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     from palimpsest.api.resources.memories.filters import read_terms
 
-    user, agent = user_id, agent_id
+    check_ids(user_id=user_id, agent_id=agent_id)
     terms, said = read_terms(metadata or ()) or {}, (milliseconds_of(after), milliseconds_of(before))
     began = (milliseconds_of(created_after), milliseconds_of(created_before))
-    where = _Wanted(user, agent, status, began, said, tuple(condition.test for condition in conditions(terms)))
-    for field, value in (("user_id", user), ("agent_id", agent)):
-        if value is not None:
-            checked_id(value, field=field)
+    where = _Wanted(user_id, agent_id, status, began, said, tuple(condition.test for condition in conditions(terms)))
     tenant = call().caller.tenant
     since, until = map(_stamped, (created_after, created_before))
     listed = (
-        tenant.tenant,
-        "sessions",
-        user,
-        agent,
-        status,
-        since,
-        until,
-        order,
-        said,
-        sorted(terms.items(), key=str),
-        q,
-    )
-    place = cursors.after(cursor, *listed)
+        tenant.tenant, "sessions", user_id, agent_id, status, since, until, order, said,
+        sorted(terms.items(), key=str), q,
+    )  # fmt: skip
+    find: Find[Session] = partial(
+        call().memory.manage.listed, tenant, user=user_id, agent=agent_id, status=status, since=since, until=until,
+        where=where, newest_first=order == "desc",
+    )  # fmt: skip
     if q is not None:
-        from palimpsest.recall.search import MESSAGES
+        find = partial(_matching, q, where)
+    return listing("sessions", find, shapes.session, listed=listed, limit=limit, cursor=cursor)
 
-        messages = replace(MESSAGES, created_after=said[0], created_before=said[1])
-        find = call().memory.find_sessions
-        ids, following = (
-            find.of_tenant(tenant, q, limit=limit, after=place, where=messages)
-            if user is None
-            else (find(tenant.user(user), q, limit=limit, where=messages), None)
-        )
-        sessions = filter(where, call().memory.manage.opened(tenant, ids))
-        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-        return answered({"sessions": list(map(shapes.session, sessions)), "next_cursor": next_cursor})
 
-    def page(most: int) -> shapes.SessionPage:
-        found, following = call().memory.manage.listed(
-            tenant,
-            user=user,
-            agent=agent,
-            status=status,
-            since=since,
-            until=until,
-            where=where,
-            limit=most,
-            after=place,
-            newest_first=order == "desc",
-        )
-        next_cursor = None if following is None else cursors.cursor(*listed, after=following)
-        return {"sessions": [shapes.session(each) for each in found], "next_cursor": next_cursor}
+def _matching(words: str, where: _Wanted, *, limit: int, after: str | None) -> tuple[Sequence[Session], str | None]:
+    """The sessions in which these words were said, the best match first."""
+    from palimpsest.recall.search import MESSAGES
 
-    return fitting(page, limit=limit)
+    tenant, memory = call().caller.tenant, call().memory
+    messages = replace(MESSAGES, created_after=where.said[0], created_before=where.said[1])
+    if where.user is None:
+        ids, following = memory.find_sessions.of_tenant(tenant, words, limit=limit, after=after, where=messages)
+    else:
+        ids, following = memory.find_sessions(tenant.user(where.user), words, limit=limit, where=messages), None
+    return list(filter(where, memory.manage.opened(tenant, ids))), following
 
 
 def _stamped(given: str | None) -> str | None:

@@ -1,0 +1,120 @@
+"""Pages of lists, and their cursors: where a list goes on, opaque to callers and good for that one list only."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+from aws_lambda_powertools.event_handler import Response
+
+from palimpsest.api.resources.fields import MAX_BYTES, answered, dumps, json_answer, size_in_answer
+from palimpsest.errors import BadRequest, FieldError, TooLarge
+
+LONGEST_NUMBER = 12  # digits of a sequence number
+
+Row = TypeVar("Row")
+Named = TypeVar("Named", bound="_Named")
+Find = Callable[..., tuple[Sequence[Row], str | None]]
+"""Takes the most rows (`limit`) and the place `after` which they begin; returns rows, and the place of the last of them
+(None: nothing follows).
+"""
+
+
+class _Named(Protocol):
+    @property
+    def id(self) -> str: ...
+
+
+def listing(
+    name: str,
+    find: Find[Row],
+    shown: Callable[[Row], Mapping[str, Any]],
+    *,
+    listed: tuple[object, ...],
+    limit: int,
+    cursor: str | None,
+) -> Response[str]:
+    """A page of at most `limit` rows, or of fewer where they are too large for one answer. `listed` names the list:
+    its tenant, its kind, what it is a list of, its filters, its order.
+    """
+    begin = after(cursor, *listed)
+    while True:
+        rows, following = find(limit=limit, after=begin)
+        next_cursor = None if following is None else cursor_at(*listed, after=following)
+        try:
+            return answered({name: list(map(shown, rows)), "next_cursor": next_cursor})
+        except TooLarge:
+            if limit == 1:
+                raise
+            limit //= 2
+
+
+def by_id(rows: Sequence[Named], *, order: Literal["asc", "desc"] = "asc") -> Find[Named]:
+    """Pages of rows that were read already, in the order of their ids."""
+
+    def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
+        every = rows if order == "asc" else rows[::-1]
+        rest = [row for row in every if after is None or (row.id > after if order == "asc" else row.id < after)]
+        return rest[:limit], rest[limit - 1].id if len(rest) > limit else None
+
+    return find
+
+
+def paged(
+    name: str, rows: Iterable[tuple[Mapping[str, Any], int]], *, listed: tuple[object, ...], after: int | None
+) -> Response[str]:
+    """A page of `rows`, each with its number, as far as an answer can carry them (the first always).
+
+    `after` is where the next page goes on if all of them fit, None = nowhere.
+    """
+    texts: list[str] = []
+    size, last = 0, 0
+    for row, number in rows:
+        text = dumps(row)
+        size += size_in_answer(text) + 1
+        if texts and size > MAX_BYTES - 1_000:
+            after = last
+            break
+        texts.append(text)
+        last = number
+    next_cursor = dumps(None if after is None else cursor_at(*listed, after=after))
+    return json_answer(f'{{"{name}":[{",".join(texts)}],"next_cursor":{next_cursor}}}')
+
+
+def cursor_at(*listed: object, after: object) -> str:
+    """The cursor of a place in the list that `listed` names."""
+    return base64.urlsafe_b64encode(f"{_mark(listed)}{after}".encode()).decode().rstrip("=")
+
+
+def after(given: str | None, *listed: object) -> str | None:
+    """What `cursor_at` was given as `after`; None for None. Raises `BadRequest` (`invalid_cursor`) for any other."""
+    if given is None:
+        return None
+    mark = _mark(listed)
+    try:
+        text = base64.b64decode(given + "=" * (-len(given) % 4), altchars=b"-_", validate=True).decode()
+    except ValueError as error:
+        raise _refused() from error
+    if not text.startswith(mark):
+        raise _refused()
+    return text.removeprefix(mark)
+
+
+def after_number(given: str | None, *listed: object) -> int | None:
+    """The same, where the place is a sequence number."""
+    place = after(given, *listed)
+    if place is not None and not (place.isascii() and place.isdecimal() and len(place) <= LONGEST_NUMBER):
+        raise _refused()
+    return None if place is None else int(place)
+
+
+def _mark(listed: tuple[object, ...]) -> str:
+    """What ties a cursor to its list. It is no secret: a forged cursor only leads into a list of the caller's own."""
+    return hashlib.sha256("\x1f".join(map(str, listed)).encode()).hexdigest()[:16] + "."
+
+
+def _refused() -> BadRequest:
+    errors = (FieldError("cursor", "not one of this list"),)
+    return BadRequest("The cursor is not one of this list.", code="invalid_cursor", errors=errors)
