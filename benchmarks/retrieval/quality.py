@@ -23,8 +23,7 @@ from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex, connected
 from palimpsest.memory.ports import Memories
-from palimpsest.models.builtin.embedder import BuiltinEmbedder
-from palimpsest.models.builtin.reranker import BuiltinReranker
+from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
 from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.search.ports import SearchIndex

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
+from palimpsest.models.builtin import SPACE, BuiltinEmbedder
 from palimpsest.models.openai.embedder import MAX_TOKENS, OpenAIEmbedder
 from palimpsest.models.ports import Embedder, Space, Vector
 from palimpsest.models.thresholds import THRESHOLDS
@@ -249,7 +249,7 @@ def test_a_server_that_is_not_there_is_unavailable(api: OpenAIEmbeddingsApi) -> 
 
 def test_making_embedders_loads_nothing_heavy() -> None:
     code = (
-        "import sys; from pathlib import Path; from palimpsest.models.builtin.embedder import BuiltinEmbedder; "
+        "import sys; from pathlib import Path; from palimpsest.models.builtin import BuiltinEmbedder; "
         "from palimpsest.models.openai.embedder import OpenAIEmbedder; "
         "BuiltinEmbedder(Path('x')); OpenAIEmbedder(key=object()); "
         "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.models.builtin.embedder import BuiltinEmbedder
+from palimpsest.models.builtin import BuiltinEmbedder
 from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.ports import Embedder
 

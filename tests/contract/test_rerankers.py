@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.models.builtin.embedder import BuiltinEmbedder
-from palimpsest.models.builtin.reranker import BuiltinReranker
+from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
 
 from tests.engines import builtin_models
 from tests.engines.npm import required
@@ -87,8 +86,8 @@ def test_both_models_load_side_by_side_in_a_fresh_process(reranker: BuiltinReran
     """Until imports took turns, a third of such processes of Python 3.13 found half of numpy."""
     code = (
         "import threading, time; from pathlib import Path; folder = Path({folder!r})\n"
-        "from palimpsest.models.builtin.embedder import BuiltinEmbedder as Embedder\n"
-        "from palimpsest.models.builtin.reranker import BuiltinReranker as Reranker\n"
+        "from palimpsest.models.builtin import BuiltinEmbedder as Embedder\n"
+        "from palimpsest.models.builtin import BuiltinReranker as Reranker\n"
         "embedder, reranker, done = Embedder(folder), Reranker(folder), []\n"
         "ways = (lambda: embedder.embed(['a']), lambda: reranker.scores('a', ['b'], until=time.monotonic() + 60))\n"
         "threads = [threading.Thread(target=lambda way=way: done.append(way())) for way in ways]\n"

@@ -16,7 +16,7 @@ ALL = ("runtime", "models", "builtin", "graph")
 EMBED = """
 from importlib.util import find_spec
 from pathlib import Path
-from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
+from palimpsest.models.builtin import SPACE, BuiltinEmbedder
 (folder,) = find_spec("builtin_models").submodule_search_locations
 (vector,) = BuiltinEmbedder(Path(folder)).embed(["I moved to Lisbon."])
 assert len(vector) == SPACE.dimension

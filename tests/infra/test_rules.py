@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.models.builtin.embedder import SPACE
+from palimpsest.models.builtin import SPACE
 from palimpsest.settings import BY_FUNCTION
 
 from infra.config import BUILTIN, Embedding, choices, stage_named

@@ -10,7 +10,7 @@ import palimpsest_client as package
 import palimpsest_client.users
 import pytest
 from palimpsest_client import AsyncPalimpsest, JobFailed, NotConfigured, Palimpsest, errors
-from palimpsest_client.endpoint import Endpoint, find
+from palimpsest_client.connection import Endpoint, find
 from palimpsest_client.users import transcripts
 
 from tests.served import KEY, Served

@@ -7,8 +7,7 @@ from palimpsest.bootstrap import engines
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
-from palimpsest.models.builtin.embedder import SPACE, BuiltinEmbedder
-from palimpsest.models.builtin.reranker import BuiltinReranker
+from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker
 from palimpsest.models.openai.embedder import OpenAIEmbedder
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope

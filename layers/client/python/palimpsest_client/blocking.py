@@ -11,9 +11,9 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 
 import httpx2
 
-from palimpsest_client import endpoint, jobs
+from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
-from palimpsest_client.connection import LOST, TIMEOUT, options, sent_of
+from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, options, sent_of
 from palimpsest_client.exchange import lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
@@ -30,7 +30,7 @@ Calls = TypeVar("Calls")
 class Connection:
     """Carries out steps, one after another. Safe to share between threads."""
 
-    def __init__(self, where: endpoint.Endpoint, *, timeout: float) -> None:
+    def __init__(self, where: Endpoint, *, timeout: float) -> None:
         self._http = httpx2.Client(**options(where, timeout=timeout))
 
     def run(self, steps: Steps[R]) -> R:
@@ -235,11 +235,12 @@ class Session(Over):
 
 
 class Palimpsest(Over):
-    """The service, for programs that wait. It finds address and key by itself (`endpoint.find`)."""
+    """The service, for programs that wait. It finds address and key by itself (`connection.find`)."""
 
     def __init__(self, url: str | None = None, api_key: str | None = None, *, timeout: float = TIMEOUT) -> None:
-        self.url = endpoint.find(url, api_key).url
-        super().__init__(Connection(endpoint.find(url, api_key), timeout=timeout), TenantCalls())
+        where = find(url, api_key)
+        self.url = where.url
+        super().__init__(Connection(where, timeout=timeout), TenantCalls())
 
     health = value(TenantCalls.health)
     users = rows(TenantCalls.users)

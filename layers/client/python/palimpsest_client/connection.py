@@ -1,19 +1,72 @@
-"""What both clients say over HTTP: headers, patience, and what an answer or its loss means."""
+"""Where the service is, with which key it is called, and what both clients say over HTTP."""
 
 from __future__ import annotations
 
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 
 from palimpsest_client.calls import Sent
-from palimpsest_client.endpoint import Endpoint
+from palimpsest_client.errors import NotConfigured
 
 TIMEOUT = 30.0  # seconds; the service waits up to 20 within a call
 HERE = ("127.0.0.1", "localhost", "::1")
 LOST = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)
 """The call may have arrived or not."""
+LOCAL = Path(".local", "endpoint.json")
+"""What the local stack writes into the folder of the project."""
+
+
+@dataclass(frozen=True, slots=True)
+class Endpoint:
+    url: str
+    api_key: str = field(repr=False)
+
+
+def login_file() -> Path:
+    """Where `palimpsest login` keeps address and key."""
+    base = os.environ.get("XDG_CONFIG_HOME") or Path.home() / ".config"
+    return Path(base) / "palimpsest" / "endpoint.json"
+
+
+def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
+    """The endpoint: what is given, else `PALIMPSEST_URL` and `PALIMPSEST_API_KEY`, else `.local/endpoint.json` in this
+    folder or one above it, else what `palimpsest login` kept. A key from a file is only sent to that file's address.
+
+    Raises `NotConfigured`.
+    """
+    url, api_key = url or os.environ.get("PALIMPSEST_URL"), api_key or os.environ.get("PALIMPSEST_API_KEY")
+    stored = None if url and api_key else _stored()
+    if url and not api_key and stored and stored.url.rstrip("/") != url.rstrip("/"):
+        stored = None
+    if stored:
+        url, api_key = url or stored.url, api_key or stored.api_key
+    if not url or not api_key:
+        missing = "PALIMPSEST_API_KEY" if url else "PALIMPSEST_URL"
+        raise NotConfigured(
+            f"{missing} is not set, and there is no {LOCAL} here: give url and api_key, set PALIMPSEST_URL and"
+            " PALIMPSEST_API_KEY, or run `palimpsest login`."
+        )
+    if urlsplit(url).scheme not in ("http", "https"):
+        raise NotConfigured("The address of the service begins with https:// or http://.")
+    return Endpoint(url.rstrip("/"), api_key)
+
+
+def _stored() -> Endpoint | None:
+    here = Path.cwd()
+    for file in (*(folder / LOCAL for folder in (here, *here.parents)), login_file()):
+        if file.is_file():
+            try:
+                known = json.loads(file.read_text())
+                return Endpoint(str(known["url"]), str(known["api_key"]))
+            except (ValueError, KeyError, TypeError) as error:
+                raise NotConfigured(f"{file} holds no url and api_key.") from error
+    return None
 
 
 def options(where: Endpoint, *, timeout: float) -> dict[str, Any]:

@@ -16,8 +16,7 @@ from rich.progress import Progress
 from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.cli import shown, stdio
-from palimpsest_client.connection import TIMEOUT, options
-from palimpsest_client.endpoint import find, login_file
+from palimpsest_client.connection import TIMEOUT, find, login_file, options
 from palimpsest_client.exchange import memories_of_mem0
 from palimpsest_client.users import conversations
 

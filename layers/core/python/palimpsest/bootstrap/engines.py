@@ -156,7 +156,7 @@ def metered(model: LanguageModel, *, usages: Usages, tenants: Tenants, clock: Cl
 def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     """The embedding model that the settings name: the built-in one, or one of the model server."""
     if embeds_here(environment):
-        from palimpsest.models.builtin.embedder import BuiltinEmbedder
+        from palimpsest.models.builtin import BuiltinEmbedder
 
         made = BuiltinEmbedder(_folder_of("builtin_models"))
         made.load_soon()
@@ -174,7 +174,7 @@ def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
     """The built-in model that orders what was found; None where the functions carry no models."""
     if not embeds_here(environment):
         return None
-    from palimpsest.models.builtin.reranker import BuiltinReranker
+    from palimpsest.models.builtin import BuiltinReranker
 
     made = BuiltinReranker(_folder_of("builtin_models"))
     made.load_soon()
@@ -207,7 +207,7 @@ def has_key(environment: settings.ModelSettings) -> bool:
 
 def embeds_here(environment: settings.EmbeddingSettings) -> bool:
     """Whether the settings name the built-in model, which needs no key."""
-    from palimpsest.models.builtin.embedder import SPACE
+    from palimpsest.models.builtin import SPACE
 
     return environment.embedding_model == SPACE.model
 

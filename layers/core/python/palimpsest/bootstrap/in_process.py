@@ -21,8 +21,7 @@ from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.background import InMemoryExpiries
 from palimpsest.engines.in_memory.blobs import InMemoryBlobs
-from palimpsest.engines.in_memory.feed import InMemoryFeed
-from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest.engines.in_memory.jobs import InMemoryFeed, InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import State

@@ -45,9 +45,8 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.records import KEYED, Record
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.reminders import Remind
 from palimpsest.memory.removal.erase import ErasePages
-from palimpsest.memory.removal.expire import Expire
+from palimpsest.memory.removal.expire import Expire, Remind
 from palimpsest.memory.removal.forget import ForgetPages
 from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession

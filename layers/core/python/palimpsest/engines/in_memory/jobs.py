@@ -1,18 +1,21 @@
-"""The jobs that the in-memory conversation store put, and calls with idempotency keys beside them."""
+"""The jobs that the in-memory conversation store put, calls with idempotency keys, and what follows of all writes."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from typing import TypeVar
 
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import job_cursor, job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job, JobState
-from palimpsest.jobs.ports import Due
+from palimpsest.jobs.ports import Changed, Due, JobNotice
 from palimpsest.scope import Scope, UserScope
+
+T = TypeVar("T")
 
 
 class InMemoryJobs:
@@ -136,3 +139,22 @@ class InMemoryKeyedCalls:
 
 def _is_of(job: Job, scope: UserScope) -> bool:
     return (job.tenant, job.user) == (scope.tenant, scope.user) and job.parent is None
+
+
+class InMemoryFeed:
+    """`stores.Feed` over the state of the other stores: what their writes caused, as streams carry it on AWS."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def jobs(self) -> Sequence[JobNotice]:
+        return [JobNotice(job.tenant, job.id, job.kind) for job in self._taken(self._state.outbox)]
+
+    def changes(self) -> Sequence[Changed]:
+        return self._taken(self._state.changes)
+
+    def _taken(self, waiting: list[T]) -> list[T]:
+        with self._state.lock:
+            taken = waiting[:]
+            del waiting[: len(taken)]
+        return taken

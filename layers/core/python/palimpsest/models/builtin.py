@@ -1,15 +1,25 @@
-"""Loads a small transformer and its tokenizer when they are first needed, and runs a text or a pair of texts."""
+"""Models that ship with the functions and need no key: an embedder and a reranker, which run here, on onnxruntime."""
 
 from __future__ import annotations
 
 import threading
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from palimpsest import parallel
 from palimpsest.errors import ModelUnavailable
+from palimpsest.models.embedding import unit
+from palimpsest.models.ports import Space, Vector
 
+SPACE = Space("bge-small-en-v1.5-int8", 384)  # no server's model of that name makes the same vectors
+EMBEDDER = "bge-small-en-v1.5"
+QUESTION = "Represent this sentence for searching relevant passages: "
+MOST_EMBEDDED = 256  # tokens; it reads 512, which takes three times as long and finds no more
+RERANKER = "ms-marco-MiniLM-L-12-v2"
+MOST_RERANKED = 160  # tokens of question and text together: time grows with them
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
@@ -23,7 +33,8 @@ class _Loaded:
 
 
 class Transformer:
-    """`folder` holds the two files above; of what it is given it reads the first `max_tokens`. Safe for many threads.
+    """A small transformer with its tokenizer, loaded when they are first needed. `folder` holds the two files above; of
+    what it is given it reads the first `max_tokens`. Safe for many threads.
 
     Texts do not share a batch: the weights are 8-bit numbers whose scale follows the whole batch, so that a text's
     result would depend on its neighbours.
@@ -79,3 +90,51 @@ def _loaded_from(folder: Path, *, max_tokens: int) -> _Loaded:
     tokenizer.enable_truncation(max_tokens)
     tokenizer.no_padding()
     return _Loaded(session, tokenizer)
+
+
+class BuiltinEmbedder:
+    """Implements `Embedder`: bge-small-en-v1.5, in 8-bit numbers. `models` is the folder that layers/builtin makes; its
+    model is read at the first call.
+    """
+
+    def __init__(self, models: Path) -> None:
+        self._model = Transformer(models / EMBEDDER, max_tokens=MOST_EMBEDDED)
+
+    @property
+    def space(self) -> Space:
+        return SPACE
+
+    def load_soon(self) -> None:
+        """See `Transformer`."""
+        self._model.load_soon()
+
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        prefix = QUESTION if as_questions else ""
+        return [unit(self._model(prefix + text)[0].tolist()) for text in texts]  # the first token stands for all
+
+
+class BuiltinReranker:
+    """Implements `Reranker`: ms-marco-MiniLM-L-12-v2, a cross-encoder that reads question and text together, in 8-bit
+    numbers. `models` is as for the embedder.
+
+    Its order alone is worse than that of all retrievers together: blend the two.
+    """
+
+    def __init__(self, models: Path) -> None:
+        self._model = Transformer(models / RERANKER, max_tokens=MOST_RERANKED)
+
+    def load_soon(self) -> None:
+        """See `Transformer`."""
+        self._model.load_soon()
+
+    def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
+        self._model.load()  # takes longer than any text, and says nothing about how long the next one will take
+        scores: list[float] = []
+        longest = 0.0
+        for text in texts:
+            begun = time.monotonic()
+            if begun + longest > until:
+                break
+            scores.append(float(self._model(question, text)[0]))
+            longest = max(longest, time.monotonic() - begun)
+        return scores
