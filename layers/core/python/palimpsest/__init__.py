@@ -8,12 +8,12 @@ if TYPE_CHECKING:
     from palimpsest.context.blocks.extractive import ExtractiveMemory
     from palimpsest.context.blocks.static import StaticMemory
     from palimpsest.context.blocks.vector import VectorMemory
-    from palimpsest.extraction.provider import ChatHistoryProvider
+    from palimpsest.extraction.outside import ChatHistoryProvider
 
 __all__ = ["AgentMemory", "ChatHistoryProvider", "ExtractiveMemory", "StaticMemory", "VectorMemory"]
 _HOMES = {
     "AgentMemory": "agent_memory",
-    "ChatHistoryProvider": "extraction.provider",
+    "ChatHistoryProvider": "extraction.outside",
     "ExtractiveMemory": "context.blocks.extractive",
     "StaticMemory": "context.blocks.static",
     "VectorMemory": "context.blocks.vector",

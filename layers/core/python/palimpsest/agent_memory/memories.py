@@ -17,7 +17,7 @@ from palimpsest.api.resources.tools import ToolCallBody
 from palimpsest.conversations.messages import Chat
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
-from palimpsest.extraction.provider import ChatHistoryProvider, newest
+from palimpsest.extraction.outside import ChatHistoryProvider, newest
 from palimpsest.jobs.job import Job
 from palimpsest.memory.records import Record, Version
 from palimpsest.memory.statements import Remembered

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from palimpsest import prompts
 from palimpsest.conversations.messages import Message, said_at, text_of
-from palimpsest.conversations.window.shorten import abridged
+from palimpsest.conversations.window.render import abridged
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
 from palimpsest.extraction.chunk import Chunk, Finding

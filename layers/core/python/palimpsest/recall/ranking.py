@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from palimpsest.memory.filters import MemoryType
 from palimpsest.memory.records import Record, Source
-from palimpsest.models.thresholds import OTHER, Thresholds
+from palimpsest.models.catalogue import OTHER, Thresholds
 
 if TYPE_CHECKING:
     from palimpsest.text.dates import Period

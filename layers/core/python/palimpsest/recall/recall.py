@@ -14,8 +14,8 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import quoted_in
+from palimpsest.models.catalogue import OTHER, THRESHOLDS
 from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
-from palimpsest.models.thresholds import OTHER, THRESHOLDS
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed

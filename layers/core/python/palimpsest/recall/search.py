@@ -13,8 +13,8 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
+from palimpsest.models.catalogue import OTHER, THRESHOLDS, Thresholds
 from palimpsest.models.ports import Embedder, Vector
-from palimpsest.models.thresholds import OTHER, THRESHOLDS, Thresholds
 from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.ranking import FoundMemory, Retriever

@@ -11,8 +11,7 @@ from typing import Any
 from palimpsest import prompts
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary
-from palimpsest.conversations.window.render import transcript
-from palimpsest.conversations.window.shorten import abridged
+from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
