@@ -6,8 +6,8 @@ from pathlib import Path
 HERE = Path(__file__).parent
 CONTRACT = HERE.parents[1] / "tests" / "contract"
 PARTS = (
-    "builders", "memory_builders", "test_commits", "test_jobs", "test_memories_commits", "test_memories_erasure",
-    "test_memories_expiry", "test_reading",
+    "builders", "fixtures", "memory_builders", "test_commits", "test_jobs", "test_memories_commits",
+    "test_memories_erasure", "test_memories_expiry", "test_reading",
 )  # fmt: skip
 
 

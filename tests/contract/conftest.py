@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Iterator
 
 import pytest
@@ -17,13 +16,14 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest_testing.store import MemoryStore, Store
 
-from tests.contract.builders import Conversation
+from tests.contract.fixtures import sarah, scope, talk
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.engines import loopback, opensearch
 from tests.engines.npm import required
+
+__all__ = ["sarah", "scope", "talk"]
 
 ENGINES = ("in_memory", "moto", "dynoxide")
 
@@ -98,19 +98,3 @@ def tenants(engine: str, endpoint: str | None) -> InMemoryTenants | DynamoDbTena
 @pytest.fixture
 def free_port() -> int:
     return loopback.free_port()
-
-
-@pytest.fixture
-def scope() -> SessionScope:
-    return Scope(f"tenant-{uuid.uuid4().hex[:8]}").session("talk")
-
-
-@pytest.fixture
-def sarah(scope: SessionScope) -> UserScope:
-    return scope.owner.user("sarah")
-
-
-@pytest.fixture
-def talk(store: Store, scope: SessionScope) -> Conversation:
-    """A session that does not exist yet."""
-    return Conversation(store.sessions, scope)

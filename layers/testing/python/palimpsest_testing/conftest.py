@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import uuid
 from importlib import import_module
 
 import pytest
-from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.stores import OwnStores
 
-from palimpsest_testing.builders import Conversation  # type: ignore[import-untyped,import-not-found,unused-ignore]
+from palimpsest_testing.fixtures import sarah, scope, talk  # type: ignore[import-untyped,import-not-found,unused-ignore]
 from palimpsest_testing.plugin import OPTION
 from palimpsest_testing.store import MemoryStore, Store
+
+__all__ = ["sarah", "scope", "talk"]
 
 
 @pytest.fixture
@@ -34,19 +34,3 @@ def store(own: OwnStores) -> Store:
 @pytest.fixture
 def memories(own: OwnStores) -> MemoryStore:
     return MemoryStore("own", own.memories, own.jobs, own.expiries)
-
-
-@pytest.fixture
-def scope() -> SessionScope:
-    return Scope(f"tenant-{uuid.uuid4().hex[:8]}").session("talk")
-
-
-@pytest.fixture
-def sarah(scope: SessionScope) -> UserScope:
-    return scope.owner.user("sarah")
-
-
-@pytest.fixture
-def talk(store: Store, scope: SessionScope) -> Conversation:
-    """A session that does not exist yet."""
-    return Conversation(store.sessions, scope)
