@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.api.resources import mcp
+from palimpsest.api.resources.protocols import mcp_tools
 
 from tests.e2e.stack import PATIENCE, Client
 from tests.engines import npm
@@ -39,7 +39,7 @@ def test_an_official_client_uses_the_memory(program: Any, mode: str, call: Clien
     )
     assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout)
-    assert saw["tools"] == [*mcp.TOOLS]
+    assert saw["tools"] == [*mcp_tools.TOOLS]
     (memory,) = saw["saved"]["data"]["memories"]
     assert memory["content"] == f"Sarah tested {mode}."
     assert [each["id"] for each in saw["listed"]["data"]["memories"]] == [memory["id"]]

@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from palimpsest.api.resources import mcp
 from palimpsest.api.resources.memories.shapes import NewMemory
+from palimpsest.api.resources.protocols import mcp, mcp_tools
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.errors import Unavailable
 from pydantic import BaseModel
@@ -73,7 +73,7 @@ def test_a_request_that_states_its_version_needs_no_handshake(call: Client) -> N
     found = asked_now(call, "server/discover").json["result"]
     assert (found["supportedVersions"], found["resultType"]) == ([mcp.MODERN], "complete")
     listed = asked_now(call, "tools/list").json["result"]
-    assert [tool["name"] for tool in listed["tools"]] == [*mcp.TOOLS]
+    assert [tool["name"] for tool in listed["tools"]] == [*mcp_tools.TOOLS]
     assert (listed["cacheScope"], listed["ttlMs"] > 0) == ("private", True)
     assert remembered(call, HAMBURG)["outcome"] == "created"
     result = asked_now(call, "tools/call", name="list_memories", arguments={}).json["result"]
@@ -228,11 +228,11 @@ def test_a_tool_describes_what_its_operation_takes() -> None:
         "created_after": "2026-01-01T00:00:00Z", "created_before": "2026-01-01T00:00:00Z", "session_id": "s",
     }  # fmt: skip
     models: dict[str, type[BaseModel]] = {
-        "recall": RecallBody, "remember": NewMemory, "list_memories": mcp.ListArguments,
-        "memory_history": mcp.HistoryArguments, "forget": mcp.ForgetArguments,
-        "search_conversations": mcp.ConversationArguments,
+        "recall": RecallBody, "remember": NewMemory, "list_memories": mcp_tools.ListArguments,
+        "memory_history": mcp_tools.HistoryArguments, "forget": mcp_tools.ForgetArguments,
+        "search_conversations": mcp_tools.ConversationArguments,
     }  # fmt: skip
-    for name, tool in mcp.TOOLS.items():
+    for name, tool in mcp_tools.TOOLS.items():
         properties = dict(tool.properties)
         given = {each: examples[each] for each in properties if each != "filter"}
         if "filter" in properties and name != "forget":
