@@ -1,19 +1,26 @@
-"""What embedders and indexes share: checks of vectors, and an embedder that embeds the same text only once."""
+"""What embedders and indexes share: checks of vectors, the nearest of many, and an embedder that repeats no text."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
+import importlib
 import math
 import threading
 from array import array
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from operator import mul
+from typing import Any
 
 from cachetools import LRUCache
 
 from palimpsest.models.ports import Embedder, Space, Vector
 
 MAX_VECTORS = 512
+MOST_NUMBERS = 400_000
+"""Of one product: OpenBLAS computes it on one thread. On a busy machine several wait for each other, twenty times as
+long as the product takes.
+"""
 
 
 def unit(vector: Vector) -> list[float]:
@@ -42,6 +49,41 @@ def check(vector: Vector, space: Space | None) -> None:
     if len(vector) != space.dimension:
         raise ValueError(f"A vector of {space.dimension} numbers is needed, not of {len(vector)}.")
     unit(vector)
+
+
+class Matrix:
+    """Vectors of length 1, one after another as `numbers` in single precision; some hundred times slower where numpy is
+    not installed.
+    """
+
+    def __init__(self, numbers: bytes, *, dimension: int) -> None:
+        numpy = self._numpy = _numpy()
+        self._numbers: Any = numpy.frombuffer(numbers, numpy.float32) if numpy else array("f", numbers)
+        self._dimension = dimension
+
+    def nearest(self, query: Sequence[float], *, among: Sequence[int] | None, k: int) -> Iterable[tuple[float, int]]:
+        """The cosine and place of the k nearest at least: also of all that are as near as the last of them."""
+        numpy, dimension = self._numpy, self._dimension
+        if numpy is None:
+            places = range(len(self._numbers) // dimension) if among is None else among
+            return ((sum(map(mul, self._numbers[at * dimension : (at + 1) * dimension], query)), at) for at in places)
+        rows, step = self._numbers.reshape(-1, dimension), MOST_NUMBERS // dimension
+        wanted, scores = numpy.asarray(query, numpy.float32), numpy.empty(len(rows), numpy.float32)
+        for at in range(0, len(rows), step):
+            numpy.dot(rows[at : at + step], wanted, out=scores[at : at + step])
+        found = numpy.arange(len(scores)) if among is None else numpy.asarray(among, numpy.intp)
+        scores = scores[found]
+        if len(found) > k:
+            near = scores >= numpy.partition(scores, -k)[-k]
+            scores, found = scores[near], found[near]
+        return zip(scores.tolist(), found.tolist(), strict=True)
+
+
+def _numpy() -> Any:
+    try:
+        return importlib.import_module("numpy")
+    except ImportError:
+        return None
 
 
 class CachingEmbedder:
