@@ -206,6 +206,7 @@ def test_the_window_alone_answers_whatever_fails(tmp_path: Path, failing: str) -
 
 def test_a_place_without_search_still_gives_the_tables_and_says_so() -> None:
     service = remembering()
+    service.index.down = True
     assert service.context("And now?").degraded == ("vector",)
     assert service.context().degraded == ()
 
