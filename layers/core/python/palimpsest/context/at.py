@@ -49,8 +49,8 @@ def _compactions(sessions: Sessions, scope: SessionScope, head: Head, *, last: i
 
 
 def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole: bool) -> Head:
-    """Return the head with the count and tokens of the messages that were read of its window; unless they are the whole
-    window, it counts one message more.
+    """Return the head with the count and tokens of the messages that were read of its window. If the window has more
+    messages than were read, the head counts one more than those.
     """
     shown = [message for message in read if message.role not in UNSHOWN_ROLES]
     return replace(

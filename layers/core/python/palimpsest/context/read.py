@@ -82,8 +82,8 @@ class Context:
 
     @property
     def omitted(self) -> tuple[int, int] | None:
-        """The first and the last stored message that is not here and that no summary here stands for; None if there is
-        none.
+        """The first and the last stored message that this context lacks and that no summary in it stands for; None if
+        it lacks none.
         """
         shown, head = self.fitted.seqs, self.head
         has_summary = self.summary is not None and self.fitted.summary_tokens > 0

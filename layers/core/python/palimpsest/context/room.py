@@ -94,7 +94,7 @@ def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
 
 
 def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
-    """The context with the memory in its place, or with as much room left free as the memory takes."""
+    """The context with the memory where the configuration puts it; or without it, with as much room left free."""
     if not memory.text:
         return material.fitted()
     if memory_as == "system":

@@ -91,7 +91,7 @@ def _finding(value: Any) -> Finding | None:
 
 
 def _relations(value: Any) -> Iterator[Relation]:
-    """Those that have all that a relation needs."""
+    """The relations in a finding that have every field."""
     for each in value[:MOST_RELATIONS] if isinstance(value, list) else ():
         if not isinstance(each, dict):
             continue

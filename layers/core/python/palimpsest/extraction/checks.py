@@ -100,7 +100,7 @@ def _objection(
 
 
 def _named(relations: Sequence[Relation], texts: Sequence[str]) -> tuple[Relation, ...]:
-    """Those between two different people or things, whose names stand in the messages that were read."""
+    """The relations between two different people or things whose names stand in the messages that were read."""
     return tuple(
         each
         for each in relations

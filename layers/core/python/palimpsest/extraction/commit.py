@@ -74,12 +74,12 @@ class Steps:
         )
 
     def _passed(self, messages: Iterator[Message]) -> Iterator[Message]:
-        """The messages, those whose history is their caller's as they were handed over."""
+        """The messages; where a caller keeps the history, as the caller handed them over."""
         for message in messages:
             yield self.contents.passed(message) if message.is_outside and self.contents else message
 
     def forget_passed(self, job: Job) -> None:
-        """Remove what was handed over to be extracted, of all messages of the job's that are."""
+        """Remove the texts that a caller handed over to be extracted, for all messages of the job."""
         at = self.look(job)
         if self.contents is None or at.head is None or at.head.outside < job.first:
             return

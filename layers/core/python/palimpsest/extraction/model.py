@@ -116,7 +116,7 @@ class ModelExtractor:
         raise AssertionError  # the second call returns or raises
 
     def _sent(self, failure: ModelFailed, asked: str, text: str) -> Usage:
-        """Of a call that failed only what was sent is known."""
+        """What a failed call used: the tokens that were sent. What it would have answered is not known."""
         return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
 
     def _asked(self, instructions: str, text: str) -> Completion:

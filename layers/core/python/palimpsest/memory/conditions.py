@@ -1,4 +1,4 @@
-"""Conditions on metadata: what they mean, as tests of terms that the tables and every search engine can make alike."""
+"""Conditions on metadata, turned into tests of terms: the tables and every search engine decide them alike."""
 
 from __future__ import annotations
 

@@ -189,7 +189,7 @@ def event_before(statement: Statement, draft: Record, *, tenant: str, user: str)
 
 
 def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record, if a later statement repeats its words without a topic."""
+    """The topic that an edit gave to the stored record: a later statement without a topic may repeat its words."""
     if there is None or record.topic_key is not None:
         return None
     return there.topic_key if is_said_now or record.valid_from > there.valid_from else None

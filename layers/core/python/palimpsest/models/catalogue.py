@@ -111,9 +111,9 @@ class Thresholds:
     A candidate's strength is its cosine, where `unrelated` counts as 0 and 1 as 1, and `words` times the share of
     the question's words that it has.
 
-    `least` is the strength that the strongest needs for any to be shown, and each that says nothing; `own` is what each
-    needs by itself, or `beside` times the strength of the message next to it. `resembles` is the cosine from which a
-    past message has to do with a new one.
+    Nothing is shown unless the strongest candidate reaches `least`; a message that says nothing must reach it itself.
+    Every other candidate must reach `own`: with its own strength, or with `beside` times that of a message next to it.
+    A past message whose cosine is at least `resembles` has to do with a new one.
     """
 
     unrelated: float = 0.0

@@ -82,12 +82,13 @@ class FoundMemory:
 class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
-    `vector` is the share of meaning, the rest is words; `reranker` that of a model that read the memory. The
-    factors change a score by at most their part of it; what only asks or says nothing keeps `asking` or `empty` of its
-    score, a task of an ended session `over`.
+    `vector` is the share of meaning in a score, words have the rest; `reranker` is the share of a model that read the
+    memory. `importance`, `recency` and `period` change a score by at most this part of it. Other scores are multiplied:
+    by `asking` for a message that only asks, by `empty` for one that says nothing, by `over` for a task whose session
+    has ended.
 
-    `near` holds the thresholds of the embedding model. All of the question's words are enough, and so is a topic that
-    the question names.
+    `near` holds the thresholds of the embedding model. A memory that has all of the question's words passes them, and
+    so does one of a topic that the question names.
     """
 
     vector: float = 0.6
@@ -149,8 +150,8 @@ def reranked(
     shows_outdated: bool = False,
     weights: Weights = DEFAULT,
 ) -> tuple[Ranked, ...]:
-    """Order those anew that a reranker gave `scores`, by key: half by what they were ranked by, half by its scores,
-    of whatever scale. Equal ones stay in their order, and the others in their places behind them.
+    """Return the candidates with those first that a reranker gave `scores` (by key, of any scale), in a new order: half
+    of it is the order they had, half follows these scores. The others follow in the order they had.
     """
     relevance = {each.candidate.key: each.parts["relevance"] for each in places}
     fused, read = _normalised({key: relevance[key] for key in scores}), _normalised(scores)
@@ -170,8 +171,8 @@ def reranked(
 
 
 def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple[Ranked, ...]:
-    """Return those that are near enough to the question to be shown, each by its own strength or by that of what was
-    said beside it; none unless one is near. Where no vectors were compared, words decide.
+    """Return those that are near enough to the question to be shown: by their own strength, or by the strength of the
+    message before or after them. If none is near, none is returned. Where no vectors were compared, words decide.
     """
     if not any("vector" in each.candidate.scores for each in found):
         return tuple(each for each in found if each.candidate.coverage > weights.least_coverage or each.strength > 0)
@@ -182,8 +183,9 @@ def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple
 
 
 def _stands(each: Ranked, by_key: Mapping[str, Ranked], weights: Weights) -> bool:
-    """Whether it may be shown: what says nothing by itself alone, few words also by the question that they answer, and
-    always the record of a topic that the question names.
+    """Whether it may be shown. The record of a topic that the question names always may. Others must be near enough: a
+    message that says nothing by its own strength alone, one of few words also by the strength of a question beside it,
+    any other by the strength of any message beside it.
     """
     says = each.candidate.says
     if "topic_key" in each.candidate.scores:
@@ -246,7 +248,7 @@ def _scored(
 
 
 def _strength(each: Candidate, weights: Weights) -> float:
-    """What is not indexed yet, or never gets a vector: its words count for its meaning too."""
+    """How near it is to the question, by meaning and words; by words alone where it has no vector (yet)."""
     limits = weights.near
     cosine = max(0.0, each.scores.get("vector", 0.0) - limits.unrelated) / (1 - limits.unrelated)
     near = cosine + limits.words * each.coverage

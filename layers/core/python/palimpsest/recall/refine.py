@@ -22,10 +22,11 @@ from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
 TOPICS_COMPARED = 8
-LOOKED_AT = 8  # of the order: what stands behind them replaces nothing
-LEAST, IN_ONE_TALK = 0.3, 0.5  # of the older one's score that the later one needs to stand above it
-WORDS_ALIKE = 2  # that make two statements alike
-REPLACES = 0.5  # of the older one's score, for it to be marked
+LOOKED_AT = 8  # so many of the best are compared: one behind them replaces nothing
+# A later statement stands above an older one only if its score is at least this part of the older one's.
+LEAST, IN_ONE_TALK = 0.3, 0.5
+WORDS_ALIKE = 2  # two statements with so many words in common are alike
+REPLACES = 0.5  # the part of the older one's score from which on the older one is marked as outdated
 
 _WENT_BY = re.compile(
     r"\b(?:did|was|were|had|used to|hatten?|war(?:en)?|étai(?:t|ent)|avai(?:t|ent)|eran?|fue(?:ron)?|había)\b",

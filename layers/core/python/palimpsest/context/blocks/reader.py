@@ -84,7 +84,7 @@ class BlockReads:
 
 
 def stores(memories: Memories) -> Mapping[BlockType, Store]:
-    """For each block that stores messages of a window: whether those of a job's range are stored yet."""
+    """For each block that stores what leaves a window: a test whether it has stored the messages of a job's range."""
 
     def extracted(job: Job) -> PartState:
         """A range has failed while a part of it is parked."""

@@ -219,7 +219,7 @@ class _ShownSummary:
 
 
 def _summary_within(text: str | None, summary_as: SummaryAs, *, room: int, count: Count) -> _ShownSummary:
-    """The summary within the room, cut if need be; none of it where next to nothing would be left."""
+    """The summary within the room, cut if it is too large; no summary where hardly anything of it would be left."""
     if not text:
         return _ShownSummary()
     shown_summary = _shown_summary(text, summary_as, count)

@@ -95,7 +95,7 @@ def _parts(chat: Chat) -> Iterator[_Part]:
 
 
 def _length(chat: Chat, part: _Part) -> tuple[bool, int]:
-    """Content in parts counts as the longest: its images weigh what no count of its text tells."""
+    """A text's length, to find the longest. Content in parts counts as longest: no text tells what its images weigh."""
     return part[0] == "content" and not isinstance(chat["content"], str), len(part[2])
 
 

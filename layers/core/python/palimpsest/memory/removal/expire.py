@@ -1,4 +1,7 @@
-"""Remove expired records, all versions of a topic together, and remind the indexer of records, so many a round."""
+"""Remove expired records, all versions of a topic together, and remind the indexer of those that it has not confirmed.
+
+Both go in rounds of a limited size.
+"""
 
 from __future__ import annotations
 
