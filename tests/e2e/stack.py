@@ -12,6 +12,7 @@ import uuid
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -29,9 +30,23 @@ PATIENCE = 240  # seconds, only against hanging: on a busy machine everything ma
 WAIT = 20
 
 
+class Status(int):
+    """An answer's status; where an assertion shows one that was refused, it shows the answer's words too."""
+
+    def __new__(cls, status: int, text: str) -> "Status":
+        status_with_words = super().__new__(cls, status)
+        status_with_words.text = text
+        return status_with_words
+
+    text: str
+
+    def __repr__(self) -> str:
+        return f"{int(self)} {self.text}" if self >= HTTPStatus.BAD_REQUEST else f"{int(self)}"
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
-    status: int
+    status: Status
     headers: Mapping[str, str]
     text: str
 
@@ -68,7 +83,8 @@ class Client:
             connection.request(method, asked, data, told)
             answer = connection.getresponse()
             named = {name.lower(): value for name, value in answer.getheaders()}
-            return Answer(answer.status, named, answer.read().decode())
+            text = answer.read().decode()
+            return Answer(Status(answer.status, text), named, text)
         finally:
             connection.close()
 
