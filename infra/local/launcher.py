@@ -28,7 +28,7 @@ from ministack.core.sigv4 import (
 )  # fmt: skip
 from ministack.services import lambda_svc, sts
 
-from infra.local import shared_layers, snapshots, vector_search
+from infra.local import function_processes, snapshots, vector_search
 from infra.local.guard import Guard, Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -124,7 +124,7 @@ def main() -> None:
     os.environ |= {"AWS_ACCESS_KEY_ID": key["id"], "AWS_SECRET_ACCESS_KEY": key["secret"]}
     lambda_runtime.execution_credentials = lambda_svc.execution_credentials = role_credentials
     snapshots.install()
-    shared_layers.install()
+    function_processes.install()
     vector_search.install()
     port = int(os.environ["GATEWAY_PORT"])
     saving = snapshots.Saving(ministack.app.app)

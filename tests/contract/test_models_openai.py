@@ -131,7 +131,7 @@ def test_a_connection_that_fails_is_unavailable_in_time(api: OpenAIApi, step: St
     begun = time.monotonic()
     with pytest.raises(ModelUnavailable):
         ask(model_on(api, timeout=0.6))
-    assert time.monotonic() - begun < 4
+    assert time.monotonic() - begun < 30
     assert len(api.requests) == 1
 
 

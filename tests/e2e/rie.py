@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from infra import layer_build, paths, pythons
+from tests.e2e.stack import PATIENCE
 from tests.engines.loopback import HOST, free_port, stop, wait_until_listening
 
 SOURCE = "aws-sam-cli==1.170.0"
@@ -42,7 +43,7 @@ class Emulated:
 
     def invoke(self, event: Mapping[str, Any]) -> Any:
         """The function's answer; an error is an answer too, and has an `errorType`."""
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=60)
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=PATIENCE)
         with contextlib.closing(connection):
             connection.request("POST", INVOKE, json.dumps(event))
             return json.loads(connection.getresponse().read())
@@ -60,8 +61,9 @@ def running(function: str, *, layers: list[Path], environment: Mapping[str, str]
     told = {
         "PATH": os.environ["PATH"], "LAMBDA_TASK_ROOT": str(task),
         "PYTHONPATH": os.pathsep.join(map(str, [task, *layers])),
-        "PYTHONDONTWRITEBYTECODE": "1", "AWS_LAMBDA_FUNCTION_NAME": function, "AWS_LAMBDA_FUNCTION_TIMEOUT": "30",
-        "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512", "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
+        "PYTHONDONTWRITEBYTECODE": "1", "AWS_LAMBDA_FUNCTION_NAME": function,
+        "AWS_LAMBDA_FUNCTION_TIMEOUT": str(PATIENCE), "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
+        "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", **environment,
     }  # fmt: skip
     addresses = ["--runtime-interface-emulator-address", f"{HOST}:{port}"]

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from http import HTTPStatus
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from urllib.parse import urlencode, urlsplit
 
 from infra import paths
@@ -33,7 +33,7 @@ WAIT = 20
 class Status(int):
     """An answer's status; where an assertion shows one that was refused, it shows the answer's words too."""
 
-    def __new__(cls, status: int, text: str) -> "Status":
+    def __new__(cls, status: int, text: str) -> Self:
         status_with_words = super().__new__(cls, status)
         status_with_words.text = text
         return status_with_words
@@ -243,6 +243,15 @@ class Stack:
                 client.delete_message(QueueUrl=self.outputs[queue], ReceiptHandle=message["ReceiptHandle"])
                 bodies.append(message["Body"])
         return bodies
+
+
+def processes_of(folder: Path) -> list[dict[str, str]]:
+    """The environments of the functions' processes that the local AWS of that folder has started."""
+    parent = json.loads((folder / "process.json").read_text())["pid"]
+    children = Path(f"/proc/{parent}/task").glob("*/children")
+    pids = [pid for each in children for pid in each.read_text().split()]
+    found = [Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in pids]
+    return [dict(entry.split("=", 1) for entry in entries if entry) for entries in found]
 
 
 def eventually(look: Callable[[], object]) -> None:

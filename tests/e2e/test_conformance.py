@@ -20,7 +20,7 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 SEARCH = "/v1/users/sarah/memories/search"
 IS_DEEP = os.environ.get("CONFORMANCE") == "deep"
 ASKED = ("examples,coverage,fuzzing", "--max-examples=50") if IS_DEEP else ("examples,fuzzing", "--max-examples=5")
-SECONDS = 3_600 if IS_DEEP else 240
+SECONDS = 3_600 if IS_DEEP else 600
 SETTINGS = hypothesis.settings(
     max_examples=200 if IS_DEEP else 15,
     stateful_step_count=20 if IS_DEEP else 10,

@@ -24,7 +24,7 @@ import pytest
 
 from infra import paths
 from infra.local import saved_state
-from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own
+from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own, processes_of
 from tests.engines.loopback import free_port
 
 pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
@@ -79,15 +79,6 @@ class Local:
         """When the last complete one was taken, in seconds."""
         snapshot = saved_state.newest(self.folder / "state")
         return 0 if snapshot is None else int(snapshot.name) / 1e9
-
-    @property
-    def processes(self) -> list[dict[str, str]]:
-        """The environments of the functions' processes, which the local AWS has started."""
-        parent = json.loads((self.folder / "process.json").read_text())["pid"]
-        children = Path(f"/proc/{parent}/task").glob("*/children")
-        pids = [pid for each in children for pid in each.read_text().split()]
-        found = [Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in pids]
-        return [dict(entry.split("=", 1) for entry in entries if entry) for entries in found]
 
     def call(self, method: str, path: str, body: Any = None, *, key: str = "") -> tuple[int, Any]:
         headers = {"Authorization": f"Bearer {key or self.endpoint['api_key']}", "Content-Type": "application/json"}
@@ -173,7 +164,7 @@ def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local,
     pruned, answer = local.call("POST", "/v1/sessions/pruned/prune", {"strategy": "summarize", "wait": 20})
     assert pruned in (200, 202), answer
     await_summary(local, "pruned")
-    processes = local.processes
+    processes = processes_of(local.folder)
     assert len(processes) >= 5  # authorize, sessions, dispatch, summarize …
     unpacked = {folder for each in processes for folder in each["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)}
     assert len(unpacked) <= LAYERS

@@ -206,7 +206,7 @@ def test_many_writers_at_once_do_not_pass_the_limit(
         made = prepared(*given)
         if not hasattr(first, "done"):
             first.done = True
-            counting.wait(timeout=20)
+            counting.wait(timeout=30)
         return made
 
     monkeypatch.setattr(Remember, "prepared", lambda _, *given: together(*given))

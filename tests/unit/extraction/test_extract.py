@@ -146,7 +146,7 @@ def test_two_workers_on_one_chunk_commit_once() -> None:
     finds = service.extractor.finds
 
     def at_once(chunk: Chunk) -> object:
-        together.wait(5)
+        together.wait(30)
         return finds(chunk)
 
     service.extractor.finds = at_once

@@ -185,7 +185,7 @@ def test_eight_identical_ingests_at_once_end_as_one() -> None:
     together = threading.Barrier(8)
 
     def ingest(_: int) -> object:
-        together.wait(5)
+        together.wait(30)
         return service.ingest(*texts(120))
 
     with ThreadPoolExecutor(8) as callers:

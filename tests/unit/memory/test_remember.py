@@ -275,7 +275,7 @@ class Together:
     """Lets no commit through before so many writers have decided on theirs."""
 
     def __init__(self, writers: int) -> None:
-        self._barrier = threading.Barrier(writers, timeout=10)
+        self._barrier = threading.Barrier(writers, timeout=30)
         self._seen = threading.local()
 
     def __call__(self, step: str) -> None:

@@ -49,15 +49,15 @@ def test_where_the_model_fails_the_memories_speak_for_themselves(script: list[st
 
 def test_a_slow_model_is_not_waited_for() -> None:
     begun = time.monotonic()
-    answer = AnswerQuestion(ScriptedAnswers([1.0]), seconds=0.1)("Who?", PASSAGES)
-    assert time.monotonic() - begun < 0.9
+    answer = AnswerQuestion(ScriptedAnswers([20.0]), seconds=0.1)("Who?", PASSAGES)
+    assert time.monotonic() - begun < 15
     assert (answer.method, answer.failed) == ("quoted", True)
 
 
 def test_the_repair_does_not_begin_the_wait_anew() -> None:
     begun = time.monotonic()
-    answer = AnswerQuestion(ScriptedAnswers([0.15, 1.0]), seconds=0.3)("Who?", PASSAGES)
-    assert time.monotonic() - begun < 0.9
+    answer = AnswerQuestion(ScriptedAnswers([0.15, 20.0]), seconds=0.3)("Who?", PASSAGES)
+    assert time.monotonic() - begun < 15
     assert answer.failed
 
 

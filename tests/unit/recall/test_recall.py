@@ -82,7 +82,7 @@ def test_what_the_index_confirms_while_it_is_searched_is_found(
         return ()
 
     def lists_too_late(*given: Any, **more: Any) -> Any:
-        assert searched.wait(10)
+        assert searched.wait(30)
         service.index_all()
         assert service.memories.records(SARAH, [record.id])[0].index_state == "done"
         return listed(*given, **more)
@@ -511,7 +511,7 @@ def test_the_question_is_embedded_while_the_tables_are_read(
         return read(*args, **more)
 
     def embedding(texts: Sequence[str], *, as_questions: bool = False) -> Any:
-        together.append(is_reading.wait(timeout=3))
+        together.append(is_reading.wait(timeout=30))
         return embed(texts)
 
     monkeypatch.setattr(service.memories, "listed", reading)

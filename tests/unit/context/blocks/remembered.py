@@ -91,5 +91,5 @@ class SlowPicks(Picks):
         self.released = threading.Event()
 
     def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
-        self.released.wait(timeout=10)
+        self.released.wait(timeout=30)
         raise ModelFailed("too late")

@@ -94,7 +94,7 @@ def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> No
     released = threading.Event()
 
     def never(*_asked: object, **_more: object) -> list[Any]:
-        released.wait(10)
+        released.wait(30)
         return []
 
     try:
@@ -107,7 +107,7 @@ def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> No
 
 
 def test_the_blocks_are_read_at_the_same_time() -> None:
-    together = threading.Barrier(3, timeout=5)
+    together = threading.Barrier(3, timeout=30)
 
     class Meets:
         def __init__(self, inner: Any) -> None:

@@ -99,7 +99,7 @@ def test_two_workers_on_one_range_commit_once() -> None:
     told = service.summarizer.summarize
 
     def at_once(**asked: object) -> object:
-        together.wait(5)
+        together.wait(30)
         return told(**asked)  # type: ignore[arg-type]
 
     service.summarizer.summarize = at_once  # type: ignore[method-assign, assignment]

@@ -37,15 +37,13 @@ class Reading:
         return len(self.scores) < self.asked
 
 
-def reading(
-    reranker: Reranker | None, query: Query, found: Sequence[FoundMemory], *, seconds: float = SECONDS
-) -> Reading:
+def reading(reranker: Reranker | None, query: Query, found: Sequence[FoundMemory]) -> Reading:
     """Have the first of what was found read. Whatever the reranker does, this ends in time and raises nothing."""
     first = found[:FIRST]
     begun = monotonic()
     scores: Sequence[float] = ()
     if reranker is not None and first:
-        until = begun + seconds
+        until = begun + SECONDS
         texts = [passage(one, query) for one in first]
         task = parallel.begin(partial(reranker.scores, query.first_person, texts, until=until), until=until + GRACE)
         with suppress(Exception):  # the libraries that run a model have errors of their own

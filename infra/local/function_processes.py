@@ -1,4 +1,7 @@
-"""Unpacks each layer once for all processes of all functions; MiniStack by itself unpacks it for every process."""
+"""Starts the functions' processes: layers are unpacked once for all of them, and a burst of calls starts few.
+
+MiniStack by itself unpacks each layer for every process, and starts one for every call that finds the others busy.
+"""
 
 import io
 import os
@@ -7,6 +10,7 @@ import tempfile
 import threading
 import time
 import zipfile
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -21,12 +25,18 @@ LAYERS = paths.BUILD / "unpacked"
 UNUSED_SECONDS = 7 * 24 * 3600
 VARIABLE = "_LAMBDA_LAYERS_DIRS"
 """The variable that holds the folders of a process's layers, in the order in which they go onto its path."""
+PATIENCE_SECONDS = 2.0
+"""How long a call waits for a busy process before it has another started, which takes a second or more."""
+STARTING_SECONDS = 20.0
+"""How long a call waits for one that is starting: two at once would take longer still."""
 
 
 class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
     """A process of a function, started with the layers' folders instead of the layers."""
 
     config: dict[str, Any]
+    in_use: bool
+    has_started = False
 
     def _spawn(self) -> None:
         own = self.config
@@ -34,10 +44,39 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         folders = [str(_folder(layer)) for layer in own.get("Layers", [])]
         shared = {**variables, VARIABLE: os.pathsep.join(folders)}
         self.config = {**own, "Layers": [], "Environment": {"Variables": shared}}
+        self.has_started = False
         try:
             super()._spawn()
+            self.has_started = True
         finally:
             self.config = own
+
+
+def _acquire(name: str, config: dict[str, Any], code: bytes, qualifier: str = "$LATEST", **more: Any) -> Any:
+    """What MiniStack's own function answers, once a process is free, or another one may be started."""
+    key, begun = lambda_runtime._worker_key(name, config, qualifier), time.monotonic()  # noqa: SLF001
+    with _RELEASED:
+        while not _may_go_on(lambda_runtime._workers.get(key, ()), waited=time.monotonic() - begun):  # noqa: SLF001
+            _RELEASED.wait(0.1)
+        return _BY_ITSELF["acquire"](name, config, code, qualifier=qualifier, **more)
+
+
+def _may_go_on(processes: Sequence[SharingWorker], *, waited: float) -> bool:
+    """Whether one of a function's processes is free or another may start: none is starting, and none became free."""
+    if not all(process.in_use for process in processes) or not processes:
+        return True
+    are_started = all(process.has_started for process in processes)
+    return waited >= (PATIENCE_SECONDS if are_started else STARTING_SECONDS)
+
+
+def _release(process: Any) -> None:
+    _BY_ITSELF["release"](process)
+    with _RELEASED:
+        _RELEASED.notify_all()
+
+
+_RELEASED = threading.Condition()
+_BY_ITSELF = {"acquire": lambda_runtime.acquire_worker, "release": lambda_runtime.release_worker}
 
 
 def _folder(layer: Any) -> Path:
@@ -71,3 +110,4 @@ def install() -> None:
         if folder.stat().st_mtime < time.time() - UNUSED_SECONDS:
             shutil.rmtree(folder, ignore_errors=True)
     lambda_runtime.Worker = SharingWorker
+    lambda_svc.acquire_worker, lambda_svc.release_worker = _acquire, _release
