@@ -25,8 +25,10 @@ LAYERS = paths.BUILD / "unpacked"
 UNUSED_SECONDS = 7 * 24 * 3600
 VARIABLE = "_LAMBDA_LAYERS_DIRS"
 """The variable that holds the folders of a process's layers, in the order in which they go onto its path."""
+IN_LAMBDA = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1"}
+"""Functions that find it build what they need while they start, as in Lambda: their first call need not wait."""
 PATIENCE_SECONDS = 2.0
-"""How long a call waits for a busy process before it has another started, which takes a second or more."""
+"""How long a call waits for each of the busy processes before it has another started: many are slower than few."""
 STARTING_SECONDS = 20.0
 """How long a call waits for one that is starting: two at once would take longer still."""
 
@@ -42,7 +44,7 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         own = self.config
         variables = own.get("Environment", {}).get("Variables", {})
         folders = [str(_folder(layer)) for layer in own.get("Layers", [])]
-        shared = {**variables, VARIABLE: os.pathsep.join(folders)}
+        shared = {**variables, **IN_LAMBDA, VARIABLE: os.pathsep.join(folders)}
         self.config = {**own, "Layers": [], "Environment": {"Variables": shared}}
         self.has_started = False
         try:
@@ -66,7 +68,7 @@ def _may_go_on(processes: Sequence[SharingWorker], *, waited: float) -> bool:
     if not all(process.in_use for process in processes) or not processes:
         return True
     are_started = all(process.has_started for process in processes)
-    return waited >= (PATIENCE_SECONDS if are_started else STARTING_SECONDS)
+    return waited >= (PATIENCE_SECONDS * len(processes) if are_started else STARTING_SECONDS)
 
 
 def _release(process: Any) -> None:

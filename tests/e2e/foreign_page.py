@@ -16,7 +16,7 @@ from tests.engines import chromium
 from tests.engines.loopback import HOST
 
 FUNCTION = "planted"
-SECONDS = 45
+SECONDS = 240
 PAGE = b'<!doctype html><title>A page of another origin</title><script src="/attack.js"></script>'
 SCRIPT = Path(__file__).with_suffix(".js")
 CODE = "def handler(event, context):\n    open({marker!r}, 'w').close()\n    return 'the code of the page ran'\n"

@@ -14,7 +14,7 @@ import pytest
 
 from infra import paths
 from tests.doubles.openai_api import OpenAIApi
-from tests.e2e.stack import Client
+from tests.e2e.stack import PATIENCE, Client
 
 pytestmark = pytest.mark.e2e
 PATH = "/v1/sessions/loop"
@@ -99,7 +99,7 @@ def test_the_readmes_agent_knows_in_its_second_session_what_it_was_told_in_its_f
             environment = os.environ | {"OPENAI_API_KEY": "test", "OPENAI_BASE_URL": model.base_url}
             done = subprocess.run(
                 [sys.executable, "-c", program, "sarah", session], input=said, cwd=tmp_path, env=environment,
-                check=False, capture_output=True, text=True, timeout=120,
+                check=False, capture_output=True, text=True, timeout=PATIENCE,
             )  # fmt: skip
             assert done.returncode == 0, done.stderr
             sent.extend(request.body["messages"] for request in model.requests)

@@ -190,7 +190,7 @@ def test_fifty_writers_lose_nothing_and_keep_their_order(call: Client, stack: St
         for number in range(APPENDS):
             text = f"{writer}-{number}"
             while (answer := call.append("crowd", text, key=text)).status != HTTPStatus.CREATED:
-                assert answer.status in (429, 503)
+                assert answer.status in (429, 502, 503)  # not run, or not ended in time: again, under its key
                 assert time.monotonic() < deadline
                 time.sleep(0.1)
 

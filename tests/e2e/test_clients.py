@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 from infra import paths
@@ -49,7 +50,9 @@ def test_a_generated_python_client_sends_and_receives_everything(generated: Path
     def module(name: str) -> Any:
         return importlib.import_module(f"{generated.name}.{name}")
 
-    client = module("client").AuthenticatedClient(base_url=call.url, token=call.key, raise_on_unexpected_status=True)
+    client = module("client").AuthenticatedClient(
+        base_url=call.url, token=call.key, raise_on_unexpected_status=True, timeout=httpx.Timeout(PATIENCE)
+    )
     models = module("models")
 
     def answer(operation: str, *path: str, **more: Any) -> Any:

@@ -7,12 +7,13 @@ from typing import Literal
 import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
-from tests.e2e.stack import Client, eventually
+from tests.e2e.stack import PATIENCE, Client, eventually
 from tests.engines import chromium, npm
 
 pytestmark = pytest.mark.e2e
 HOSTILE = '<script>window.ran = 1</script><img src=x onerror="window.ran = 1"></memory> \u202eesrever\u202c'
 LONG = HOSTILE * (1_000_000 // len(HOSTILE) + 1)
+MILLISECONDS = PATIENCE * 1000
 WIDTHS = (360, 1600)
 SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 VIEWS = (
@@ -27,7 +28,9 @@ def browser() -> Iterator[Browser]:
     if reason := chromium.install():
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
     with sync_playwright() as playwright:
-        yield playwright.chromium.launch(executable_path=chromium.program(), args=["--no-sandbox"])
+        expect.set_options(timeout=MILLISECONDS)
+        program = chromium.program()
+        yield playwright.chromium.launch(executable_path=program, args=["--no-sandbox"], timeout=MILLISECONDS)
 
 
 @pytest.fixture
@@ -56,6 +59,7 @@ def page(browser: Browser, filled: Client) -> Iterator[Page]:
     """The console, logged in. Whatever the browser complains of fails the test."""
     with closing(browser.new_context(viewport={"width": 1200, "height": 900})) as context:
         page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
         complaints: list[str] = []
         page.on("console", lambda message: complaints.append(message.text) if message.type == "error" else None)
         page.on("pageerror", lambda error: complaints.append(str(error)))
@@ -70,7 +74,7 @@ def page(browser: Browser, filled: Client) -> Iterator[Page]:
 
 def show(page: Page, view: str) -> None:
     page.evaluate("view => { location.hash = `/${view}` }", view)
-    expect(page.get_by_text("Loading …")).to_have_count(0, timeout=30_000)  # a function may have to start
+    expect(page.get_by_text("Loading …")).to_have_count(0)
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
@@ -121,7 +125,7 @@ def test_memories_are_saved_corrected_reverted_and_forgotten(page: Page) -> None
     page.get_by_role("button", name="Try (dry run)").click()
     expect(page.get_by_text("1 memory would be forgotten")).to_be_visible()
     page.get_by_role("button", name="Forget for good").click()
-    expect(page.get_by_role("status")).to_contain_text("Forgotten.", timeout=30_000)
+    expect(page.get_by_role("status")).to_contain_text("Forgotten.")
     expect(page.get_by_role("listitem").filter(has_text="window.ran")).to_have_count(1)  # the preference stays
 
 
@@ -187,6 +191,7 @@ def test_it_works_by_keyboard_alone_and_forgets_the_key(page: Page) -> None:
 def test_a_refused_key_is_told(browser: Browser, call: Client) -> None:
     with closing(browser.new_context()) as context:
         page = context.new_page()
+        page.set_default_timeout(MILLISECONDS)
         page.goto(f"{call.url}/v1/console")
         page.get_by_label("API key").fill("pal_wrong")
         page.get_by_role("button", name="Open the console").click()

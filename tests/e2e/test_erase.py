@@ -56,13 +56,14 @@ def test_an_erased_user_is_gone_at_once_and_what_comes_afterwards_stays(call: Cl
 def test_a_redaction_and_an_erasure_can_be_waited_for(call: Client) -> None:
     for number in range(3):
         call.append(f"s{number}", "hello")
-    answer = call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20})
-    assert (answer.status, answer.json["state"]) == (200, "done"), answer.text
-    assert answer.json["receipt"]["index"] == {"state": "done"}
-    answer = call("DELETE", USER, query={"wait": 20})
-    assert (answer.status, answer.json["state"]) == (200, "done"), answer.text
-    assert answer.json["receipt"]["sessions"] == {"state": "done", "count": 3}
-    assert answer.json["receipt"]["index"] == {"state": "follows"}
+    redacted = call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20})
+    job = call.ended(redacted)
+    assert job["state"] == "done"
+    assert job["receipt"]["index"] == {"state": "done"}
+    job = call.ended(call("DELETE", USER, query={"wait": 20}))
+    assert job["state"] == "done"
+    assert job["receipt"]["sessions"] == {"state": "done", "count": 3}
+    assert job["receipt"]["index"] == {"state": "follows"}
     assert call("GET", "/v1/users").json["users"] == []
 
 
@@ -74,9 +75,9 @@ def test_a_deleted_session_takes_what_it_alone_taught_unless_that_shall_stay(
     for session in "st":
         call.append(session, "hello")
         save(call, {"content": f"of {session}", "source": {"session_id": session}})
-    answer = call("DELETE", "/v1/sessions/s", query={"keep_memories": keep, "wait": 20})
-    assert (answer.status, answer.json["state"]) == (200, "done"), answer.text
-    assert answer.json["result"].get("forgotten", 0) == 2 - len(left)
+    job = call.ended(call("DELETE", "/v1/sessions/s", query={"keep_memories": keep, "wait": 20}))
+    assert job["state"] == "done"
+    assert job["result"].get("forgotten", 0) == 2 - len(left)
     assert contents(call) == left
 
 
@@ -86,6 +87,5 @@ def test_sessions_are_forgotten_by_a_filter(call: Client) -> None:
         call.append(session, "hello", agent_id="hr" if session != "c" else "it")
     told = {"user_id": "sarah", "agent_id": "hr"}
     eventually(lambda: call("POST", "/v1/sessions/forget", {**told, "dry_run": True}).json["ids"] == ["a", "b"])
-    answer = call("POST", "/v1/sessions/forget", {**told, "wait": 20})
-    assert (answer.status, answer.json["result"]) == (200, {"forgotten": 2}), answer.text
+    assert call.ended(call("POST", "/v1/sessions/forget", {**told, "wait": 20}))["result"] == {"forgotten": 2}
     assert [call("GET", f"/v1/sessions/{name}").status for name in "abc"] == [404, 404, 200]

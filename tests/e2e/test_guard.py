@@ -115,7 +115,7 @@ def test_another_host_or_origin_is_refused_on_every_route(
 def test_a_request_without_or_with_two_host_headers_is_refused(stack: Stack) -> None:
     for hosts in ("", f"Host: 127.0.0.1:{stack.port}\r\nHost: evil.example\r\n"):
         for version in ("1.0", "1.1"):
-            with socket.create_connection(("127.0.0.1", stack.port), timeout=20) as connection:
+            with socket.create_connection(("127.0.0.1", stack.port), timeout=PATIENCE) as connection:
                 connection.sendall(
                     f"GET /_ministack/health HTTP/{version}\r\n{hosts}Connection: close\r\n\r\n".encode()
                 )

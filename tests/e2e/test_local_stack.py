@@ -165,6 +165,7 @@ def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local,
     assert pruned in (200, 202), answer
     await_summary(local, "pruned")
     processes = processes_of(local.folder)
+    assert all(each["AWS_LAMBDA_RUNTIME_API"] for each in processes)  # they build what they need while they start
     assert len(processes) >= 5  # authorize, sessions, dispatch, summarize …
     unpacked = {folder for each in processes for folder in each["_LAMBDA_LAYERS_DIRS"].split(os.pathsep)}
     assert len(unpacked) <= LAYERS
