@@ -5,6 +5,7 @@ python -m tests.served     # prints address and key, and serves until its standa
 
 from __future__ import annotations
 
+import base64
 import json
 import sys
 import threading
@@ -86,7 +87,7 @@ class Served:
         self._server.shutdown()
         self._server.server_close()
 
-    def answer(self, method: str, target: str, body: str | None, headers: dict[str, str]) -> tuple[int, Any, str]:
+    def answer(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, Any, str]:
         """Status, headers and body: what gateway and functions say together."""
         key = headers.get("authorization", "").removeprefix("Bearer ").removeprefix("Token ")  # the latter is mem0's
         parts = urlsplit(target)
@@ -95,7 +96,8 @@ class Served:
             query[name] = f"{query[name]},{value}" if name in query else value
         vouched = {"tenant": "acme", "scopes": self.keys.get(key, ""), "key_id": "k" * 64}
         who = {"lambda": vouched if key in self.keys else {"refused": "forbidden" if key else "unauthenticated"}}
-        event = http_event(method, parts.path, body, query=query, headers=headers, authorizer=who)
+        event = http_event(method, parts.path, query=query, headers=headers, authorizer=who)
+        event |= {} if body is None else _as_sent_on(body)
         event["rawQueryString"] = parts.query
         is_mem0 = parts.path.startswith(f"{MEM0}/")  # its client calls some operations by other paths
         is_memory = is_mem0 or any(serves(each, method, parts.path) for each in self._of_memories)
@@ -125,7 +127,7 @@ class Served:
                     is_fine = data is not None and "Authorization" not in self.headers
                     respond(self, 200 if is_fine else 403, (data or b"").decode() if is_fine else "")
                     return
-                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)).decode() or None
+                body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or None
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 served.seen.append((self.command, self.path, headers))
                 if served.before and served.before.pop(0)(self):
@@ -139,6 +141,14 @@ class Served:
                 pass
 
         return Handler
+
+
+def _as_sent_on(body: bytes) -> dict[str, object]:
+    """A body in an event, as a gateway puts it there."""
+    try:
+        return {"body": body.decode(), "isBase64Encoded": False}
+    except UnicodeDecodeError:
+        return {"body": base64.b64encode(body).decode(), "isBase64Encoded": True}
 
 
 def respond(to: BaseHTTPRequestHandler, status: int, text: str, **headers: str) -> None:

@@ -61,7 +61,7 @@ def running(function: str, *, layers: list[Path], environment: Mapping[str, str]
     told = {
         "PATH": os.environ["PATH"], "LAMBDA_TASK_ROOT": str(task),
         "PYTHONPATH": os.pathsep.join(map(str, [task, *layers])),
-        "PYTHONDONTWRITEBYTECODE": "1", "AWS_LAMBDA_FUNCTION_NAME": function,
+        "AWS_LAMBDA_FUNCTION_NAME": function,
         "AWS_LAMBDA_FUNCTION_TIMEOUT": str(PATIENCE), "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "512",
         "AWS_REGION": "us-east-1", "AWS_DEFAULT_REGION": "us-east-1",
         "AWS_ACCESS_KEY_ID": "test", "AWS_SECRET_ACCESS_KEY": "test", **environment,

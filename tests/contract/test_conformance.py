@@ -1,10 +1,13 @@
-"""The running service keeps its own description: what it answers is described, what breaks the description is refused,
-and where an answer leads one arrives, but for what was deleted. CONFORMANCE=deep asks far more.
+"""The service keeps its own description: what it answers is described, what breaks the description is refused, and
+where an answer leads one arrives, but for what was deleted. CONFORMANCE=deep asks far more. Here in this process;
+through the front door: tests/e2e/test_described.py.
 """
 
+import json
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,11 +16,13 @@ import pytest
 import schemathesis
 from hypothesis import HealthCheck
 
-from tests.e2e.stack import Client, Stack, eventually
+from infra import paths
+from tests.served import KEY, Served
 
-pytestmark = pytest.mark.e2e
+pytestmark = pytest.mark.contract
+DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
 CONFIG = Path(__file__).with_name("schemathesis.toml")
-SEARCH = "/v1/users/sarah/memories/search"
+PAGES = r"^/v1/(console|docs|health|openapi\.json)$"  # the function `site` has them
 IS_DEEP = os.environ.get("CONFORMANCE") == "deep"
 ASKED = ("examples,coverage,fuzzing", "--max-examples=50") if IS_DEEP else ("examples,fuzzing", "--max-examples=5")
 SECONDS = 3_600 if IS_DEEP else 600
@@ -74,14 +79,18 @@ def name_of(case: schemathesis.Case[Any]) -> str:
     return name
 
 
+@pytest.fixture(scope="module")
+def served() -> Iterator[Served]:
+    with Served() as running:
+        yield running
+
+
 @pytest.mark.timeout(SECONDS)
-def test_every_answer_is_described_and_what_breaks_the_description_is_refused(call: Client) -> None:
-    call.append("s", "There is nothing to search until something was said.")
-    eventually(lambda: call("POST", SEARCH, {"query": "said", "mode": "keyword"}).status == 200)
-    done = subprocess.run(
+def test_every_answer_is_described_and_what_breaks_the_description_is_refused(served: Served) -> None:
+    done = subprocess.run(  # noqa: S603 - the project's own tool
         [
-            sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIG, "run", f"{call.url}/v1/openapi.json",
-            "--url", call.url, "--header", f"Authorization: Bearer {call.key}", "--phases", *ASKED,
+            sys.executable, "-m", "schemathesis.cli", "--config-file", CONFIG, "run", DESCRIPTION, "--url", served.url,
+            "--header", f"Authorization: Bearer {KEY}", "--exclude-path-regex", PAGES, "--phases", *ASKED,
         ],
         check=False, capture_output=True, text=True,
     )  # fmt: skip
@@ -90,18 +99,17 @@ def test_every_answer_is_described_and_what_breaks_the_description_is_refused(ca
 
 @pytest.mark.timeout(SECONDS)
 @pytest.mark.parametrize("walk", WALKS)
-def test_links_lead_where_they_say_until_it_is_deleted(stack: Stack, walk: str) -> None:
+def test_links_lead_where_they_say_until_it_is_deleted(served: Served, walk: str) -> None:
     operations, expected = WALKS[walk]
     config = schemathesis.Config.from_path(CONFIG)
-    described = schemathesis.openapi.from_dict(
-        only(operations, stack.client()("GET", "/v1/openapi.json").json), config=config
-    )
-    described.config.update(base_url=stack.url)
+    description = only(operations, json.loads(DESCRIPTION.read_text()))
+    described = schemathesis.openapi.from_dict(description, config=config)
+    described.config.update(base_url=served.url)
     met: set[tuple[str, int]] = set()
 
     class Walk(described.as_state_machine()):  # type: ignore[misc]
         def setup(self) -> None:
-            self.key = stack.client().key  # a tenant of its own: a walk repeated goes the same way
+            served.begin_anew()  # a walk repeated goes the same way
 
         def before_call(self, case: schemathesis.Case[Any]) -> None:
             (case.query or {}).pop("wait", None)  # nobody waits here
@@ -114,7 +122,7 @@ def test_links_lead_where_they_say_until_it_is_deleted(stack: Stack, walk: str) 
             met.add((name_of(case), response.status_code))
 
         def get_call_kwargs(self, case: schemathesis.Case[Any]) -> dict[str, Any]:
-            return {"headers": {"Authorization": f"Bearer {self.key}"}}
+            return {"headers": {"Authorization": f"Bearer {KEY}"}}
 
     for longer in (1, 4):  # which way a walk goes depends on the whole description
         if expected - met:
