@@ -26,7 +26,8 @@ from infra.local.guard import API_PATH, App, Message, Receive, Scope, Send
 from infra.local.saved_state import AT_STAKE, STOPPED, UNFINISHED
 
 STATES, BLOBS = Path("state"), Path("blobs")  # in the working directory, which is the local folder
-INTERVAL_SECONDS = 3
+FRESH_SECONDS = 8  # so old is what is saved at most, while a snapshot takes no longer than 2.5 s
+LEAST_PAUSE_SECONDS = 3
 DRAIN_SECONDS = 10
 LARGE = 1_000_000  # bytes
 BLOB = "__blob__"
@@ -79,12 +80,14 @@ class Saving:
         loop.add_signal_handler(signal.SIGTERM, lambda: self._tasks.append(loop.create_task(self._stop())))
 
     async def _save_again_and_again(self) -> None:
+        took = 0.0
         while True:
-            await asyncio.sleep(INTERVAL_SECONDS)
+            await asyncio.sleep(_pause(took))
             if self._has_changed:
                 async with self._one_at_a_time:
-                    self._has_changed = False
+                    self._has_changed, begun = False, time.monotonic()
                     await _save(is_last=False)
+                    took = time.monotonic() - begun
 
     async def _stop(self) -> NoReturn:
         self._is_stopping = True
@@ -96,6 +99,11 @@ class Saving:
                 if worker._proc is not None:  # noqa: SLF001
                     worker._proc.kill()  # noqa: SLF001
             os._exit(0 if is_saved else 1)  # threads that wait for a function would hold up an orderly end
+
+
+def _pause(took: float) -> float:
+    """Seconds from one snapshot to the next, if one takes so many."""
+    return max(LEAST_PAUSE_SECONDS, FRESH_SECONDS - 2 * took)
 
 
 async def _save(*, is_last: bool) -> bool:
@@ -146,7 +154,7 @@ def _write(snapshot: Path, *, is_last: bool) -> None:
     if is_last:
         (unfinished / STOPPED).touch()
     taken = (time.time_ns() - int(snapshot.name)) / 1e9
-    (unfinished / AT_STAKE).write_text(f"{INTERVAL_SECONDS + 2 * taken:.0f}")
+    (unfinished / AT_STAKE).write_text(f"{_pause(taken) + 2 * taken:.0f}")
     unfinished.rename(snapshot)
     _remove_others(snapshot, used)
 
