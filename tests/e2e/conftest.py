@@ -15,9 +15,14 @@ from tests.engines import npm, opensearch
 SUMMARY = "Sarah from Marketing asks about remote work; she has form HR-101."
 
 
+FIRST = ("test_with_a_model.py", "test_with_a_model_memory.py", "test_reindex.py")
+"""With a model first, so that the stack is brought up to date for the one without but once; then what walks through
+everything that is stored: with what all other tests store that takes minutes.
+"""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What walks through everything that is stored comes first: with what all other tests store it takes minutes."""
-    items.sort(key=lambda item: item.path.name != "test_reindex.py")
+    items.sort(key=lambda item: FIRST.index(item.path.name) if item.path.name in FIRST else len(FIRST))
 
 
 @pytest.fixture(scope="session")
@@ -33,8 +38,7 @@ def running(openai_api: OpenAIApi) -> Iterator[Stack]:
         pytest.fail(reason) if npm.required() else pytest.skip(reason)
     stack = Stack(folder_of_its_own(), openai_api.base_url)
     try:
-        stack.start()
-        yield stack
+        yield stack  # whoever is the first to use it says whether with a model, and starts it
     finally:
         stack.kill()
         subprocess.Popen(["rm", "-rf", stack.folder])  # nobody waits for that
@@ -51,11 +55,3 @@ def stack(running: Stack) -> Stack:
 def call(stack: Stack) -> Client:
     """A tenant that no other test knows."""
     return stack.client()
-
-
-@pytest.fixture
-def warm(stack: Stack) -> None:
-    """The functions that jobs need have started: so a job ends while one waits for it, however busy the machine."""
-    call = stack.client()
-    call.job(call.overflow("warm-up"))
-    call.job(call("DELETE", "/v1/sessions/warm-up").json["job_id"])

@@ -183,7 +183,7 @@ class Stack:
     folder: Path
     openai_url: str
     port: int = field(default_factory=free_port)
-    has_model: bool = False
+    has_model: bool | None = None  # None: it was not started yet
     url: str = ""
     key: str = ""
 

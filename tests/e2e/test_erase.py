@@ -52,12 +52,10 @@ def test_an_erased_user_is_gone_at_once_and_what_comes_afterwards_stays(call: Cl
     assert not any("Bruno" in each for each in recalled(call, "Bruno the dog"))
 
 
-@pytest.mark.usefixtures("warm")
 def test_a_redaction_and_an_erasure_can_be_waited_for(call: Client) -> None:
     for number in range(3):
         call.append(f"s{number}", "hello")
-    redacted = call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20})
-    job = call.ended(redacted)
+    job = call.ended(call("PATCH", "/v1/sessions/s0/messages/1", {"content": "[redacted]", "wait": 20}))
     assert job["state"] == "done"
     assert job["receipt"]["index"] == {"state": "done"}
     job = call.ended(call("DELETE", USER, query={"wait": 20}))
@@ -67,7 +65,6 @@ def test_a_redaction_and_an_erasure_can_be_waited_for(call: Client) -> None:
     assert call("GET", "/v1/users").json["users"] == []
 
 
-@pytest.mark.usefixtures("warm")
 @pytest.mark.parametrize(("keep", "left"), [("true", {"of s", "of t"}), ("false", {"of t"})])
 def test_a_deleted_session_takes_what_it_alone_taught_unless_that_shall_stay(
     call: Client, keep: str, left: set[str]
@@ -81,7 +78,6 @@ def test_a_deleted_session_takes_what_it_alone_taught_unless_that_shall_stay(
     assert contents(call) == left
 
 
-@pytest.mark.usefixtures("warm")
 def test_sessions_are_forgotten_by_a_filter(call: Client) -> None:
     for session in ("a", "b", "c"):
         call.append(session, "hello", agent_id="hr" if session != "c" else "it")

@@ -19,6 +19,14 @@ NEWER = {"EMBEDDING_MODEL": "text-embedding-3-small", "EMBEDDING_DIMENSION": "25
 
 
 @pytest.fixture
+def stack(running: Stack) -> Stack:
+    """The stack as it is: no model is asked for anything here."""
+    if running.has_model is None:
+        running.use_model(wanted=False)
+    return running
+
+
+@pytest.fixture
 def newer_model(stack: Stack) -> Iterator[Stack]:
     """The stack with another model for its vectors than its index has, and at the end as it was."""
     call = stack.client()
@@ -30,6 +38,7 @@ def newer_model(stack: Stack) -> Iterator[Stack]:
             yield stack
         finally:
             stack.start()
+            stack.has_model = False
             reindex(stack)
 
 

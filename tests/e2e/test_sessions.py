@@ -74,7 +74,6 @@ def test_without_short_term_memory_the_context_is_the_newest_turn(call: Client) 
     assert len(call.history("s")) == 7
 
 
-@pytest.mark.usefixtures("warm")
 def test_pruning_by_a_summary_can_be_waited_for(call: Client) -> None:
     call.begin("s", keep_recent_turns=2)
     call.say("s", 6)
@@ -124,7 +123,6 @@ def test_emptying_the_window_keeps_the_history(call: Client) -> None:
     assert len(call.history("s")) == 7
 
 
-@pytest.mark.usefixtures("warm")
 def test_withdrawn_messages_are_gone_from_window_summary_and_history(call: Client) -> None:
     call.job(call.overflow("s", about="salaries"))
     (compaction,) = call("GET", f"{PATH}/compactions").json["compactions"]
