@@ -39,6 +39,7 @@ def test_each_part_is_named_with_why_it_is_there() -> None:
 
 def test_a_given_message_is_named_and_everything_stored_is_a_recent_turn() -> None:
     service = remembering()
+    service.index.down = True
     told = trace(service.context("And now?"))
     assert parts(told)[:2] == ["recent_turns", "given"]
     assert told["failures"] == {"vector": "unavailable"}
