@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.bootstrap import MemoriesApp, SessionsApp, wire_memories, wire_sessions, wire_summarize, wire_sweep
-from palimpsest.bootstrap.memories import MemoryStores, Models
-from palimpsest.bootstrap.workers import wire_extraction
+from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
+from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
+from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_sweep
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.engines.embedded import EmbeddedIndex

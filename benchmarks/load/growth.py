@@ -61,9 +61,9 @@ class Conversation:
         return Call("context", partial(self._function, event("GET", f"{self._path}/context")))
 
     def library_context(self) -> Call:
-        from palimpsest import bootstrap
+        from palimpsest.bootstrap.sessions import sessions_app
 
-        return Call(f"context{LIBRARY}", partial(bootstrap.sessions_app().context, self._scope))
+        return Call(f"context{LIBRARY}", partial(sessions_app().context, self._scope))
 
     def append(self, *, keyed: bool) -> Call:
         """An append of the next message; one that makes room in the window counts as another call."""
@@ -72,12 +72,12 @@ class Conversation:
         return Call("append with a key" if keyed else "append", partial(self._function, given))
 
     def library_append(self) -> Call:
-        from palimpsest import bootstrap
+        from palimpsest.bootstrap.sessions import sessions_app
         from palimpsest.conversations.messages import Draft
 
         body, _ = self._next()
         drafts = [Draft(chat=chat) for chat in body["messages"]]
-        return Call(f"append{LIBRARY}", partial(bootstrap.sessions_app().append, self._scope, drafts))
+        return Call(f"append{LIBRARY}", partial(sessions_app().append, self._scope, drafts))
 
     def items(self, prefix: str, *, limit: int) -> list[Any]:
         """The newest items of one kind, whole."""

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.bootstrap import wire_memories, wire_sessions
-from palimpsest.bootstrap.memories import MemoryStores, Models
+from palimpsest.bootstrap.memories import MemoryStores, Models, wire_memories
+from palimpsest.bootstrap.sessions import wire_sessions
 from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories

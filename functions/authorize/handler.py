@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest import bootstrap
+from palimpsest.bootstrap import engines, warm
 from palimpsest.errors import Forbidden, Unauthenticated, Unavailable
 from palimpsest.observability import logger
 
@@ -17,7 +17,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     mem0 = headers.get("x-api-key") if event["rawPath"].startswith("/compat/") else None
     credential = headers.get("authorization") or (mem0 and f"Bearer {mem0}")
     try:
-        key = bootstrap.authorizer()(credential)
+        key = engines.authorizer()(credential)
     except Unavailable:
         return _refused(Unavailable.code)
     if key is None:
@@ -32,4 +32,4 @@ def _refused(why: str) -> dict[str, Any]:
     return {"isAuthorized": True, "context": {"refused": why}}
 
 
-bootstrap.warm(bootstrap.authorizer)
+warm(engines.authorizer)

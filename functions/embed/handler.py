@@ -7,17 +7,17 @@ from __future__ import annotations
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest import bootstrap
+from palimpsest.bootstrap import indexing, warm
 from palimpsest.observability import logger
 from palimpsest.workers.batches import change_batch
 
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    worker = bootstrap.embed_worker()
+    worker = indexing.embed_worker()
     if "texts" in event:
         return {"vectors": worker.vectors(event["texts"], as_questions=event["as_questions"])}
     return change_batch(event, embed=worker.embed, hide=worker.hide)
 
 
-bootstrap.warm(bootstrap.embed_worker)
+warm(indexing.embed_worker)

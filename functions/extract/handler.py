@@ -6,20 +6,20 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest import bootstrap
+from palimpsest.bootstrap import warm, workers
 from palimpsest.observability import logger
 from palimpsest.workers.batches import queue_batch, queue_record
 
 
 @logger.inject_lambda_context
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
-    bootstrap.extract_worker()  # if it can't be built, the whole batch fails with that error
+    workers.extract_worker()  # if it can't be built, the whole batch fails with that error
     return queue_batch(event, context, handle=extract)
 
 
 def extract(record: SQSRecord) -> None:
-    worker = bootstrap.extract_worker()
+    worker = workers.extract_worker()
     queue_record(record, step=worker.step, give_up=worker.give_up, hide=worker.hide)
 
 
-bootstrap.warm(bootstrap.extract_worker)
+warm(workers.extract_worker)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
+from palimpsest.bootstrap import memories, warm
 
 
-def use_cases() -> bootstrap.MemoriesApp:
-    return bootstrap.memories_app()
+def use_cases() -> memories.MemoriesApp:
+    return memories.memories_app()
 
 
 app = HttpApp(use_cases, operations_of("memories"))
@@ -21,4 +21,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return app(event, context)
 
 
-bootstrap.warm(app.warm)
+warm(app.warm)

@@ -6,7 +6,7 @@ from typing import Any
 
 from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest import bootstrap
+from palimpsest.bootstrap import indexing, warm
 from palimpsest.observability import logger
 from palimpsest.workers.batches import queue_batch, queue_record
 
@@ -15,20 +15,20 @@ from palimpsest.workers.batches import queue_batch, queue_record
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     if "Records" not in event:
         return begin()
-    bootstrap.reindex_worker()  # if it can't be built, the whole batch fails with that error
+    indexing.reindex_worker()  # if it can't be built, the whole batch fails with that error
     return queue_batch(event, context, handle=reindex)
 
 
 def reindex(record: SQSRecord) -> None:
-    worker = bootstrap.reindex_worker()
+    worker = indexing.reindex_worker()
     queue_record(record, step=worker.step, give_up=worker.give_up, hide=worker.hide)
 
 
 def begin() -> dict[str, Any]:
     """Start a rebuild, or find the one that is running; return its job, and whether it is new."""
-    job, is_new = bootstrap.reindex_starter()()
+    job, is_new = indexing.reindex_starter()()
     logger.info("reindexing", extra={"job_id": job.id, "is_new": is_new})
     return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}
 
 
-bootstrap.warm(bootstrap.reindex_worker)
+warm(indexing.reindex_worker)

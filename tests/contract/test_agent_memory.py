@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from palimpsest import AgentMemory
-from palimpsest.bootstrap import wire_memories, wire_sessions
 from palimpsest.bootstrap.engines import token_counter
-from palimpsest.bootstrap.memories import MemoryStores, Models
+from palimpsest.bootstrap.memories import MemoryStores, Models, wire_memories
+from palimpsest.bootstrap.sessions import wire_sessions
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors

@@ -8,9 +8,10 @@ from functools import partial
 from typing import Any
 
 import pytest
-from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
+from palimpsest.bootstrap.sessions import Stores, wire_sessions
+from palimpsest.bootstrap.workers import wire_summarize
 from palimpsest.clock import FakeClock
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
@@ -58,14 +59,14 @@ class Service:
         usages = DynamoDbUsages(self.table, endpoint=endpoint)
         self._stored = (sessions, jobs, calls, tenants, InMemoryBlobs(), usages)
         self.call = self.anew()
-        self.summarize, _ = bootstrap.wire_summarize(
+        self.summarize, _ = wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
         )
 
     def anew(self) -> Client:
         """The function in a fresh process, which does not know whose a session is."""
-        stores = bootstrap.Stores(*self._stored)
-        app = bootstrap.wire_sessions(stores, tokens=TOKENS, clock=FakeClock(), memories=self.memories)
+        stores = Stores(*self._stored)
+        app = wire_sessions(stores, tokens=TOKENS, clock=FakeClock(), memories=self.memories)
         return Client(HttpApp(lambda: app, operations_of("sessions")))
 
     def begin(self, session: str, **memory: Any) -> None:

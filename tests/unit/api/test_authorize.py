@@ -26,7 +26,7 @@ class Authorizing:
         self.clock, self.tenants = FakeClock(), InMemoryTenants()
         module = load("authorize")
         use_case = Authorize(self.tenants, self.clock)
-        monkeypatch.setattr(module.bootstrap, "authorizer", lambda: use_case)
+        monkeypatch.setattr(module.engines, "authorizer", lambda: use_case)
         self.handler = module.handler
 
     def add(self, **more: Any) -> None:

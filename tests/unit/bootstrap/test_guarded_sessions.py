@@ -9,8 +9,8 @@ from types import FunctionType
 from typing import Any
 
 import pytest
-from palimpsest.bootstrap import Stores
 from palimpsest.bootstrap.in_process import InProcess, in_process
+from palimpsest.bootstrap.sessions import Stores
 from palimpsest.conversations.append import Append
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.memory.removal.epochs import EpochGuard

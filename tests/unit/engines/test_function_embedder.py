@@ -40,7 +40,7 @@ def test_the_handler_of_embed_makes_the_vectors(monkeypatch: pytest.MonkeyPatch)
             asked.append(as_questions)
             return model.embed(texts)
 
-    monkeypatch.setattr(module.bootstrap, "embed_worker", Worker)
+    monkeypatch.setattr(module.indexing, "embed_worker", Worker)
     client = Invoked(lambda event: module.handler.__wrapped__(event, None))
     embedder = FunctionEmbedder("Embed", space=SPACE, client=client)
     assert embedder.space == SPACE

@@ -6,7 +6,7 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from palimpsest.bootstrap import Worker
+from palimpsest.bootstrap.workers import Worker
 from palimpsest.conversations.messages import Draft
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.search.rebuild import StartReindex
@@ -83,7 +83,7 @@ def answer_to(module: ModuleType, sample: Path) -> dict[str, Any]:
 @pytest.mark.parametrize("sample", samples("sessions"))
 def test_sessions_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = Service(), load("sessions")
-    monkeypatch.setattr(module.bootstrap, "sessions_app", lambda: service.app)
+    monkeypatch.setattr(module.sessions, "sessions_app", lambda: service.app)
     drafts = [Draft({"role": "user", "content": "Hello, I am Sarah."})]
     service.app.append(service.session(SESSION), drafts, user="sarah", agent="hr-assistant")
     answer = answer_to(module, sample)
@@ -94,7 +94,7 @@ def test_sessions_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPa
 @pytest.mark.parametrize("sample", samples("memories"))
 def test_memories_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     service, module = Service(tmp_path), load("memories")
-    monkeypatch.setattr(module.bootstrap, "memories_app", lambda: service.memories_app)
+    monkeypatch.setattr(module.memories, "memories_app", lambda: service.memories_app)
     service.client().append(SESSION, "Hello, I am Sarah.", agent_id="hr-assistant")
     department = {"type": "fact", "topic_key": "department"}
     service.client().save(
@@ -110,7 +110,7 @@ def test_memories_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPa
 def test_authorize_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("authorize")
     service.tenants.add(ApiKey(key_id("pal_" + "EXAMPLE-" * 5 + "KEY"), "acme", frozenset({"read"})))
-    monkeypatch.setattr(module.bootstrap, "authorizer", lambda: Authorize(service.tenants, service.clock))
+    monkeypatch.setattr(module.engines, "authorizer", lambda: Authorize(service.tenants, service.clock))
     known = {"tenant": "acme", "scopes": "read", "key_id": key_id("pal_" + "EXAMPLE-" * 5 + "KEY")}
     assert answer_to(module, sample)["context"] == (known if sample.stem == "key" else {"refused": "unauthenticated"})
 
@@ -128,8 +128,8 @@ def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("reindex")
     done: list[JobNotice] = []
     worker = Worker(done.append, give_up=service.give_up, hide=lambda *_, **__: None)
-    monkeypatch.setattr(module.bootstrap, "reindex_worker", lambda: worker)
-    monkeypatch.setattr(module.bootstrap, "reindex_starter", lambda: StartReindex(service.jobs, service.clock))
+    monkeypatch.setattr(module.indexing, "reindex_worker", lambda: worker)
+    monkeypatch.setattr(module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock))
     begun, again = (answer_to(module, EVENTS / "reindex" / "start.json") for _ in range(2))
     assert (begun["is_new"], again) == (True, {**begun, "is_new": False})
     assert answer_to(module, EVENTS / "reindex" / "job.json") == {"batchItemFailures": []}

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from palimpsest.bootstrap import wire_sweep
+from palimpsest.bootstrap.workers import wire_sweep
 from palimpsest.jobs.job import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
 from palimpsest.jobs.ports import RecordChanged
 

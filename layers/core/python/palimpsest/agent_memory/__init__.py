@@ -80,8 +80,8 @@ class AgentMemory(Memories):
         cls, sessions: SessionsApp, memories: MemoriesApp, *, tenant: str, user: str, agent: str | None = None
     ) -> Self:
         """Make one over use cases that are wired already, to DynamoDB for instance. The work they cause is done by the
-        workers behind their stores: for `sessions_app()` and `memories_app()` of `palimpsest.bootstrap`, by the
-        deployed queues and functions.
+        workers behind their stores: for `sessions_app()` and `memories_app()` of `palimpsest.bootstrap.sessions` and
+        `palimpsest.bootstrap.memories`, by the deployed queues and functions.
         """
         made = cls.__new__(cls)
         made._begin(sessions, memories, Scope(tenant).user(user), agent, _no_work)  # noqa: SLF001 - its own

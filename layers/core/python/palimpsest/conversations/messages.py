@@ -183,11 +183,6 @@ def digest(chat: Chat, *, session: str, before: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
-def outside_id(draft: Draft | Message, *, session: str) -> str:
-    """The id of a message whose history is its caller's: a digest of the caller's id for it and of what it says."""
-    return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
-
-
 def named_only(message: Message, large: Large) -> Message:
     """What stays of a message that is extracted and not stored: whose turn it was, ids and times, and none of its
     text. No window shows it.
@@ -328,37 +323,6 @@ def numbered(
             )
         )
     return tuple(messages)
-
-
-def redacted(message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count) -> Message:
-    """The message with another text. Nothing else that it said is left: no refusal, no unknown field, no argument of a
-    call, and of an item its type alone. Without `metadata` the old ones stay.
-    """
-    chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}
-    if message.role == ITEM:
-        chat["item"] = {"type": str(message.chat["item"].get("type", ITEM)), "text": content}
-    else:
-        chat["content"] = unlike_a_summary(content)
-    if "tool_calls" in message.chat:
-        chat["tool_calls"] = [_without_arguments(call) for call in message.chat["tool_calls"]]
-    return replace(
-        message,
-        chat=chat,
-        extra={},
-        tokens=weigh(chat, count),
-        metadata=message.metadata if metadata is None else metadata,
-        large=None,
-        redacted_at=now,
-    )
-
-
-_UNSAID = ("role", "name", "tool_call_id")
-
-
-def _without_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
-    kind = str(call.get("type", "function"))
-    inner = call.get(kind) or {}
-    return {**call, kind: {**inner, **({"input": ""} if "input" in inner else {"arguments": "{}"})}}
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:

@@ -9,13 +9,16 @@ from typing import Any
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
 from palimpsest.conversations.lifecycle import touched, without_overflow
-from palimpsest.conversations.messages import SYSTEM_ROLES, UNSHOWN_ROLES, Message, redacted
+from palimpsest.conversations.messages import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message, unlike_a_summary, weigh
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.jobs.job import armed
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
+from palimpsest.text.cutting import Count
+
+_UNSAID = ("role", "name", "tool_call_id")  # fields of a message that do not hold what it said
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,3 +115,31 @@ def _with(head: Head, settings: Settings, old: Message, new: Message) -> tuple[H
         redactions=head.redactions + 1,
     )
     return head, replace(settings, system=new.chat) if is_system else settings
+
+
+def redacted(message: Message, *, content: str, metadata: Mapping[str, Any] | None, now: str, count: Count) -> Message:
+    """The message with another text. Nothing else that it said is left: no refusal, no unknown field, no argument of a
+    call, and of an item its type alone. Without `metadata` the old ones stay.
+    """
+    chat: dict[str, Any] = {name: message.chat[name] for name in _UNSAID if name in message.chat}
+    if message.role == ITEM:
+        chat["item"] = {"type": str(message.chat["item"].get("type", ITEM)), "text": content}
+    else:
+        chat["content"] = unlike_a_summary(content)
+    if "tool_calls" in message.chat:
+        chat["tool_calls"] = [_without_arguments(call) for call in message.chat["tool_calls"]]
+    return replace(
+        message,
+        chat=chat,
+        extra={},
+        tokens=weigh(chat, count),
+        metadata=message.metadata if metadata is None else metadata,
+        large=None,
+        redacted_at=now,
+    )
+
+
+def _without_arguments(call: Mapping[str, Any]) -> dict[str, Any]:
+    kind = str(call.get("type", "function"))
+    inner = call.get(kind) or {}
+    return {**call, kind: {**inner, **({"input": ""} if "input" in inner else {"arguments": "{}"})}}

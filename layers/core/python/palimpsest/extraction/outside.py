@@ -16,9 +16,9 @@ from palimpsest.conversations.messages import (
     MAX_MESSAGES_PER_APPEND,
     Draft,
     Message,
+    digest,
     message_sizes,
     numbered,
-    outside_id,
     size_of,
     weigh,
 )
@@ -53,6 +53,11 @@ class RecentHistory(ChatHistoryProvider, Protocol):
 class CountedHistory(ChatHistoryProvider, Protocol):
     def count(self, session_id: str) -> int:
         """How many messages the session has. With it `load_recent` also serves messages that have no ids."""
+
+
+def outside_id(draft: Draft | Message, *, session: str) -> str:
+    """The id of a message whose history is its caller's: a digest of the caller's id for it and of what it says."""
+    return digest(draft.chat, session=session, before=f"outside {draft.client_id or ''}")
 
 
 @dataclass(frozen=True, slots=True)
