@@ -37,6 +37,7 @@ from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
 from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants.ports import TenantSettings
 from palimpsest.workers.router import Handling, Router
@@ -79,39 +80,33 @@ def in_process(
     state = State()
     unindexed = list(everything(own, user)) if own and user else []
     own = own or within(state)
-    tenants = InMemoryTenants(state)
-    tenants.replace_settings(scope, TenantSettings(memory=memory))
-    index = _index(vectors, life=own.sessions)
-    usages = InMemoryUsages(state)
+    stores = _stores(own, state, index=_index(vectors, life=own.sessions))
+    stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
     if chat is not None:
-        chat = metered(chat, usages=usages, tenants=tenants, clock=clock, tell=_to_nobody)
-    stores = MemoryStores(
+        chat = metered(chat, usages=stores.usages, tenants=stores.tenants, clock=clock, tell=_to_nobody)
+    models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
+    app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
+    sessions = wire_sessions(
+        stores, tokens=tokens, clock=clock, memories=own.memories, facts=own.facts, search=lambda: app.search
+    )
+    workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
+    embed = Embed(own.memories, own.sessions, stores.index, vectors, clock)
+    return InProcess(sessions, app, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed))
+
+
+def _stores(own: OwnStores, state: State, *, index: SearchIndex) -> MemoryStores:
+    """What the use cases read and write; what no store of one's own holds is in memory."""
+    return MemoryStores(
         sessions=own.sessions,
         jobs=own.jobs,
         calls=InMemoryKeyedCalls(state),
-        tenants=tenants,
+        tenants=InMemoryTenants(state),
         blobs=own.blobs,
-        usages=usages,
+        usages=InMemoryUsages(state),
         memories=own.memories,
         facts=own.facts,
         index=index,
         vectors=own.vectors,
-    )
-    workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
-    models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
-    app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
-    long_term: dict[str, Any] = {"memories": own.memories, "facts": own.facts, "search": lambda: app.search}
-    return InProcess(
-        sessions=wire_sessions(stores, tokens=tokens, clock=clock, **long_term),
-        memories=app,
-        work=Work(
-            own.feed,
-            workers,
-            sweep,
-            Embed(own.memories, own.sessions, index, vectors, clock),
-            clock,
-            unindexed=unindexed,
-        ),
     )
 
 
