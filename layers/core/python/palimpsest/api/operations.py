@@ -8,7 +8,7 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Literal, TypeVar
 
 Function = Literal["sessions", "memories", "site"]
 Scope = Literal["read", "write", "admin"]
@@ -91,8 +91,17 @@ class Operation:
         return " ".join(getdoc(self.handler).partition("\n")[2].split())
 
 
-class Decorator(Protocol):
-    """Makes the decorated code an operation. Its parameters are those of the code, its name is the code's name."""
+_KNOWN: list[Operation] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Operations:
+    """Makes code that it decorates an operation on a resource, which `function` serves. The operation's parameters are
+    those of the code, its name is the code's name.
+    """
+
+    tag: str
+    function: Function
 
     def __call__(
         self,
@@ -109,38 +118,22 @@ class Decorator(Protocol):
 
         What makes something takes `call().once` along into its transaction, or does it within `call().made`.
         """
-
-
-_KNOWN: list[Operation] = []
-
-
-def operations_on(tag: str, *, function: Function) -> Decorator:
-    """The decorator for the operations of a resource, which `function` serves."""
-    served_by = function
-
-    def operation(
-        place: str,
-        *,
-        answers: Mapping[int, str],
-        refuses: tuple[int, ...] = (),
-        scopes: tuple[Scope, ...] | None = None,
-        makes: bool | None = None,
-        function: Function | None = None,
-    ) -> Callable[[Handler], Handler]:
         method, _, path = place.partition(" ")
         needed = scopes or (("read",) if method == "GET" else ("write",))
-
         once = (method == "POST" and needed != ("read",)) if makes is None else makes
         refused = (*refuses, 409) if once else refuses
 
         def known(handler: Handler) -> Handler:
-            name, by = handler.__name__, function or served_by
-            _KNOWN.append(Operation(name, method, path, by, needed, tag, answers, refused, once, handler))
+            name, by = handler.__name__, function or self.function
+            _KNOWN.append(Operation(name, method, path, by, needed, self.tag, answers, refused, once, handler))
             return handler
 
         return known
 
-    return operation
+
+def operations_on(tag: str, *, function: Function) -> Operations:
+    """The decorator for the operations of a resource, which `function` serves."""
+    return Operations(tag, function)
 
 
 def getdoc(handler: Callable[..., Any]) -> str:

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from palimpsest.conversations.lifecycle import evicted
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, text_of
+from palimpsest.conversations.overflow.plan import Eviction, evict
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.turns import turns
 from palimpsest.text.analyser import terms
@@ -122,21 +122,12 @@ def _pruned(
     created_at: str,
 ) -> Pruning:
     left = [message for turn in older for message in turn if message.seq >= head.window_start]
-    after, compaction = head, None
+    pins = tuple((message.seq, message.tokens) for turn in stays for message in turn)
+    after, compaction = replace(head, pins=pins), None
     if left:
-        after = evicted(head, through=left[-1].seq, tokens=_weight(left), messages=len(left))
-    after = replace(after, pins=tuple((message.seq, message.tokens) for turn in stays for message in turn))
-    if left:
-        compaction = Compaction(
-            first=head.window_start,
-            last=left[-1].seq,
-            method="semantic",
-            created_at=created_at,
-            tokens_before=head.tokens,
-            tokens_after=after.tokens,
-            previous=head.summary,
-            newest=head.seq,
-            summary_tokens=head.summary_tokens,
-        )
+        gone = Eviction(first=head.window_start, last=left[-1].seq, messages=len(left), tokens=_weight(left))
+        armed = evict(head, gone, method="semantic", created_at=created_at)
+        after = replace(armed.head, pins=pins)
+        compaction = armed.compaction and replace(armed.compaction, tokens_after=after.tokens)
     newest = KeptTurn(recent[0][0].seq, recent[-1][-1].seq, "recent")
     return Pruning(after, compaction, (*kept, newest))
