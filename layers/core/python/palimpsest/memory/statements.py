@@ -258,16 +258,14 @@ def topic_of_edits(record: Record) -> str:
     return record.topic_key or f"edited_{record.id}"
 
 
-def edited(
-    record: Record, *, tenant: str, user: str, content: str, now: int, method: Method = "given"
-) -> tuple[Record, Record]:
+def edited(record: Record, *, tenant: str, user: str, content: str, now: int) -> tuple[Record, Record]:
     """The record, and the version with new content that replaces it from `now` on (epoch milliseconds).
 
     Both belong to one topic; a record without a topic gets one of its own. Keywords, likely queries, quote and
     embedding are not copied to changed content.
     """
     topic = topic_of_edits(record)
-    newer = replace(record, content=content, created_at=now, version=now, method=method, index_state="pending")
+    newer = replace(record, content=content, created_at=now, version=now, method="given", index_state="pending")
     newer = placed(newer, tenant=tenant, user=user, topic=topic, valid_from=now)
     if normalized(content) != normalized(record.content):
         newer = replace(newer, keywords=(), queries=(), source=replace(record.source, quote=None), prompt_hash=None)

@@ -134,10 +134,10 @@ def spoken_text(message: Message) -> str:
     return _lines(text, *calls)
 
 
-def said_before(message: Message, earlier: Sequence[Message], *, most: int = TURNS_BEFORE) -> tuple[str, ...]:
-    """The last texts that user and assistant said before a message, in their order, `most` at most."""
+def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]:
+    """The last texts that user and assistant said before a message, in their order, `TURNS_BEFORE` at most."""
     before = (each for each in reversed(earlier) if each.role in SPOKEN and each.seq < message.seq)
-    texts = islice(filter(None, (text_of(spoken(each).chat).strip() for each in before)), most)
+    texts = islice(filter(None, (text_of(spoken(each).chat).strip() for each in before)), TURNS_BEFORE)
     return tuple(texts)[::-1]
 
 

@@ -112,9 +112,9 @@ def folded(text: str) -> str:
     return _folded_by(_WITHOUT_ACCENTS, text)
 
 
-def words(text: str, *, most: int = MAX_COMPARED) -> list[str]:
-    """The folded words of the text's first `most` characters; a run of Chinese, Japanese or Korean is one word."""
-    found = folded(text[:most])
+def words(text: str) -> list[str]:
+    """The folded words of the text's beginning (`MAX_COMPARED`). A run of Chinese, Japanese or Korean is one word."""
+    found = folded(text[:MAX_COMPARED])
     return found.split() if found.isascii() else [word.text for word in _split(found)]
 
 
