@@ -17,7 +17,7 @@ from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import GRAPH, Record, RecordType
 from palimpsest.models.ports import Completion, Schema, Usage
 from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key
@@ -29,6 +29,8 @@ from tests.unit.conversations.overflow.test_flush_machine import Flushing
 
 USERS = {"s": "sarah", "t": "sarah", "d": "david"}
 """Whose each session is."""
+ERIN = "erin"
+"""Who has a graph and no session."""
 
 _MESSAGE = re.compile(r'<message number="(\d+)" speaker="user"[^>]*>(.*?)</message>', re.DOTALL)
 _TOPIC = re.compile(r"\[(\w+)\]")
@@ -148,10 +150,11 @@ class Whole(Flushing):
     def _indexable(self) -> dict[Changed, object]:
         """What is there: of records what must be indexed of them, None where nothing must."""
         found: dict[Changed, object] = {}
-        for name, user in USERS.items():
+        for name in USERS:
             for message in self.stored(name):
                 found[MessageChanged(TENANT.tenant, name, message.seq)] = True
-            for record in self.records_of(user):
+        for user in sorted({*USERS.values(), ERIN}):
+            for record in (*self.records_of(user), *self.graph_of(user)):
                 is_pending = record.index_state == "pending"
                 found[RecordChanged(TENANT.tenant, user, record.id)] = record.version if is_pending else None
         return found
@@ -175,11 +178,15 @@ class Whole(Flushing):
             return []
         return list(self.app.history.messages(self.session(session), limit=10_000)[0])
 
-    def records_of(self, user: str) -> list[Record]:
+    def graph_of(self, user: str) -> list[Record]:
+        """The records of the user's graph."""
+        return self.records_of(user, types=GRAPH)
+
+    def records_of(self, user: str, *, types: frozenset[RecordType] = frozenset()) -> list[Record]:
         found: list[Record] = []
         after = None
         while True:
-            page = self.memories.listed(TENANT.user(user), limit=100, after=after)
+            page = self.memories.listed(TENANT.user(user), types=types, limit=100, after=after)
             found += page.records
             after = page.after
             if after is None:

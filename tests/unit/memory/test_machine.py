@@ -6,8 +6,9 @@ from __future__ import annotations
 
 import tempfile
 from collections import Counter
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext, suppress
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,12 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
 from palimpsest.conversations.messages import Message, text_of
-from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, NotFound
+from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, NotFound, Unprocessable
+from palimpsest.graph.things import Entity, Relationship, relationship_id
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed
 
+from tests.service import TENANT
 from tests.unit.conversations.overflow.test_flush_machine import FLUSH
 from tests.unit.conversations.test_state_machine import BUDGET, MEMORY, Conversation, Killed
 from tests.unit.whole_service import AGAIN, USERS, Whole, fact_of, user_of
@@ -28,12 +31,15 @@ from tests.unit.whole_service import AGAIN, USERS, Whole, fact_of, user_of
 BATCH = 10  # changes that one delivery brings
 DIES = st.none() | st.integers(0, 7)
 """Before which write of what is done next the process dies, or after the one before it."""
+GRAPHS = ("sarah", "erin")
+"""Who has a graph."""
+PLACE = st.sampled_from(["berlin", "rome", "oslo"])
 SOON = {"max_buffer_turns": 2}  # turns after which a session is extracted by itself
 
 
 class RememberedConversation(Conversation):
     """A session of Sarah's with all that may happen to it, a transcript of hers that is ingested as it grows, and a
-    session of David's beside them.
+    session of David's beside them. Sarah has a graph, too, and so has Erin, who is erased now and then.
     """
 
     @initialize(memory=MEMORY | st.just(FLUSH))
@@ -47,6 +53,8 @@ class RememberedConversation(Conversation):
         self.gone: set[str] = set()
         self.is_undone = False
         self.through = dict.fromkeys(USERS, 0)
+        self.entities: dict[str, dict[str, str]] = {user: {} for user in GRAPHS}
+        self.edges: dict[str, set[tuple[str, str]]] = {user: set() for user in GRAPHS}
         self.talk(turns=2, letters=100)
         self.ingest(turns=2, topical=True)
         self.david_says(" [city] is where he lives")
@@ -167,6 +175,62 @@ class RememberedConversation(Conversation):
             self.service.manage_memories.delete(user_of("s"), record.id)
             self.gone |= {record.content} - {AGAIN}
 
+    @rule(user=st.sampled_from(GRAPHS), place=PLACE, name=PLACE, dies_at=DIES)
+    def put_entity(self, user: str, place: str, name: str, dies_at: int | None) -> None:
+        """A new one, the next version of one, or the same again."""
+        given = [Entity(place, "City", name)]
+        self._surely(lambda: self.service.memories_app.graph.put_entities(TENANT.user(user), given), dies_at)
+        self.entities[user][place] = name
+
+    @rule(user=st.sampled_from(GRAPHS), start=PLACE, end=PLACE, dies_at=DIES)
+    def relate(self, user: str, start: str, end: str, dies_at: int | None) -> None:
+        given = [Relationship(relationship_id(start, "IS_NEAR", end), "IS_NEAR", start, end)]
+        put = partial(self.service.memories_app.graph.put_relationships, TENANT.user(user), given)
+        if {start, end} <= self.entities[user].keys():
+            self._surely(put, dies_at)
+            self.edges[user].add((start, end))
+        else:
+            with pytest.raises(Unprocessable):
+                put()
+
+    @rule(user=st.sampled_from(GRAPHS), place=PLACE, dies_at=DIES)
+    def remove_entity(self, user: str, place: str, dies_at: int | None) -> None:
+        """With its relationships; who died on the way and does it again may find that it is gone."""
+        remove = partial(self.service.memories_app.graph.delete_entity, TENANT.user(user), place)
+        if place not in self.entities[user]:
+            with pytest.raises(NotFound):
+                remove()
+            return
+        with nullcontext() if dies_at is None else suppress(NotFound):
+            self._surely(remove, dies_at)
+        self.writes_until_death = None
+        del self.entities[user][place]
+        self.edges[user] = {edge for edge in self.edges[user] if place not in edge}
+
+    @precondition(lambda self: self.entities["erin"])
+    @rule(dies_at=DIES)
+    def erase_erin(self, dies_at: int | None) -> None:
+        self._surely(lambda: self.service.memories_app.erase(TENANT.user("erin")), dies_at)
+        self.entities["erin"], self.edges["erin"] = {}, set()
+
+    def _surely(self, call: Callable[[], object], dies_at: int | None) -> None:
+        """Call it, and again if the process died on the way."""
+        self.writes_until_death = dies_at
+        try:
+            call()
+        except Killed:
+            call()
+        self.writes_until_death = None
+
+    @invariant()
+    def each_graph_is_as_it_was_written(self) -> None:
+        for user in GRAPHS:
+            graph = self.service.memories_app.graph.read.whole(TENANT.user(user), most=100)
+            assert {each.id: each.name for each in graph.entities.values()} == self.entities[user]
+            for found in (graph.edges, [*graph.relationships.values()]):
+                assert len(found) == len(self.edges[user])
+                assert {(each.start, each.end) for each in found} == self.edges[user]
+
     @precondition(lambda self: self.expected is not None)
     @rule()
     def delete(self) -> None:
@@ -222,6 +286,10 @@ class RememberedConversation(Conversation):
         self._all_is_extracted()
         for user in self.ever:
             self._all_is_remembered(user)
+        for user in GRAPHS:
+            assert {record.index_state for record in self.service.graph_of(user)} <= {"done"}
+        erin = TENANT.user("erin")
+        assert self.service.memories.wipe(erin, below_epoch=self.service.memories.user(erin).epoch) == 0
         self.folder.cleanup()
 
     def _mend_everything(self) -> None:
