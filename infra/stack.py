@@ -17,6 +17,7 @@ from constructs import Construct
 from infra.config import BUILTIN, Choices, Stage, stack_name
 from infra.parts.accepted import accept
 from infra.parts.contents import ADD, LIST, PASSING, READ, REMOVE, Contents
+from infra.parts.graph import Graph
 from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -37,6 +38,8 @@ from infra.parts.streams import (
 )
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
+GRAPH = "NEPTUNE_GRAPH"
+"""The environment variable that names the graph; who has it stands in its network."""
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
@@ -55,6 +58,7 @@ class Palimpsest(Stack):
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
+        self.graph = Graph(self, stage=stage, key=self._key)
         self._lines = LINES | (INDEXING if self.search.url else {})
         self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
         self.bus = events.EventBus(self, "Events", description="What happened to memories and jobs: ids alone")
@@ -92,9 +96,11 @@ class Palimpsest(Stack):
         layers: Sequence[lambda_.ILayerVersion] = (),
         environment: Mapping[str, str] | None = None,
     ) -> PythonFunction:
+        environment = environment or {}
         function = PythonFunction(
             self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
-            memory_mb=memory_mb, environment=environment or {}, key=self._key,
+            memory_mb=memory_mb, environment=environment, key=self._key,
+            network=self.graph.network if GRAPH in environment else None,
         )  # fmt: skip
         self.functions[name] = function
         return function
@@ -130,6 +136,7 @@ class Palimpsest(Stack):
             | self._contents()
             | self._searching()
             | self._chatting()
+            | {GRAPH: self.graph.id}
         )
         memories = self._function(
             "memories",
@@ -143,6 +150,7 @@ class Palimpsest(Stack):
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.search.grant(memories.role, makes_indexes=False)
+        self.graph.grant(memories.role, writes=False)
         self._grant_openai_key(memories.role)
         return memories
 
@@ -190,22 +198,29 @@ class Palimpsest(Stack):
     def _add_extract(self) -> None:
         tables = self.tables
         environment = (
-            self._names(tables.tenants, tables.sessions, tables.memories) | self._contents() | self._chatting()
+            self._names(tables.tenants, tables.sessions, tables.memories)
+            | self._contents()
+            | self._chatting()
+            | {GRAPH: self.graph.id}
         )
         extract = self._worker("extract", memory_mb=512, layers=self._layers.models, environment=environment)
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
         tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
+        self.graph.grant(extract.role, writes=False)
         self._grant_openai_key(extract.role)
 
     def _add_embed(self) -> None:
         """Add the function that keeps the search index up to date; it marks records as indexed and ends redactions."""
-        environment = self._names(self.tables.sessions, self.tables.memories) | self._searching()
+        environment = (
+            self._names(self.tables.sessions, self.tables.memories) | self._searching() | {GRAPH: self.graph.id}
+        )
         embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, environment=environment)
         self.tables.grant(embed.role, self.tables.sessions, READS, ["dynamodb:UpdateItem"])
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
+        self.graph.grant(embed.role, writes=True)
         self._grant_openai_key(embed.role)
         self._have_embedded(embed.function)
 
@@ -220,13 +235,16 @@ class Palimpsest(Stack):
 
     def _add_reindex(self) -> None:
         """Add the function that rebuilds the search index of all tenants; it alone may scan the lists of owners."""
-        environment = self._names(self.tables.sessions, self.tables.memories) | self._searching()
+        environment = (
+            self._names(self.tables.sessions, self.tables.memories) | self._searching() | {GRAPH: self.graph.id}
+        )
         reindex = self._worker("reindex", memory_mb=1024, layers=self._layers.embedding, environment=environment)
         self.tables.grant(reindex.role, self.tables.sessions, READS, WRITES, indexes=["by_owner"])
         self.tables.grant(reindex.role, self.tables.memories, READS, ["dynamodb:UpdateItem"], indexes=["by_created"])
         self.tables.grant_scan(reindex.role, self.tables.sessions, "by_user")
         self.tables.grant_scan(reindex.role, self.tables.memories, "by_tenant")
         self.search.grant(reindex.role, makes_indexes=True)
+        self.graph.grant(reindex.role, writes=True)
         self._grant_openai_key(reindex.role)
 
     def _add_dispatch(self) -> None:

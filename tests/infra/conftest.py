@@ -70,29 +70,29 @@ def with_domains(tmp_path_factory: pytest.TempPathFactory) -> Synthesized:
 @pytest.fixture(scope="session")
 def without_search(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The stage `dev` without a search index."""
-    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", search="none")
+    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", search="none")
 
 
 @pytest.fixture(scope="session")
 def prod_on_tables(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The stage `prod` with the tables of the search index."""
-    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", search="dynamodb")
+    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", search="dynamodb")
 
 
 @pytest.fixture(scope="session")
 def with_models(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The stage `dev` with models that the deployer lists."""
     told = {"chat_model": "gpt-4.1", "models": "gpt-4.1-mini, gpt-4.1"}
-    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", **told)
+    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", **told)
 
 
 @pytest.fixture(scope="session")
 def with_openai(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The stage `dev` with vectors of OpenAI's server."""
-    return _of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", embedding="openai")
+    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", embedding="openai")
 
 
-def _of_one_stage(folder: Path, stage: str, **context: str) -> Template:
+def of_one_stage(folder: Path, stage: str, **context: str) -> Template:
     with _plainly():
         _synthesize(folder, {**context, "stage": stage})
     return _template(folder, stage)
@@ -111,7 +111,7 @@ def _synthesized(folder: Path, **context: str) -> Synthesized:
     with _plainly():
         _synthesize(folder, {"stage": "local,dev,prod", **context})
     templates = {stage: _template(folder, stage) for stage in ("local", "dev", "prod")}
-    return Synthesized(**templates, findings=_findings(folder))
+    return Synthesized(**templates, findings=findings_of(folder))
 
 
 @pytest.fixture(scope="session")
@@ -132,7 +132,7 @@ def _template(folder: Path, stage: str) -> Template:
     return Template(json.loads(path.read_text()), path)
 
 
-def _findings(folder: Path) -> list[dict[str, Any]]:
+def findings_of(folder: Path) -> list[dict[str, Any]]:
     reports = json.loads((folder / "validation-report.json").read_text())["pluginReports"]
     assert "AwsSolutions" in [report["pluginName"] for report in reports]
     return [violation for report in reports for violation in report["violations"]]

@@ -40,7 +40,7 @@ GRAPH = """
 from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.graph.cypher import read_query
 from palimpsest.graph.ports import Limits
-from palimpsest.graph.read import Graph
+from palimpsest.graph.walk import Graph
 from palimpsest.graph.things import Entity
 from palimpsest.scope import UserScope
 graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "sarah")})

@@ -247,6 +247,17 @@ def test_the_graph_is_queried_in_cypher(whole: Client) -> None:
     assert found.json["rows"] == [[120]]
 
 
+def test_a_part_of_the_graph_is_queried_as_if_there_were_no_other(whole: Client) -> None:
+    def found(**around: object) -> Answer:
+        body = {"cypher": "MATCH (n) RETURN n.name ORDER BY n.name", "around": around}
+        return whole("POST", f"{GRAPH}/query", body)
+
+    assert found(depth=2).json["rows"] == [["Acme"], ["Berlin"], ["sarah"]]
+    assert found(entity_id="de").json["rows"] == [["Berlin"], ["Germany"]]
+    assert found(entity_id="nowhere").json["code"] == "entity_not_found"
+    assert found(depth=5).status == 422
+
+
 def test_a_query_reads_and_says_why_it_is_refused(whole: Client) -> None:
     refusals = {
         "MATCH (n) DETACH DELETE n": "query_writes",

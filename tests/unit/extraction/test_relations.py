@@ -10,8 +10,8 @@ from palimpsest.extraction.answers import read_answer
 from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.graph.limit import MOST_THINGS, GraphLimit
-from palimpsest.graph.read import Graph
 from palimpsest.graph.things import Entity, Relation
+from palimpsest.graph.walk import Graph
 from palimpsest.memory.at_most import AtMost
 
 from tests.service import SARAH
@@ -25,7 +25,7 @@ def found(quote: str, *relations: Relation, seq: int = 1) -> Finding:
 
 
 def graph(service: ExtractionService) -> Graph:
-    return service.memories_app.graph.read(SARAH)
+    return service.memories_app.graph.read.whole(SARAH, most=MOST_THINGS)
 
 
 def edges(service: ExtractionService) -> list[tuple[str, str, str]]:

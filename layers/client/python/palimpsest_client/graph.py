@@ -66,9 +66,13 @@ class GraphCalls:
         query = {"depth": depth, "direction": direction, "types": types, "limit": limit}
         return call("GET", *self._graph("entities"), entity_id or self.id, "neighbors", query=query)
 
-    def query_graph(self, cypher: str, parameters: Mapping[str, Any] | None = None) -> Steps[GraphRows]:
-        """What a query in Cypher that only reads returns. Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`."""
-        return call("POST", *self._graph("query"), body={"cypher": cypher, "parameters": parameters})
+    def query_graph(
+        self, cypher: str, parameters: Mapping[str, Any] | None = None, *, around: Mapping[str, Any] | None = None
+    ) -> Steps[GraphRows]:
+        """What a query in Cypher that only reads returns, of the whole graph or of what is `around` an entity
+        (`entity_id`, `depth`). Raises `QueryWrites`, `InvalidQuery`, `QueryStopped`.
+        """
+        return call("POST", *self._graph("query"), body={"cypher": cypher, "parameters": parameters, "around": around})
 
     def _graph(self, name: str) -> tuple[str, ...]:
         return ("users", self.id, "graph", name)

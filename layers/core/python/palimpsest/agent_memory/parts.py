@@ -18,8 +18,8 @@ from palimpsest.api.resources.vectors import VectorSearch, VectorsToStore
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import Rows
 from palimpsest.graph.query import QueryGraph
-from palimpsest.graph.read import Around, Direction
 from palimpsest.graph.things import Entity, Relationship
+from palimpsest.graph.walk import Around, Direction
 from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.scope import UserScope, checked_id
 from palimpsest.vectors.manage import DEFAULT_NAMESPACE, ManageVectors, Match
@@ -101,11 +101,11 @@ class GraphOfUser:
 
     def entities(self, *, type: str | None = None, name: str | None = None) -> list[Entity]:  # noqa: A002 - as the API
         """The entities by id: of that type, and whose name holds that text."""
-        return self._graph.entities(self._user, kind=type, name=name)
+        return self._graph.read.entities(self._user, kind=type, name=name)
 
     def relationships(self, *, type: str | None = None) -> list[Relationship]:  # noqa: A002 - as the API calls it
         """The relationships by id."""
-        return self._graph.relationships(self._user, kind=type)
+        return self._graph.read.relationships(self._user, kind=type)
 
     def change_entity(self, entity_id: str, **changes: Any) -> Entity:
         """Set `name`, `valid_to` or some `properties` of an entity in a new version. Raises `NotFound`."""
@@ -124,12 +124,14 @@ class GraphOfUser:
         """Remove a relationship with its versions. Raises `NotFound`."""
         self._graph.delete_relationship(self._user, relationship_id)
 
-    def query(self, cypher: str, **parameters: Any) -> Rows:
-        """What a query in Cypher that only reads returns over what holds now; `$userId` is the user's id. Raises
-        `Unprocessable`. Needs `pip install palimpsest[graph]`.
+    def query(self, cypher: str, /, *, around: Mapping[str, Any] | None = None, **parameters: Any) -> Rows:
+        """What a query in Cypher that only reads returns over what holds now, or over what is `around` an entity
+        (`entity_id`, `depth`); `$userId` is the user's id. Raises `Unprocessable`. Needs `pip install
+        palimpsest[graph]`.
         """
-        asked = read(GraphQuery, cypher=cypher, parameters=parameters)
-        return self._query(self._user, asked.cypher, asked.parameters)
+        asked = read(GraphQuery, cypher=cypher, parameters=parameters, around=around)
+        part = asked.around.read(self._user.user) if asked.around else None
+        return self._query(self._user, asked.cypher, asked.parameters, part=part)
 
     def neighbors(
         self,

@@ -62,6 +62,16 @@ def by_id(rows: Sequence[Named], *, order: Literal["asc", "desc"] = "asc") -> Fi
     return find
 
 
+def listed_by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
+    """Pages of what `listed` returns `after` an id, at most `most` of it, in the order of ids."""
+
+    def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
+        rows = listed(after=after, most=limit + 1)
+        return rows[:limit], rows[limit - 1].id if len(rows) > limit else None
+
+    return find
+
+
 def paged(
     name: str, rows: Iterable[tuple[Mapping[str, Any], int]], *, listed: tuple[object, ...], after: int | None
 ) -> Response[str]:

@@ -12,7 +12,10 @@ from palimpsest import settings
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock
 from palimpsest.errors import Unavailable
-from palimpsest.graph.ports import GraphEngine
+from palimpsest.graph.indexed import IndexedGraph
+from palimpsest.graph.limit import GraphLimit
+from palimpsest.graph.ports import GraphEngine, GraphIndex, Graphs
+from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
@@ -104,6 +107,27 @@ def graph_engine() -> GraphEngine:
     from palimpsest.engines.ladybug.graphs import LadybugGraphs
 
     return LadybugGraphs()
+
+
+@cache
+def neptune_index(environment: settings.GraphSettings) -> GraphIndex | None:
+    """Where graphs are searched that no process can hold; None where there is no such place."""
+    if not environment.neptune_graph:
+        return None
+    from palimpsest.engines.neptune import NeptuneIndex
+
+    return NeptuneIndex(environment.neptune_graph)
+
+
+def graphs_over(memories: Memories, clock: Clock, index: GraphIndex | None) -> Graphs:
+    """Reads users' graphs: through the index, or without one each as a whole."""
+    held = ReadGraph(memories, clock)
+    return held if index is None else IndexedGraph(memories, index, clock, held)
+
+
+def limit_of_graphs(memories: Memories, index: GraphIndex | None) -> GraphLimit:
+    """Without an index a user's graph is limited to what a process can hold."""
+    return GraphLimit(memories) if index is None else GraphLimit(memories, None)
 
 
 @cache

@@ -12,15 +12,18 @@ from palimpsest.bootstrap.engines import (
     embeds_here,
     memory_store,
     model_key,
+    neptune_index,
     owners,
     search_index,
     session_store,
     system_clock,
 )
 from palimpsest.bootstrap.workers import Worker
+from palimpsest.graph.project import ProjectGraph
 from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
@@ -48,10 +51,11 @@ def embed_worker() -> EmbedWorker:
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
         embedder(environment)  # begins to load: a context that asks for a vector waits no more than seconds
+    graph = _projection(environment, memories)
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
         index, model = _prepared(environment), _embedder(environment)
-        return Embed(memories, sessions, index, model, clock, steps)(changes)
+        return Embed(memories, sessions, index, model, clock, steps, graph)(changes)
 
     def vectors(texts: Sequence[str], *, as_questions: bool) -> list[Vector]:
         return embedder(environment).embed(texts, as_questions=as_questions)
@@ -71,7 +75,8 @@ def reindex_worker() -> Worker:
     space = f"{environment.embedding_model} {environment.embedding_dimension}"
 
     def step(notice: JobNotice) -> None:
-        embed = Embed(memories, sessions, index, _embedder(environment), clock)
+        graph = _projection(environment, memories)
+        embed = Embed(memories, sessions, index, _embedder(environment), clock, graph=graph)
         reindex = Reindex(
             owners(environment.sessions_table, environment.memories_table), memories, sessions, index, embed
         )
@@ -92,6 +97,12 @@ def _prepared(environment: settings.SearchSettings) -> SearchIndex:
     index = search_index(environment)
     index.prepare()
     return index
+
+
+def _projection(environment: settings.GraphSettings, memories: Memories) -> ProjectGraph | None:
+    """What brings the index of graphs up to date, where there is one."""
+    index = neptune_index(environment)
+    return None if index is None else ProjectGraph(memories, index, system_clock())
 
 
 def _embedder(environment: settings.SearchSettings) -> Embedder | None:

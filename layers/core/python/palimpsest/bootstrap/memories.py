@@ -11,10 +11,13 @@ from palimpsest.bootstrap.engines import (
     blob_store,
     fact_store,
     graph_engine,
+    graphs_over,
     has_key,
     keyed_calls,
+    limit_of_graphs,
     memory_store,
     metered_model,
+    neptune_index,
     question_embedder,
     reranker,
     search_index,
@@ -42,11 +45,9 @@ from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.outside import IngestOutside
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.graph.limit import GraphLimit
 from palimpsest.graph.manage import ManageGraph
-from palimpsest.graph.ports import GraphEngine
+from palimpsest.graph.ports import GraphEngine, GraphIndex
 from palimpsest.graph.query import QueryGraph
-from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.read import ReadJob
 from palimpsest.memory.history import ShowMemories
@@ -80,6 +81,7 @@ class MemoryStores(Stores):
     index: SearchIndex
     vectors: VectorStore
     graphs: GraphEngine = field(default_factory=graph_engine)
+    graph_index: GraphIndex | None = None  # for graphs that no process can hold
 
 
 def _none() -> None:
@@ -194,7 +196,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         extractive=ExtractiveMemory(memories, clock, chat=models.selector),
         vector=VectorMemory(similar_messages(lambda: searching(stores, models, clock))),
     )
-    remember, read_graph = Remember(memories, tenants, clock), ReadGraph(memories, clock)
+    remember, read_graph = Remember(memories, tenants, clock), graphs_over(memories, clock, stores.graph_index)
     ingest = Ingest(sessions, memories, append, request, clock)
     return MemoriesApp(
         stores=stores,
@@ -205,7 +207,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock),
         vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
-        graph=ManageGraph(memories, remember, read_graph, clock, GraphLimit(memories, stores.graphs.most)),
+        graph=ManageGraph(memories, remember, read_graph, clock, limit_of_graphs(memories, stores.graph_index)),
         query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
@@ -239,6 +241,7 @@ def memories_app() -> MemoriesApp:
         facts=fact_store(environment.tenants_table),
         index=search_index(environment),
         vectors=vector_store(environment.memories_table),
+        graph_index=neptune_index(environment),
     )
     model = metered_model(environment)
     models = Models(

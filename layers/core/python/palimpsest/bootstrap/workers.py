@@ -11,9 +11,12 @@ from palimpsest.blobs import Blobs
 from palimpsest.bootstrap.engines import (
     blob_store,
     expiry_store,
+    graphs_over,
+    limit_of_graphs,
     memory_store,
     metered_model,
     model_key,
+    neptune_index,
     session_store,
     system_clock,
     tenant_store,
@@ -36,8 +39,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
-from palimpsest.graph.limit import GraphLimit
-from palimpsest.graph.read import ReadGraph
+from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues
 from palimpsest.jobs.restart import GiveUpStep, RestartSteps
@@ -171,6 +173,7 @@ def wire_extraction(
     clock: Clock,
     blobs: Blobs | None = None,
     near: Near = _says_the_same,
+    graph_index: GraphIndex | None = None,
 ) -> ExtractionWork:
     """Build extraction over any adapters. `near` decides which statements of a topic say the same. Without `blobs`
     only stored messages are extracted.
@@ -180,7 +183,8 @@ def wire_extraction(
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=near)
-    step = ExtractChunk(steps, remember, extractor, request, retry, ReadGraph(memories, clock), GraphLimit(memories))
+    graphs, limit = graphs_over(memories, clock, graph_index), limit_of_graphs(memories, graph_index)
+    step = ExtractChunk(steps, remember, extractor, request, retry, graphs, limit)
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
         {
@@ -257,6 +261,7 @@ def extract_worker() -> Worker:
         extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
         clock=system_clock(),
         blobs=blob_store(environment.contents_bucket),
+        graph_index=neptune_index(environment),
     )
     return _worker(work.queue.step, work.queue.give_up, environment.extract_queue_url)
 

@@ -16,7 +16,7 @@ from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.extracted import graph_statements
 from palimpsest.graph.limit import GraphLimit
-from palimpsest.graph.read import ReadGraph
+from palimpsest.graph.ports import Graphs
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.read import counting
@@ -57,7 +57,7 @@ class ExtractChunk:
     extractor: Extractor
     request: RequestExtraction
     retry: RetryExtraction
-    graph: ReadGraph
+    graph: Graphs
     limit: GraphLimit
 
     def __call__(self, notice: JobNotice) -> None:
@@ -157,7 +157,8 @@ class ExtractChunk:
         if not said:
             return ()
         scope = user_of(job)
-        return graph_statements(said, self.graph(scope), user=scope.user)
+        names = sorted({name for _, relation in said for name in relation.names})
+        return graph_statements(said, self.graph.about(scope, names), user=scope.user)
 
     def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
         """The changes that remember the statements except those that the user removed, and how many were removed."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from palimpsest.graph.read import Graph
 from palimpsest.graph.things import (
     USER_NAMES,
     USER_TYPE,
@@ -16,6 +15,7 @@ from palimpsest.graph.things import (
     relationship_id,
     statement_of,
 )
+from palimpsest.graph.walk import Graph
 from palimpsest.memory.records import normalized
 from palimpsest.memory.statements import Statement
 

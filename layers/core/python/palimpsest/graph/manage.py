@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
 from palimpsest.graph.limit import GraphLimit
-from palimpsest.graph.read import Around, Direction, ReadGraph, around
+from palimpsest.graph.ports import Graphs
+from palimpsest.graph.read import current
 from palimpsest.graph.things import (
     PREFERENCE_TYPE,
     USER_TYPE,
@@ -21,6 +22,7 @@ from palimpsest.graph.things import (
     statement_of,
     topic_of,
 )
+from palimpsest.graph.walk import Around, Direction, around
 from palimpsest.idempotency import Once
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories
@@ -38,7 +40,7 @@ class ManageGraph:
 
     memories: Memories
     remember: Remember
-    read: ReadGraph
+    read: Graphs
     clock: Clock
     limit: GraphLimit
 
@@ -62,10 +64,11 @@ class ManageGraph:
 
         Refused before anything is written: `Unprocessable` (`unknown_entity`), `Conflict` (`too_many_relationships`).
         """
-        graph = self.read(scope)
+        topics = sorted({topic_of("entity", end) for one in given for end in (one.start, one.end)})
+        there = current(self.memories, scope, topics, now=milliseconds(self.clock.now()))
         for number, one in enumerate(given):
             for name, end in (("from", one.start), ("to", one.end)):
-                if end != scope.user and end not in graph.entities:
+                if end != scope.user and topic_of("entity", end) not in there:
                     raise _refused(f"relationships.{number}.{name}", "no entity of the user", code="unknown_entity")
         return [(relationship_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
 
@@ -83,24 +86,6 @@ class ManageGraph:
     def relationship(self, scope: UserScope, name: str) -> Relationship:
         """Raises `NotFound` (`relationship_not_found`)."""
         return relationship_of(self._stored(scope, "relationship", name))
-
-    def entities(self, scope: UserScope, *, kind: str | None = None, name: str | None = None) -> list[Entity]:
-        """The current entities by id: of that type, if one is given, and whose name holds that text, in any case."""
-        return [
-            each
-            for each in self.read(scope).entities.values()
-            if kind in (None, each.type) and (name is None or name.casefold() in each.name.casefold())
-        ]
-
-    def relationships(
-        self, scope: UserScope, *, kind: str | None = None, start: str | None = None, end: str | None = None
-    ) -> list[Relationship]:
-        """The current relationships by id: of that type, from and to those entities, where these are given."""
-        return [
-            each
-            for each in self.read(scope).relationships.values()
-            if kind in (None, each.type) and start in (None, each.start) and end in (None, each.end)
-        ]
 
     def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
         """Set fields of an entity (`name`, `valid_to`) and, of `properties`, those that are given; one that is None is
@@ -133,9 +118,9 @@ class ManageGraph:
         """
 
         def topics() -> list[str]:
-            found = self.read(scope).relationships.values()
-            ends = [] if name == scope.user else [one.id for one in found if name in (one.start, one.end)]
-            return [*(topic_of("relationship", each) for each in ends), topic_of("entity", name)]
+            ways: list[dict[str, Any]] = [] if name == scope.user else [{"start": name}, {"end": name}]
+            ends = {one.id for way in ways for one in self.read.relationships(scope, **way)}
+            return [*(topic_of("relationship", each) for each in sorted(ends)), topic_of("entity", name)]
 
         self._stored(scope, "entity", name)
         until_committed(lambda: self._delete(scope, topics()), clock=self.clock)
@@ -160,7 +145,7 @@ class ManageGraph:
         """What is within `depth` steps of an entity, of the user, or of a preference. Raises `NotFound`
         (`entity_not_found`).
         """
-        graph = self.read(scope)
+        graph = self.read.part(scope, name, depth=depth, direction=direction, types=types, most=most)
         if name not in graph.nodes:
             raise _missing("entity")
         return around(graph, name, depth=depth, direction=direction, types=types, most=most)

@@ -1,14 +1,13 @@
-"""Reads a user's graph whole, keeps it while nothing in it changes, and finds what is around an entity in it."""
+"""Reads a user's graph whole, and keeps it while nothing in it changes."""
 
 from __future__ import annotations
 
 import json
 import threading
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Literal
-from uuid import uuid4
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 from cachetools import LRUCache
 
@@ -27,6 +26,7 @@ from palimpsest.graph.things import (
     relationship_of,
     topic_of,
 )
+from palimpsest.graph.walk import Graph
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
@@ -36,80 +36,6 @@ from palimpsest.scope import UserScope
 MAX_CACHED = 60_000  # records in a process
 AT_ONCE = 100
 PREFIXES = (topic_of("entity", ""), topic_of("relationship", ""), TOPICS)
-Direction = Literal["out", "in", "both"]
-
-
-@dataclass(frozen=True, slots=True)
-class Graph:
-    """The current versions of a user's entities and relationships, by id, in the order of their ids.
-
-    `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
-    missing, but with the user and their preferences. `key` is this graph's alone; `until` is when something in it ends
-    (epoch milliseconds; None: nothing does).
-    """
-
-    entities: Mapping[str, Entity] = field(default_factory=dict)
-    relationships: Mapping[str, Relationship] = field(default_factory=dict)
-    nodes: Mapping[str, Entity] = field(default_factory=dict)
-    edges: tuple[Relationship, ...] = ()
-    key: str = field(default_factory=lambda: uuid4().hex)
-    until: int | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Around:
-    """What is within some steps of an entity: nodes with their distance, nearest first, and the edges between them.
-    `is_whole`: no more was left out.
-    """
-
-    nodes: tuple[tuple[Entity, int], ...]
-    edges: tuple[Relationship, ...]
-    is_whole: bool
-
-
-def around(
-    graph: Graph,
-    start: str,
-    *,
-    depth: int,
-    direction: Direction = "both",
-    types: frozenset[str] = frozenset(),
-    most: int = 100,
-) -> Around:
-    """The nodes within `depth` steps of `start`, which is among `graph.nodes`, at most `most` besides it; `types` are
-    the only relationships to follow, if there are any.
-    """
-    ways = _ways(graph.edges, direction, types)
-    found, edge_ids, reached = {start: 0}, dict[str, Relationship](), [start]
-    is_whole = True
-    for distance in range(1, depth + 1):
-        following: list[str] = []
-        for here in reached:
-            for edge, there in ways[here]:
-                if there not in found:
-                    if len(found) > most:
-                        is_whole = False
-                        continue
-                    found[there] = distance
-                    following.append(there)
-                edge_ids[edge.id] = edge
-        reached = following
-    nodes = tuple((graph.nodes[name], distance) for name, distance in found.items() if name != start)
-    return Around(nodes, tuple(edge_ids.values()), is_whole)
-
-
-def _ways(
-    edges: Iterable[Relationship], direction: Direction, types: frozenset[str]
-) -> Mapping[str, list[tuple[Relationship, str]]]:
-    ways: dict[str, list[tuple[Relationship, str]]] = defaultdict(list)
-    for edge in edges:
-        if types and edge.type not in types:
-            continue
-        if direction != "in":
-            ways[edge.start].append((edge, edge.end))
-        if direction != "out":
-            ways[edge.end].append((edge, edge.start))
-    return ways
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +46,9 @@ class _Cached:
 
 
 class ReadGraph:
-    """Gives the graph of a user. It reads only what has changed since the last time. Safe to use from many threads."""
+    """Implements `Graphs`: it reads a user's graph whole, and then only what has changed since the last time. Safe to
+    use from many threads.
+    """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
         self._memories = memories
@@ -147,20 +75,97 @@ class ReadGraph:
                 self._cache[scope] = _Cached(user, records, graph)
         return graph
 
+    def entities(
+        self,
+        scope: UserScope,
+        *,
+        kind: str | None = None,
+        name: str | None = None,
+        after: str | None = None,
+        most: int | None = None,
+    ) -> list[Entity]:
+        found = self(scope).entities.values()
+        return [each for each in found if _is_after(each, after) and is_entity(each, kind=kind, name=name)][:most]
+
+    def relationships(
+        self,
+        scope: UserScope,
+        *,
+        kind: str | None = None,
+        start: str | None = None,
+        end: str | None = None,
+        after: str | None = None,
+        most: int | None = None,
+    ) -> list[Relationship]:
+        found = [each for each in self(scope).relationships.values() if _is_after(each, after)]
+        return [each for each in found if is_relationship(each, kind=kind, start=start, end=end)][:most]
+
+    def part(self, scope: UserScope, start: str, **how: Any) -> Graph:  # noqa: ARG002 - the whole has every part
+        return self(scope)
+
+    def about(self, scope: UserScope, names: Sequence[str]) -> Graph:  # noqa: ARG002 - likewise
+        return self(scope)
+
+    def whole(self, scope: UserScope, *, most: int) -> Graph:
+        graph = self(scope)
+        check_sizes(len(graph.entities), len(graph.relationships), most=most)
+        return graph
+
     def _records(self, scope: UserScope, known: Mapping[str, Record], *, now: int) -> dict[str, Record]:
         """The current records by id; those that are known are not read again, unless they seem to have expired."""
         pointers = parallel.each(lambda prefix: self._memories.topics(scope, prefix=prefix), PREFIXES)
         ids = [pointer.record for each in pointers for pointer in each if pointer.record is not None]
         new = [name for name in ids if name not in known or not _is_alive(known[name], now)]
-        parts = [new[start : start + AT_ONCE] for start in range(0, len(new), AT_ONCE)]
-        read = parallel.each(lambda part: self._memories.records(scope, part), parts)
-        found = {record.id: record for part in read for record in part}
-        there = {**known, **found}
+        there = {**known, **_read(self._memories, scope, new)}
         return {name: there[name] for name in ids if name in there and _is_alive(there[name], now)}
+
+
+def current(memories: Memories, scope: UserScope, topics: Sequence[str], *, now: int) -> dict[str, Record]:
+    """The current record of each topic that has one which holds what it should, by topic. Raises `Unavailable`."""
+    parts = [topics[start : start + AT_ONCE] for start in range(0, len(topics), AT_ONCE)]
+    pointers = [each for part in parts for each in memories.pointers(scope, part).values() if each.record is not None]
+    there = _read(memories, scope, [str(each.record) for each in pointers])
+    found = {each.topic_key: there[each.record] for each in pointers if each.record in there}
+    return {topic: each for topic, each in found.items() if _is_alive(each, now) and _is_of_graph(each)}
+
+
+def things_of(record: Record, *, user: str) -> tuple[Entity | Relationship, ...]:
+    """What a record, as `current` returns it, is in the graph: a preference is a node and the edge that leads there."""
+    if record.type == "preference":
+        node = _preference(record)
+        return (node, Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id))
+    return (entity_of(record) if record.type == "entity" else relationship_of(record),)
+
+
+def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> dict[str, Record]:
+    parts = [ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)]
+    read = parallel.each(lambda part: memories.records(scope, part), parts)
+    return {record.id: record for part in read for record in part}
 
 
 def _is_alive(record: Record, now: int) -> bool:
     return not is_expired(record, now=now // 1000)
+
+
+def _is_of_graph(record: Record) -> bool:
+    return is_sound(record) if record.type in GRAPH else record.type == "preference"
+
+
+def is_entity(one: Entity, *, kind: str | None, name: str | None) -> bool:
+    return kind in (None, one.type) and (name is None or name.casefold() in one.name.casefold())
+
+
+def is_relationship(one: Relationship, *, kind: str | None, start: str | None, end: str | None) -> bool:
+    return kind in (None, one.type) and start in (None, one.start) and end in (None, one.end)
+
+
+def _is_after(one: Entity | Relationship, after: str | None) -> bool:
+    return after is None or one.id > after
+
+
+def holds(one: Entity | Relationship, *, now: int) -> bool:
+    """Whether it has not ended. `now` in epoch milliseconds."""
+    return _is_before(now, one.valid_to)
 
 
 def _is_before(now: int, moment: int | None) -> bool:
@@ -178,9 +183,9 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     nodes |= {each.id: each for each in entities.values() if _is_before(now, each.valid_to)}
     edges = [each for each in relationships.values() if _is_before(now, each.valid_to)]
     for record in by_type["preference"]:
-        node = _preference(record)
-        nodes[node.id] = node
-        edges.append(Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id))
+        node, edge = things_of(record, user=user)
+        nodes[node.id] = cast("Entity", node)
+        edges.append(cast("Relationship", edge))
     ends = [each.valid_to for each in entities.values()] + [each.valid_to for each in relationships.values()]
     ends += [each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some]
     return Graph(

@@ -173,7 +173,7 @@ class ImportPayload(Payload):
     conflicts: int = 0
 
 
-ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
+ReindexPhase = Literal["prepare", "messages", "records", "graph", "switch", "done"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -10,6 +10,7 @@ from functools import partial
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
+from palimpsest.graph.project import ProjectGraph
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Redacted
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
@@ -38,7 +39,8 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Embed:
     """`embedder` None: there is no embedding model, and documents have words alone. `steps` is needed where jobs wait
-    for the index.
+    for the index. `graph` brings the index of graphs up to date first, where there is one: a record counts as indexed
+    when both have it.
     """
 
     memories: Memories
@@ -47,6 +49,7 @@ class Embed:
     embedder: Embedder | None
     clock: Clock
     steps: UserSteps | None = None
+    graph: ProjectGraph | None = None
 
     def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
         """Index the items that the changes name, as the tables have them now; returns the changes to try again.
@@ -81,9 +84,9 @@ class Embed:
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
         """As the call itself, but says why a change must be tried again."""
-        outcome = Outcome()
+        outcome = Outcome(unwritten=self.graph(changes) if self.graph else set())
         plans: list[Plan] = []
-        for own, planning in self._plannings(dict.fromkeys(changes)):
+        for own, planning in self._plannings(each for each in dict.fromkeys(changes) if each not in outcome.unwritten):
             try:
                 plans += filter(None, [planning()])
             except Unavailable:

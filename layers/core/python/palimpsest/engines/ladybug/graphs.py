@@ -17,7 +17,7 @@ from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.graph.cypher import Query
 from palimpsest.graph.limit import MOST_THINGS
 from palimpsest.graph.ports import Limits, Rows
-from palimpsest.graph.read import Graph
+from palimpsest.graph.walk import Graph
 from palimpsest.scope import UserScope
 
 HELD = 2  # processes at the same time

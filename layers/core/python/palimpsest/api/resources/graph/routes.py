@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from http import HTTPStatus
 from typing import Annotated
 
@@ -10,7 +11,7 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import by_id, listing
+from palimpsest.api.pages import listed_by_id, listing
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, UserId, answered
 from palimpsest.api.resources.graph.shapes import (
@@ -26,7 +27,7 @@ from palimpsest.api.resources.graph.shapes import (
     shown_neighbors,
     shown_relationship,
 )
-from palimpsest.graph.read import Direction
+from palimpsest.graph.walk import Direction
 from palimpsest.scope import checked_id
 
 operation = operations_on("graph", function="memories")
@@ -41,7 +42,7 @@ def put_entities(user_id: UserId, body: NewEntities) -> Response[str]:
     """Store entities.
 
     Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the same type and name
-    are the same entity. A user has at most 20,000.
+    are the same entity. A user has at most 20,000, or any number where the service has a graph in Neptune.
     """
     given = [one.read() for one in body.entities]
     made = call().memory.graph.put_entities(call().user(user_id), given, agent=body.agent_id, once=call().once)
@@ -63,7 +64,7 @@ def list_entities(
     """
     scope = call().user(user_id)
     listed = (scope.partition, "entities", type, name)
-    find = by_id(call().memory.graph.entities(scope, kind=type, name=name))
+    find = listed_by_id(partial(call().memory.graph.read.entities, scope, kind=type, name=name))
     return listing("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
 
 
@@ -125,9 +126,11 @@ def query_graph(user_id: UserId, body: GraphQuery) -> Response[str]:
 
     Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's own graph and
     nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, and `query_stopped` for
-    one that takes more than 5 seconds or 256 MB.
+    one that takes more than 5 seconds or 256 MB. With `around` it runs over that part of the graph alone; what it runs
+    over has at most 20,000 entities and as many relationships (409 beyond).
     """
-    found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters)
+    part = body.around.read(user_id) if body.around else None
+    found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters, part=part)
     rows: GraphRows = {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
     return answered(rows)
 
@@ -140,7 +143,7 @@ def put_relationships(user_id: UserId, body: NewRelationships) -> Response[str]:
 
     Store 1 to 30 relationships between entities that are there; the user is one, under the user's own id. One with the
     id of another becomes its next version; without an id, the same ends and type are the same relationship, and with
-    `single` the same `from` and type. A user has at most 20,000.
+    `single` the same `from` and type. A user has at most 20,000, or any number where there is a graph in Neptune.
     """
     given = [one.read() for one in body.relationships]
     made = call().memory.graph.put_relationships(call().user(user_id), given, agent=body.agent_id, once=call().once)
@@ -167,7 +170,7 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     scope = call().user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
-    find = by_id(call().memory.graph.relationships(scope, kind=type, start=start, end=end))
+    find = listed_by_id(partial(call().memory.graph.read.relationships, scope, kind=type, start=start, end=end))
     return listing("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
 
 

@@ -24,7 +24,7 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.api.resources.memories.shapes import GivenSource
 from palimpsest.graph.cypher import MAX_QUERY
-from palimpsest.graph.read import Around
+from palimpsest.graph.query import Part
 from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,
@@ -35,6 +35,7 @@ from palimpsest.graph.things import (
     entity_id,
     relationship_id,
 )
+from palimpsest.graph.walk import Around
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import Outcome
@@ -150,6 +151,16 @@ class EntityChange(_Change):
     name: Name | None = None
 
 
+class PartOfGraph(Closed):
+    """What is within some steps of an entity: entities, preferences, and the relationships that lead there."""
+
+    entity_id: Annotated[Id | None, Field(description="Default: the user")] = None
+    depth: Annotated[int, Field(ge=1, le=4, description="How many steps to go")] = 1
+
+    def read(self, user: str) -> Part:
+        return Part(self.entity_id or user, self.depth)
+
+
 class GraphQuery(Closed):
     cypher: Annotated[
         str, Field(max_length=MAX_QUERY, json_schema_extra=NOT_BLANK, description="One query that only reads")
@@ -157,6 +168,7 @@ class GraphQuery(Closed):
     parameters: Annotated[
         dict[str, JsonValue], Field(max_length=64, default_factory=dict, description="Values of the names behind `$`")
     ]
+    around: Annotated[PartOfGraph | None, Field(description="Query this part of the graph; default: all of it")] = None
 
 
 class GraphRows(TypedDict):

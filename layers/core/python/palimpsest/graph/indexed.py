@@ -1,0 +1,152 @@
+"""Reads graphs that no process can hold: an index says what may be there, and the tables say what is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Protocol
+
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.graph.ports import GraphIndex
+from palimpsest.graph.read import ReadGraph, check_sizes, current, holds, is_entity, is_relationship, things_of
+from palimpsest.graph.things import USER_TYPE, Entity, Relationship, topic_of
+from palimpsest.graph.walk import Direction, Graph
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.preferences import TOPICS
+from palimpsest.memory.records import normalized
+from palimpsest.scope import UserScope
+
+PAGE = 100
+PREFERENCE = "preference/"
+"""What the ids of nodes of preferences begin with."""
+ENTITY, RELATIONSHIP = topic_of("entity", ""), topic_of("relationship", "")
+
+
+@dataclass(frozen=True, slots=True)
+class IndexedGraph:
+    """Implements `Graphs`. `held` reads those that are small enough to be queried whole."""
+
+    memories: Memories
+    index: GraphIndex
+    clock: Clock
+    held: ReadGraph
+
+    def entities(
+        self,
+        scope: UserScope,
+        *,
+        kind: str | None = None,
+        name: str | None = None,
+        after: str | None = None,
+        most: int | None = None,
+    ) -> list[Entity]:
+        page = partial(self.index.entities, scope, kind=kind, name=name, limit=PAGE)
+        found: list[Entity] = []
+        for topics in _pages(page, after=None if after is None else ENTITY + after):
+            found += (each for each in self._entities(scope, topics) if is_entity(each, kind=kind, name=name))
+            if most is not None and len(found) >= most:
+                break
+        return found[:most]
+
+    def relationships(
+        self,
+        scope: UserScope,
+        *,
+        kind: str | None = None,
+        start: str | None = None,
+        end: str | None = None,
+        after: str | None = None,
+        most: int | None = None,
+    ) -> list[Relationship]:
+        kinds, starts, ends = ([each] if each is not None else None for each in (kind, start, end))
+        page = partial(self.index.relationships, scope, kinds=kinds or (), starts=starts, ends=ends, limit=PAGE)
+        found: list[Relationship] = []
+        for topics in _pages(page, after=RELATIONSHIP + (after or "")):
+            there = self._relationships(scope, topics)
+            found += (each for each in there if is_relationship(each, kind=kind, start=start, end=end))
+            if most is not None and len(found) >= most:
+                break
+        return found[:most]
+
+    def part(
+        self, scope: UserScope, start: str, *, depth: int, direction: Direction, types: frozenset[str], most: int
+    ) -> Graph:
+        nodes, edges = self._nodes(scope, [start]), dict[str, Relationship]()
+        reached = list(nodes)
+        for _ in range(depth):
+            before = set(nodes)
+            for found in self._steps(scope, reached, direction, types):
+                ends = {end for edge in found for end in (edge.start, edge.end)}
+                nodes |= self._nodes(scope, sorted(ends - nodes.keys()))
+                edges |= {edge.id: edge for edge in found if edge.start in nodes and edge.end in nodes}
+                if len(nodes) > most + 1:
+                    return _part(nodes, edges)
+            reached = [name for name in nodes if name not in before]
+        return _part(nodes, edges)
+
+    def about(self, scope: UserScope, names: Sequence[str]) -> Graph:
+        wanted = sorted({normalized(name) for name in names})
+        found = self._entities(scope, self.index.entities(scope, names=wanted, limit=PAGE)) if wanted else []
+        entities = {each.id: each for each in found}
+        ends = sorted({scope.user, *entities})[:PAGE]
+        between = self.index.relationships(scope, starts=ends, ends=ends, limit=PAGE)
+        return Graph(entities, {each.id: each for each in self._relationships(scope, between)})
+
+    def whole(self, scope: UserScope, *, most: int) -> Graph:
+        check_sizes(*self.index.sizes(scope), most=most)
+        return self.held.whole(scope, most=most)
+
+    def _steps(
+        self, scope: UserScope, names: Sequence[str], direction: Direction, types: frozenset[str]
+    ) -> Iterator[list[Relationship]]:
+        """What holds from these nodes on, page by page."""
+        kinds, now = sorted(types), milliseconds(self.clock.now())
+        for begun in range(0, len(names), PAGE):
+            ends = names[begun : begun + PAGE]
+            ways = ["starts"] * (direction != "in") + ["ends"] * (direction != "out")
+            for way in ways:
+                given: dict[str, Any] = {"kinds": kinds, "limit": PAGE, way: ends}
+                for topics in _pages(partial(self.index.relationships, scope, **given)):
+                    found = self._relationships(scope, topics)
+                    yield [each for each in found if holds(each, now=now) and (not kinds or each.type in kinds)]
+
+    def _nodes(self, scope: UserScope, names: Sequence[str]) -> dict[str, Entity]:
+        """Those of the nodes that hold now, by id."""
+        now = milliseconds(self.clock.now())
+        user = {scope.user: Entity(scope.user, USER_TYPE, scope.user)} if scope.user in names else {}
+        found = self._entities(scope, [_topic_of_node(name) for name in names])
+        return user | {each.id: each for each in found if holds(each, now=now)}
+
+    def _entities(self, scope: UserScope, topics: Sequence[str]) -> list[Entity]:
+        return [each for each in self._things(scope, topics) if isinstance(each, Entity)]
+
+    def _relationships(self, scope: UserScope, topics: Sequence[str]) -> list[Relationship]:
+        return [each for each in self._things(scope, topics) if isinstance(each, Relationship)]
+
+    def _things(self, scope: UserScope, topics: Sequence[str]) -> Iterator[Entity | Relationship]:
+        """What the tables have under these topics, in their order."""
+        records = current(self.memories, scope, topics, now=milliseconds(self.clock.now()))
+        for topic in topics:
+            if topic in records:
+                yield from things_of(records[topic], user=scope.user)
+
+
+def _part(nodes: Mapping[str, Entity], edges: Mapping[str, Relationship]) -> Graph:
+    return Graph(nodes=nodes, edges=tuple(edges[name] for name in sorted(edges)))
+
+
+class _Listing(Protocol):
+    def __call__(self, *, after: str | None) -> list[str]: ...
+
+
+def _pages(page: _Listing, *, after: str | None = None) -> Iterator[list[str]]:
+    while topics := page(after=after):
+        yield topics
+        if len(topics) < PAGE:
+            return
+        after = topics[-1]
+
+
+def _topic_of_node(name: str) -> str:
+    return TOPICS + name.removeprefix(PREFERENCE) if name.startswith(PREFERENCE) else topic_of("entity", name)
