@@ -294,6 +294,25 @@ def through_the_index(api: NeptuneApi) -> Kept:
     return Kept(NeptuneIndex(GRAPH, client=api.client()))
 
 
+def test_the_index_itself_returns_and_removes_what_is_its_owners_alone(api: NeptuneApi) -> None:
+    """Not only because the tables have nothing of another owner's."""
+    kept = through_the_index(api)
+    chain(kept)
+    kept.put(Entity("acme", "Company", "Acme"), edge("david", "WORKS_AT", "acme"), scope=DAVID)
+    index = NeptuneIndex(GRAPH, client=api.client())
+    own = f"relationship:{relationship_id('david', 'WORKS_AT', 'acme')}"
+    assert index.entities(DAVID, limit=100) == ["entity:acme"]
+    assert index.entities(DAVID, name="er", limit=100) == index.entities(DAVID, names=["berlin"], limit=100) == []
+    for starts, ends in ((None, None), (["david"], None), (None, ["acme"]), (["david", "sarah"], ["acme"])):
+        assert index.relationships(DAVID, starts=starts, ends=ends, limit=100) == [own]
+    assert index.relationships(DAVID, starts=["sarah"], limit=100) == []
+    assert index.sizes(DAVID) == (1, 1)
+    records = [one.record for one in kept.graphs.entities(SARAH)]
+    assert (index.topics(DAVID, records), len(index.topics(SARAH, records))) == ([], 4)
+    index.write(DAVID, {"entity:acme": (), own: (), "entity:berlin": ()})
+    assert (index.sizes(DAVID), index.sizes(SARAH)) == ((0, 0), (4, 4))
+
+
 @pytest.mark.parametrize("order", [1, -1])
 def test_the_index_follows_in_any_order_and_any_number_of_times(api: NeptuneApi, order: int) -> None:
     kept = through_the_index(api)
