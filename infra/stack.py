@@ -22,7 +22,7 @@ from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
 from infra.parts.python_function import PythonFunction
-from infra.parts.queues import Line, Queues
+from infra.parts.queues import UNTOLD, Line, Queues
 from infra.parts.search import Search
 from infra.parts.streams import (
     CHANGED_RECORDS,
@@ -248,13 +248,14 @@ class Palimpsest(Stack):
         self._grant_openai_key(reindex.role)
 
     def _add_dispatch(self) -> None:
-        queues = {**self.queues.of, "parked": self.queues.parked}
+        queues = {**self.queues.of, "events": self.queues.events, "parked": self.queues.parked}
         environment = _urls(queues) | self._names(self.tables.sessions) | {"EVENT_BUS": self.bus.event_bus_name}
         dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=environment)
         self.bus.grant_put_events_to(dispatch.role)
         self.tables.grant_usage(dispatch.role)
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
+        self._receive(dispatch, self.queues.events, UNTOLD)
         searched = bool(self.search.url)
         messages = [NEW_MESSAGES, GONE_MESSAGES] if searched else [NEW_MESSAGES]
         changes = [NEW_JOBS, FAILED_JOBS, NEW_COMPACTIONS, *messages]
@@ -273,13 +274,17 @@ class Palimpsest(Stack):
         environment = {**environment, f"{name.upper()}_QUEUE_URL": queue.queue_url}
         worker = self._function(name, seconds=line.seconds, memory_mb=memory_mb, layers=layers, environment=environment)
         self.queues.grant_back_off(queue, worker.role)
+        self._receive(worker, queue, line)
+        return worker
+
+    def _receive(self, worker: PythonFunction, queue: sqs.Queue, line: Line) -> None:
+        """Have the function get the messages of the queue."""
         worker.function.add_event_source(
             sources.SqsEventSource(
                 queue, batch_size=line.batch, report_batch_item_failures=True,
                 max_concurrency=self._stage.sizes.worker_concurrency,
             )
         )  # fmt: skip
-        return worker
 
     def _names(self, *tables: dynamodb.Table) -> dict[str, str]:
         """The environment variables that hold the names of those tables."""
@@ -334,6 +339,7 @@ class Palimpsest(Stack):
             "ClientLayer": self._layers.client.layer_version_arn,
             "EventBus": self.bus.event_bus_name,
             "DeadLettersUrl": self.queues.dead_letters.queue_url,
+            "EventsQueueUrl": self.queues.events.queue_url,
             "ParkedQueueUrl": self.queues.parked.queue_url,
             "OpenAiKeyParameter": self.key_parameter,
         }

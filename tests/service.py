@@ -23,7 +23,7 @@ from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
-from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.ports import Changed, Happened, JobNotice
 from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Owners
@@ -62,6 +62,9 @@ class SentAgain(list[JobNotice]):
 
     def send_changes(self, changes: Sequence[Changed]) -> None:
         self.changes.extend(changes)
+
+    def send_events(self, events: Sequence[Happened]) -> None:
+        raise NotImplementedError
 
     def park(self, record: str) -> None:
         raise NotImplementedError

@@ -46,7 +46,7 @@ WHOLE_CPU = 1_769  # MB of a function that has one
 SECONDS = 300
 KEY = "/benchmark/openai-api-key"
 WORKED = ("summarize", "extract", "embed")
-QUEUES = (*WORKED, "sweep", "reindex", "parked")
+QUEUES = (*WORKED, "sweep", "reindex", "events", "parked")
 
 
 def tables(place: Place, *, quick: bool) -> list[Table]:

@@ -24,6 +24,8 @@ QUEUE_OF_KIND = {
     **dict.fromkeys(("upload", "export", "import"), "Sweep"),
 }  # fmt: skip
 EMBED = "Embed"
+EVENTS, EVENT = "Events", {"name", "tenant", "ids"}
+"""The queue of events that the bus did not take, and the fields of its messages."""
 GROUP = re.compile(r"[!-~]{1,128}")
 """The texts that SQS accepts as a message group."""
 CHANGED = ({"tenant", "user", "record_id"}, {"tenant", "session", "seq"}, {"tenant", "job_id"})
@@ -84,7 +86,10 @@ class Redrive:
 
     def _queue_of(self, message: Mapping[str, Any]) -> str:
         """The queue for that message. Raises `KeyError` if this stack has none for it."""
-        queue = EMBED if message.keys() in CHANGED else QUEUE_OF_KIND[message["kind"]]
+        if message.keys() == EVENT:
+            queue = EVENTS
+        else:
+            queue = EMBED if message.keys() in CHANGED else QUEUE_OF_KIND[message["kind"]]
         self._url(queue)
         return queue
 

@@ -46,7 +46,7 @@ class Monitoring(Construct):
         """Work that a worker gives up on becomes a dead letter, so workers need no alarm of their own."""
         self._alarm("DeadLetters", _waiting(queues.dead_letters), above=0, description="Work failed for good.")
         self._alarm("Parked", _waiting(queues.parked), above=0, description="Stream records were set aside.")
-        working = [*queues.of.values()]
+        working = [*queues.of.values(), queues.events]
         ages = [queue.metric_approximate_age_of_oldest_message() for queue in working]
         self._row(
             ("Messages waiting", [_waiting(queue) for queue in (*working, queues.dead_letters, queues.parked)]),

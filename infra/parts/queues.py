@@ -25,8 +25,13 @@ class Line:
     receives: int = 4
 
 
+UNTOLD = Line(seconds=30, batch=10, receives=480)
+"""The queue of events that the bus did not take: each is tried every three minutes."""
+
+
 class Queues(Construct):
-    """One queue for each worker, with its name. `parked` holds stream records that the dispatcher could not read.
+    """One queue for each worker, with its name. `events` holds events that the bus did not take, which are published
+    from it for a day; `parked` stream records that the dispatcher could not read.
 
     All queues share one dead-letter queue: each message names its kind of work, and one alarm covers them all.
     """
@@ -37,6 +42,7 @@ class Queues(Construct):
         self._key = key
         self.dead_letters = self._queue("DeadLetters")
         self.of = {name: self._queue(name.capitalize(), line) for name, line in lines.items()}
+        self.events = self._queue("Events", UNTOLD)
         self.parked = self._queue("Parked")
         accept(self.parked, "SQS3", because="It is itself where messages wait for a person; an alarm watches it.")
         if not stage.https_only:

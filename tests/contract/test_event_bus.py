@@ -11,9 +11,14 @@ import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
+from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.eventbridge import EventBridge
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory.usages import InMemoryUsages
+from palimpsest.engines.sqs import SqsQueues
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Happened
+from palimpsest.workers.dispatch import Dispatch
 
 CREATED = Happened("MemoryCreated", "acme", {"user_id": "sarah", "memory_id": "mem_1"})
 
@@ -53,3 +58,24 @@ def test_an_event_that_was_not_taken_is_unavailable(put_events: Any) -> None:
     bus.__dict__["_client"] = SimpleNamespace(put_events=put_events)
     with pytest.raises(Unavailable):
         bus.publish([CREATED])
+
+
+def test_while_the_bus_is_down_its_events_wait_in_a_queue_and_are_published_afterwards(
+    queue: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    urls = {name: boto3.client("sqs").create_queue(QueueName=name)["QueueUrl"] for name in ("events", "changes")}
+    queues = SqsQueues({}, changes_url=urls["changes"], events_url=urls["events"])
+    bus, unreachable_bus = EventBridge("bus"), EventBridge("bus")
+    with monkeypatch.context() as down:
+        down.setenv("AWS_ENDPOINT_URL_EVENTBRIDGE", "http://127.0.0.1:1")
+        assert unreachable_bus._client.meta.endpoint_url == "http://127.0.0.1:1"
+    dispatch = Dispatch(queues, stream_record, unreachable_bus, InMemoryUsages(State()))
+    image = {"pk": {"S": "acme#sarah"}, "sk": {"S": "r#mem_1"}, "type": {"S": "record"}}
+    keys = {name: image[name] for name in ("pk", "sk")}
+    dispatch({"eventID": "1", "eventName": "INSERT", "dynamodb": {"Keys": keys, "NewImage": image}})
+    (waiting,), (change,) = (boto3.resource("sqs").Queue(url).receive_messages() for url in urls.values())
+    assert json.loads(change.body)["record_id"] == "mem_1"
+    assert queue.receive_messages() == []
+    Dispatch(queues, stream_record, bus, InMemoryUsages(State())).publish(waiting.body)
+    (message,) = queue.receive_messages()
+    assert json.loads(message.body)["detail"] == {"tenant": "acme", "user_id": "sarah", "memory_id": "mem_1"}

@@ -10,13 +10,14 @@ from palimpsest.jobs.ports import Changed, Happened, JobNotice
 
 
 class InMemoryQueues:
-    """`Queues` and `EventBus` that keep what they were given (`sent`, `changes`, `parked`, `published`); with `is_down`
-    set they take nothing.
+    """`Queues` and `EventBus` that keep what they were given (`sent`, `changes`, `events`, `parked`, `published`); with
+    `is_down` set they take nothing.
     """
 
     def __init__(self) -> None:
         self.sent: list[JobNotice] = []
         self.changes: list[Changed] = []
+        self.events: list[Happened] = []
         self.parked: list[str] = []
         self.published: list[Happened] = []
         self.is_down = False
@@ -31,6 +32,11 @@ class InMemoryQueues:
         with self._lock:
             self._check()
             self.changes.extend(changes)
+
+    def send_events(self, events: Sequence[Happened]) -> None:
+        with self._lock:
+            self._check()
+            self.events.extend(events)
 
     def park(self, record: str) -> None:
         with self._lock:

@@ -61,7 +61,7 @@ def _variables(endpoint: str) -> dict[str, str]:
     sqs = boto3.client("sqs", endpoint_url=endpoint)
     urls = {
         name: sqs.create_queue(QueueName=name)["QueueUrl"]
-        for name in ("summarize", "extract", "embed", "reindex", "sweep", "parked")
+        for name in ("summarize", "extract", "embed", "reindex", "sweep", "events", "parked")
     }
     tenants = tenants_table(endpoint)
     key: dict[str, Any] = {

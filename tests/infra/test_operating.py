@@ -274,25 +274,33 @@ class Queues:
 @pytest.fixture
 def queues(place: Target) -> Queues:
     sqs, table = place.client("sqs"), sessions_table(place.endpoint)
-    names = ["ParkedQueueUrl", "DeadLettersUrl", *(f"{name}QueueUrl" for name in ("Summarize", "Sweep", "Embed"))]
+    names = [
+        "ParkedQueueUrl",
+        "DeadLettersUrl",
+        *(f"{name}QueueUrl" for name in ("Summarize", "Sweep", "Embed", "Events")),
+    ]
     urls = {name: sqs.create_queue(QueueName=f"{table}-{name}")["QueueUrl"] for name in names}
     return Queues({**urls, "SessionsTable": table}, sqs, place.client("dynamodb"))
 
 
 RECORD = {"tenant": "acme", "user": "sarah", "record_id": "mem_1"}
 MESSAGE = {"tenant": "acme", "session": "onboarding-7", "seq": 12}
+REDACTED = {"tenant": "acme", "job_id": "job_7"}
+EVENT = {"name": "MemoryCreated", "tenant": "acme", "ids": {"user_id": "sarah", "memory_id": "mem_1"}}
 
 
 def test_dead_letters_go_back_to_the_queue_they_are_for(place: Target, queues: Queues) -> None:
     for number in range(12):
         queues.send("DeadLettersUrl", {**NOTICE, "job_id": f"job_{number}"})
-    for change in (RECORD, MESSAGE):
-        queues.send("DeadLettersUrl", change)
-    assert Redrive(place, queues.outputs).dead_letters() == ({"Summarize": 12, "Embed": 2}, [])
+    for other in (RECORD, MESSAGE, REDACTED, EVENT):
+        queues.send("DeadLettersUrl", other)
+    assert Redrive(place, queues.outputs).dead_letters() == ({"Summarize": 12, "Embed": 3, "Events": 1}, [])
     assert queues.waiting("DeadLettersUrl") == queues.waiting("SweepQueueUrl") == 0
     assert queues.waiting("SummarizeQueueUrl") == 12
     assert set(queues.groups("SummarizeQueueUrl")) == set(queues.groups("EmbedQueueUrl")) == {"acme"}
-    assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == {frozenset(RECORD), frozenset(MESSAGE)}
+    assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == set(
+        map(frozenset, (RECORD, MESSAGE, REDACTED))
+    )
 
 
 @pytest.mark.parametrize("body", ["not JSON", "[]", "7", {"kind": "unknown"}, {"kind": ["summarize"]}, {"seq": 1}])

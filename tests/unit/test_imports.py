@@ -43,7 +43,9 @@ CONTEXT = http_event("GET", f"{SESSION}/context", authorizer=WHO)
 STRANGER = {
     "requestContext": {"requestId": "r"}, "rawPath": "/v1/sessions", "headers": {"authorization": "Bearer pal_unknown"},
 }  # fmt: skip
-QUEUES = {f"{name}_QUEUE_URL": f"http://127.0.0.1:1/{name}" for name in ("SUMMARIZE", "EXTRACT", "SWEEP", "PARKED")}
+QUEUES = {
+    f"{name}_QUEUE_URL": f"http://127.0.0.1:1/{name}" for name in ("SUMMARIZE", "EXTRACT", "SWEEP", "EVENTS", "PARKED")
+}
 NOTHING = Step(answer={"Responses": {}})
 """What an empty table says to every read, and to a write that it took."""
 

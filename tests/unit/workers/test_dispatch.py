@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any, get_args
 
 import pytest
@@ -12,7 +13,7 @@ from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged
-from palimpsest.workers.dispatch import Dispatch
+from palimpsest.workers.dispatch import Dispatch, read_event
 
 from tests.doubles.queues import InMemoryQueues
 
@@ -164,9 +165,31 @@ def test_without_a_search_index_only_events_leave() -> None:
     assert (len(queues.published), queues.changes, queues.parked) == (1, [], [])
 
 
-def test_a_bus_that_is_down_is_said_so_that_the_stream_comes_again() -> None:
+def test_what_a_bus_that_is_down_does_not_take_is_published_later_and_holds_nothing_up() -> None:
     queues, bus = InMemoryQueues(), InMemoryQueues()
     bus.is_down = True
-    with pytest.raises(Unavailable):
-        Dispatch(queues, stream_record, bus, InMemoryUsages(State()))(shown("acme#sarah", "r#mem_1", new=RECORD))
+    dispatch = Dispatch(queues, stream_record, bus, InMemoryUsages(State()))
+    dispatch(shown("acme#sarah", "r#mem_1", new=RECORD))
     assert queues.changes == [RecordChanged("acme", "sarah", "mem_1")]
+    assert queues.events == [Happened("MemoryCreated", "acme", MEMORY)]
+    body = json.dumps(asdict(queues.events[0]))
+    with pytest.raises(Unavailable):
+        dispatch.publish(body)
+    bus.is_down = False
+    dispatch.publish(body)
+    assert bus.published == queues.events
+
+
+def test_where_neither_bus_nor_queue_takes_an_event_the_stream_comes_again() -> None:
+    queues = InMemoryQueues()
+    queues.is_down = True
+    with pytest.raises(Unavailable):
+        Dispatch(queues, stream_record, queues, InMemoryUsages(State()))(
+            shown("acme#sarah", "t#employer", old=pointer("mem_1"), new=pointer("mem_2"))
+        )
+
+
+@pytest.mark.parametrize("body", ["", "[]", "{}", '{"name": "Other", "tenant": "acme", "ids": {}}'])
+def test_a_message_that_names_no_event_is_none(body: str) -> None:
+    with pytest.raises(ValueError, match=r"."):
+        read_event(body)

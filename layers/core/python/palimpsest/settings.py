@@ -122,6 +122,7 @@ class DispatchSettings(JobQueueSettings):
     sessions_table: Text
 
     embed_queue_url: str = ""
+    events_queue_url: Text
     parked_queue_url: Text
     event_bus: Text
 

@@ -215,7 +215,8 @@ def dispatcher() -> Dispatch:
 
     parked = environment.parked_queue_url
     urls = queue_urls(environment, without=parked)
-    queues = SqsQueues(urls, changes_url=environment.embed_queue_url or parked, parked_url=parked)
+    changes, events = environment.embed_queue_url or parked, environment.events_queue_url
+    queues = SqsQueues(urls, changes_url=changes, events_url=events, parked_url=parked)
     bus, indexes = EventBridge(environment.event_bus), bool(environment.embed_queue_url)
     usages = usage_store(environment.sessions_table)
     return Dispatch(queues, read=stream_record, bus=bus, usages=usages, indexes=indexes)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
-from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.ports import Changed, Happened, JobNotice
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
@@ -30,16 +30,20 @@ class _Client:
 
 
 class SqsQueues(_Client):
-    """`Queues` over a queue for each kind of job, one for changes of what is searched, and one for what can't be read.
+    """`Queues` over a queue for each kind of job, one for changes of what is searched, one for events that the bus did
+    not take, and one for what can't be read.
 
     A message names its tenant as its group: on a standard queue, SQS delivers other tenants' messages first while one
     tenant has too many under way (fair queues). A parked record has no group, as its tenant may be what is unreadable.
-    A caller that sends no changes, or parks nothing, names no queue for them.
+    A caller that sends no changes or events, or parks nothing, names no queue for them.
     """
 
-    def __init__(self, urls_by_kind: Mapping[JobKind, str], *, changes_url: str = "", parked_url: str = "") -> None:
+    def __init__(
+        self, urls_by_kind: Mapping[JobKind, str], *, changes_url: str = "", events_url: str = "", parked_url: str = ""
+    ) -> None:
         self._urls = dict(urls_by_kind)
         self._changes_url = changes_url
+        self._events_url = events_url
         self._parked_url = parked_url
 
     def send(self, notices: Sequence[JobNotice]) -> None:
@@ -49,6 +53,10 @@ class SqsQueues(_Client):
     def send_changes(self, changes: Sequence[Changed]) -> None:
         for change in changes:
             self._send(self._changes_url, json.dumps(asdict(change)), tenant=change.tenant)
+
+    def send_events(self, events: Sequence[Happened]) -> None:
+        for event in events:
+            self._send(self._events_url, json.dumps(asdict(event)), tenant=event.tenant)
 
     def park(self, record: str) -> None:
         self._send(self._parked_url, record)

@@ -59,21 +59,6 @@ class Unreadable:
     name: str
 
 
-class Queues(Protocol):
-    def send(self, notices: Sequence[JobNotice]) -> None:
-        """Send each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
-
-    def send_changes(self, changes: Sequence[Changed]) -> None:
-        """Send each change to the queue of the indexer, at least once and in any order. A change only names what
-        changed; the indexer reads its present state. Raises `Unavailable` if any could not be sent.
-        """
-
-    def park(self, record: str) -> None:
-        """Send a stream record that can't be read (event id and keys only) to the parked queue. Raises
-        `Unavailable`.
-        """
-
-
 EventName = Literal["MemoryCreated", "MemorySuperseded", "MemoryForgotten", "CompactionDone", "JobFailed"]
 
 
@@ -84,6 +69,26 @@ class Happened:
     name: EventName
     tenant: str
     ids: Mapping[str, str | int]
+
+
+class Queues(Protocol):
+    def send(self, notices: Sequence[JobNotice]) -> None:
+        """Send each notice to the queue of its kind, at least once. Raises `Unavailable` if any could not be sent."""
+
+    def send_changes(self, changes: Sequence[Changed]) -> None:
+        """Send each change to the queue of the indexer, at least once and in any order. A change only names what
+        changed; the indexer reads its present state. Raises `Unavailable` if any could not be sent.
+        """
+
+    def send_events(self, events: Sequence[Happened]) -> None:
+        """Send each event that the bus did not take to a queue of its own, from which it is published later, at least
+        once. Raises `Unavailable` if any could not be sent.
+        """
+
+    def park(self, record: str) -> None:
+        """Send a stream record that can't be read (event id and keys only) to the parked queue. Raises
+        `Unavailable`.
+        """
 
 
 @dataclass(frozen=True, slots=True)

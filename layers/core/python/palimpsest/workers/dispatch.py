@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, fields
+from typing import Any, get_args
 
-from palimpsest.jobs.ports import Changed, EventBus, JobNotice, Queues, StreamRecord, Unreadable
+from palimpsest.errors import Unavailable
+from palimpsest.jobs.ports import Changed, EventBus, EventName, Happened, JobNotice, Queues, StreamRecord, Unreadable
 from palimpsest.observability import measured
 from palimpsest.usage.counts import Tally
 from palimpsest.usage.ports import Usages
@@ -26,17 +28,27 @@ class Dispatch:
 
     def __call__(self, record: Mapping[str, Any]) -> None:
         """Put one queue message for one stream record, if it asks for one, count what a session has taken in, and
-        publish what has happened; a record that cannot be read goes to the parked queue.
+        publish what has happened; a record that cannot be read goes to the parked queue. What the bus does not take
+        goes to a queue of its own: no bus holds up the work that follows.
 
-        Raises `Unavailable` if the queue, the store or the bus does not answer; the stream then delivers the record
-        again.
+        Raises `Unavailable` if the queue or the store does not answer; the stream then delivers the record again.
         """
         told = self.read(record)
         self._send(told.asks)
         if told.tally is not None:
             self._count(told.tally)
         if told.happened is not None:
-            self.bus.publish([told.happened])
+            self._tell(told.happened)
+
+    def publish(self, body: str) -> None:
+        """Publish the event of a queue message. Raises `Unavailable`, `ValueError` for a message that names none."""
+        self.bus.publish([read_event(body)])
+
+    def _tell(self, event: Happened) -> None:
+        try:
+            self.bus.publish([event])
+        except Unavailable:
+            self.queues.send_events([event])
 
     def _send(self, asked: JobNotice | Changed | Unreadable | None) -> None:
         if isinstance(asked, Unreadable):
@@ -50,3 +62,13 @@ class Dispatch:
         gained = self.usages.reach(tally)
         if gained:
             measured(tally.tenant, gained)
+
+
+def read_event(body: str) -> Happened:
+    """The event that a queue message names. Raises `ValueError` if it names none."""
+    said = json.loads(body)
+    is_event = isinstance(said, dict) and said.keys() == {field.name for field in fields(Happened)}
+    if not is_event or said["name"] not in get_args(EventName):
+        message = "not an event"
+        raise ValueError(message)
+    return Happened(**said)
