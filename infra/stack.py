@@ -217,7 +217,9 @@ class Palimpsest(Stack):
             self._names(self.tables.sessions, self.tables.memories) | self._searching() | {GRAPH: self.graph.id}
         )
         embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, environment=environment)
-        self.tables.grant(embed.role, self.tables.sessions, READS, ["dynamodb:UpdateItem"])
+        self.tables.grant(embed.role, self.tables.sessions, READS)
+        self.tables.grant_jobs(embed.role)
+        self.tables.grant_usage(embed.role)
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
         self.graph.grant(embed.role, writes=True)

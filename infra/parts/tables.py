@@ -48,6 +48,10 @@ class Tables(Construct):
         """Allow counting what is used, which lies beside the sessions."""
         self._grant(counter, self.sessions, ["dynamodb:UpdateItem"], leading="*#usage#*")
 
+    def grant_jobs(self, worker: iam.IGrantable) -> None:
+        """Allow changing jobs, which lie beside the sessions."""
+        self._grant(worker, self.sessions, ["dynamodb:UpdateItem"], leading="*#job#*")
+
     def grant(
         self, user: iam.IGrantable, table: dynamodb.Table, *actions: Sequence[str], indexes: Sequence[str] = ()
     ) -> None:

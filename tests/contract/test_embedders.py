@@ -256,3 +256,22 @@ def test_making_embedders_loads_nothing_heavy() -> None:
     )
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert out.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(
+    ("model", "step", "used"),
+    [
+        ("text-embedding-3-small", None, {"embedding_calls": 1, "embedding_tokens": 10, "cost_nano_usd": 200}),
+        ("nomic-embed-text", None, {"embedding_calls": 1, "embedding_tokens": 10, "unpriced": 1}),
+        ("nomic-embed-text", answer([1.0] * 8), {"embedding_calls": 1, "unpriced": 1}),
+    ],
+)
+def test_each_call_says_what_it_used(
+    api: OpenAIEmbeddingsApi, model: str, step: Step | None, used: dict[str, int]
+) -> None:
+    heard: list[object] = []
+    size = 1_536 if step is None else 8
+    if step is not None:
+        api.script(step)
+    OpenAIEmbedder(key=Known(), space=Space(model, size), base_url=api.base_url, count=heard.append).embed(["one"])
+    assert heard == [used]

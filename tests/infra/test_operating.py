@@ -298,9 +298,9 @@ def test_dead_letters_go_back_to_the_queue_they_are_for(place: Target, queues: Q
     assert queues.waiting("DeadLettersUrl") == queues.waiting("SweepQueueUrl") == 0
     assert queues.waiting("SummarizeQueueUrl") == 12
     assert set(queues.groups("SummarizeQueueUrl")) == set(queues.groups("EmbedQueueUrl")) == {"acme"}
-    assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == set(
-        map(frozenset, (RECORD, MESSAGE, REDACTED))
-    )
+    assert {frozenset(body) for body in queues.bodies("EmbedQueueUrl")} == {
+        frozenset(each) for each in (RECORD, MESSAGE, REDACTED)
+    }
 
 
 @pytest.mark.parametrize("body", ["not JSON", "[]", "7", {"kind": "unknown"}, {"kind": ["summarize"]}, {"seq": 1}])

@@ -23,12 +23,12 @@ def name_of(logical_id: str) -> str:
 
 def test_every_working_queue_has_dead_letters(prod: Template) -> None:
     queues = {name_of(logical_id): queue for logical_id, queue in prod.of_type("AWS::SQS::Queue").items()}
-    assert set(queues) == {"DeadLetters", "Parked"} | {name.capitalize() for name in WORKERS}
+    assert set(queues) == {"DeadLetters", "Parked", "Events"} | {name.capitalize() for name in WORKERS}
     for name, queue in queues.items():
         if name in ("DeadLetters", "Parked"):
             assert "RedrivePolicy" not in queue
         else:
-            assert queue["RedrivePolicy"]["maxReceiveCount"] == RECEIVES[name.lower()]
+            assert queue["RedrivePolicy"]["maxReceiveCount"] == (RECEIVES | {"events": 480})[name.lower()]
             assert name_of(queue["RedrivePolicy"]["deadLetterTargetArn"]["Fn::GetAtt"][0]) == "DeadLetters"
 
 
@@ -40,7 +40,7 @@ def test_a_message_stays_hidden_six_times_as_long_as_its_function_may_run(prod: 
     queues = prod.of_type("AWS::SQS::Queue")
     timeouts = {name: function["Timeout"] for name, function in prod.functions().items()}
     mappings = prod.mappings(streams=False)
-    assert len(mappings) == len(WORKERS)
+    assert len(mappings) == len(WORKERS) + 1  # dispatch publishes what the bus did not take
     for mapping in mappings:
         queue = queues[mapping["EventSourceArn"]["Fn::GetAtt"][0]]
         function = mapping["FunctionName"]["Ref"].split("Function")[0].lower()
@@ -55,7 +55,7 @@ def test_queue_workers_report_single_failures_and_are_limited(prod: Template) ->
 
 def test_only_what_costs_no_model_call_a_message_takes_many_at_once(prod: Template) -> None:
     sizes = {each["FunctionName"]["Ref"]: each["BatchSize"] for each in prod.mappings(streams=False)}
-    assert sizes.pop("EmbedFunction") == 10
+    assert sizes.pop("EmbedFunction") == sizes.pop("DispatchFunction") == 10
     assert sizes == {f"{name.capitalize()}Function": 1 for name in WORKERS - {"embed"}}
 
 
@@ -359,6 +359,13 @@ def test_dispatch_writes_nothing_but_counts(prod: Template) -> None:
     (statement,) = (each for each in prod.statements("dispatch") if UPDATE in str(each["Action"]))
     assert (statement["Action"], "Sessions" in str(statement["Resource"])) == (UPDATE, True)
     assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["*#usage#*"]}}
+
+
+def test_embed_writes_of_sessions_nothing_but_ends_of_jobs_and_counts(prod: Template) -> None:
+    writing = [each for each in prod.statements("embed") if UPDATE in str(each["Action"])]
+    of_sessions = [each for each in writing if "Sessions" in str(each["Resource"])]
+    leading = [each["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"] for each in of_sessions]
+    assert sorted(leading) == [["*#job#*"], ["*#usage#*"]]
 
 
 @pytest.mark.parametrize("function", sorted(CALL_OR_SEARCH))

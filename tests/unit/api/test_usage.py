@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -10,8 +11,10 @@ from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.errors import ModelUnavailable, PalimpsestError, Unavailable
-from palimpsest.models.ports import Completion, LanguageModel, Schema, Usage
+from palimpsest.models.metered import Meter
+from palimpsest.models.ports import Completion, LanguageModel, Schema, Usage, Vector
 
+from tests.doubles.meanings import Meanings
 from tests.doubles.tokens import LetterCounter
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
@@ -230,3 +233,36 @@ def test_the_sweep_counts_what_the_stream_has_lost(service: Service, call: Clien
     service.sweep_all()
     assert call("GET", USAGE, query={"from": "2026-01-01"}).json["usage"][0]["messages"] == 1
     assert isinstance(service.usages, InMemoryUsages)
+
+
+class BilledMeanings(Meanings):
+    """Embeds and counts as the model server's embedder does: ten tokens a text, a dollar a million."""
+
+    def __init__(self, meter: Meter) -> None:
+        super().__init__()
+        self.meter = meter
+
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        tokens = 10 * len(texts)
+        self.meter({"embedding_calls": 1, "embedding_tokens": tokens, "cost_nano_usd": tokens * 1_000})
+        return super().embed(texts, as_questions=as_questions)
+
+
+def test_embeddings_count_for_the_user_whose_texts_they_are(service: Service, call: Client) -> None:
+    """Also where texts of several users are embedded in one go, and for questions and vectors of callers."""
+    meter = Meter(service.usages, service.clock, lambda *_, **__: None)
+    service.embedder = BilledMeanings(meter)
+    service.wire_workers()
+    call.append("s", "I live in Lisbon.", user_id="sarah")
+    call.append("d", "I live in Rome.", user_id="david")
+    call.append("d", "And I like tea.", user_id="david")
+    assert service.embed(tuple(service.shared.changes)) == ()
+    call("POST", "/v1/users/sarah/recall", {"query": "Where does Sarah live?"})
+    call("POST", "/v1/users/sarah/memories/search", {"query": "a home", "mode": "vector"})
+    given = {"namespace": "notes", "vectors": [{"id": "v", "text": "a note"}]}
+    assert call("POST", "/v1/users/david/vectors", given).status < 300
+    by_user = {each["user_id"]: each for each in call("GET", USAGE, query={"by": "user"}).json["usage"]}
+    counts = {user: (each["embedding_calls"], each["embedding_tokens"]) for user, each in by_user.items()}
+    assert counts == {"sarah": (3, 30), "david": (2, 30)}
+    assert by_user["david"]["cost_usd"] == pytest.approx(30 / 1e6)
+    assert [each["model_calls"] for each in by_user.values()] == [0, 0]

@@ -20,6 +20,7 @@ TOLD = {
     "STAGE": "local",
     "POWERTOOLS_SERVICE_NAME": "palimpsest",
     "OPENAI_KEY_PARAMETER": "/palimpsest/local/openai-api-key",
+    "SESSIONS_TABLE": "sessions",
     "EMBEDDING_MODEL": SPACE.model,
     "EMBEDDING_DIMENSION": str(SPACE.dimension),
 }

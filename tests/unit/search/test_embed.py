@@ -220,9 +220,10 @@ def test_changes_in_any_order_and_as_often_as_one_likes_end_in_the_same_index(
 
 def test_equal_texts_are_embedded_once(service: RecallService) -> None:
     service.keep("likes tea")
+    service.keep("likes tea", topic="drink")
     service.keep("likes tea", scope=DAVID)
     service.index_all()
-    assert service.embedder.asked == [["likes tea"]]
+    assert service.embedder.asked == [["likes tea"]] * 2, "once for each user, who pays for it"
 
 
 def test_only_what_could_not_be_written_is_tried_again(service: RecallService) -> None:

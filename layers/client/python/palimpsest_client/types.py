@@ -570,6 +570,8 @@ class Used(TypedDict):
     model_calls: int
     tokens_in: int
     tokens_out: int
+    embedding_calls: int
+    embedding_tokens: int
     cost_usd: float
     unpriced_calls: int
 

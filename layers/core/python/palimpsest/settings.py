@@ -55,8 +55,9 @@ class PaidSettings(ChatSettings):
 
 
 class EmbeddingSettings(ModelSettings):
-    """The model that makes vectors, and how many numbers each has."""
+    """The model that makes vectors, how many numbers each has, and the table in which its calls are counted."""
 
+    sessions_table: Text
     embedding_model: Text
     embedding_dimension: int = Field(gt=0)
 

@@ -19,7 +19,7 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
-from palimpsest.models.metered import MeteredModel, Told
+from palimpsest.models.metered import Meter, MeteredModel, Told
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
 from palimpsest.search.ports import SearchIndex
@@ -188,9 +188,9 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     from palimpsest.models.openai.embedder import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
-    return OpenAIEmbedder(
-        key=model_key(environment.openai_key_parameter), space=space, base_url=environment.openai_base_url
-    )
+    meter = Meter(usage_store(environment.sessions_table), system_clock(), measured)
+    key = model_key(environment.openai_key_parameter)
+    return OpenAIEmbedder(key=key, space=space, base_url=environment.openai_base_url, count=meter)
 
 
 @cache

@@ -1,4 +1,4 @@
-"""A language model whose calls are counted for whoever pays for them, and refused once a tenant's month is paid up."""
+"""Counts calls of models for whoever pays for them; a language model is refused once a tenant's month is paid up."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import CostLimitReached, Unavailable
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import Completion, LanguageModel, Schema
-from palimpsest.scope import Scope, UserScope
+from palimpsest.scope import Scope
 from palimpsest.usage.payer import payer
 from palimpsest.usage.ports import Usages
 
@@ -23,6 +23,28 @@ FAILED = {"model_calls": 1, "unpriced": 1}
 class Told(Protocol):
     def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
         """Hear of what a call used; `is_counted` is false if the store could not count it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Meter:
+    """Counts what a call of a model used, for whoever pays for it now; nobody's calls are not counted. A count that
+    fails takes no answer away: it is told, and may be added by hand.
+    """
+
+    usages: Usages
+    clock: Clock
+    tell: Told
+
+    def __call__(self, used: Mapping[str, int]) -> None:
+        user = payer()
+        if user is None:
+            return
+        try:
+            self.usages.add(user, day=_day(self.clock.now()), used=used)
+        except Unavailable:
+            self.tell(user.tenant, used, is_counted=False)
+        else:
+            self.tell(user.tenant, used, is_counted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,21 +86,12 @@ class MeteredModel:
             used = priced(completion.model, **asdict(completion.usage))
             return completion
         finally:
-            self._count(user, used)
+            Meter(self.usages, self.clock, self.tell)(used)
 
     def _check(self, scope: Scope) -> None:
         most, now = self.most(scope), self.clock.now()
         if most is not None and self.usages.spent(scope, month=_day(now)[:7]) >= most:
             raise CostLimitReached(retry_after=(_next_month(now) - now).total_seconds())
-
-    def _count(self, user: UserScope, used: Mapping[str, int]) -> None:
-        """A count that fails takes no answer away: it is told, and may be added by hand."""
-        try:
-            self.usages.add(user, day=_day(self.clock.now()), used=used)
-        except Unavailable:
-            self.tell(user.tenant, used, is_counted=False)
-        else:
-            self.tell(user.tenant, used, is_counted=True)
 
 
 def _day(now: datetime) -> str:

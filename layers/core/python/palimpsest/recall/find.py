@@ -22,6 +22,7 @@ from palimpsest.scope import UserScope
 from palimpsest.search.documents import message_key, spoken_text
 from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import terms
+from palimpsest.usage.payer import paid_by
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together
@@ -61,7 +62,7 @@ class FindCandidates:
         """`now` is in epoch milliseconds."""
         deadline = monotonic() + SEARCH_SECONDS
         wheres = list(filters(query, request))
-        vector = parallel.begin(partial(self._embedded, query), until=deadline)
+        vector = parallel.begin(partial(self._embedded, scope, query), until=deadline)
         words = [
             parallel.begin(partial(self.words.by_words, scope, query.searched, where=where, k=HITS), until=deadline)
             for where in wheres
@@ -80,8 +81,9 @@ class FindCandidates:
         findings.add("newest", [(key, share) for key, share in newest.result() if key not in in_index])
         return findings
 
-    def _embedded(self, query: Query) -> Vector | None:
-        return None if self.embedder is None else self.embedder.embed([query.searched], as_questions=True)[0]
+    def _embedded(self, scope: UserScope, query: Query) -> Vector | None:
+        with paid_by(scope):
+            return None if self.embedder is None else self.embedder.embed([query.searched], as_questions=True)[0]
 
     def _by_topic(self, scope: UserScope, query: Query) -> list[tuple[str, float]]:
         """The current records of topics that the question may name, each with the share of the words that name its

@@ -22,6 +22,7 @@ from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.refine import with_outdated
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.ports import Hit, Vectors, Words
+from palimpsest.usage.payer import paid_by
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]
@@ -72,7 +73,7 @@ class SearchMemories:
         if mode == "keyword":
             search: Search = partial(self.words.by_words, scope, query.searched, k=k + SPARE_HITS)
         else:
-            search = partial(self.vectors.by_vector, scope, vector or self._vector(query), k=k + SPARE_HITS)
+            search = partial(self.vectors.by_vector, scope, vector or self._vector(scope, query), k=k + SPARE_HITS)
         hits = [hit for found in parallel.each(lambda where: search(where=where), wheres) for hit in found]
         scores: dict[str, dict[Retriever, float]] = {hit.key: {mode: hit.score} for hit in hits}
         read = read_all(RecallRun(scope, query, request, scores, now), self.memories, self.sessions)
@@ -80,11 +81,12 @@ class SearchMemories:
         best_first = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
-    def _vector(self, query: Query) -> Sequence[float]:
+    def _vector(self, scope: UserScope, query: Query) -> Sequence[float]:
         if self.embedder is None:
             raise Unprocessable("There is no embedding model here: search by keyword.", code="no_vectors")
         try:
-            return self.embedder.embed([query.searched], as_questions=True)[0]
+            with paid_by(scope):
+                return self.embedder.embed([query.searched], as_questions=True)[0]
         except ModelFailed as failure:
             raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
 

@@ -16,10 +16,12 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
+from palimpsest.parallel import each
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.search.documents import Indexable
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
+from palimpsest.usage.payer import paid_by
 
 Planning = Callable[[], Plan | None]
 
@@ -91,12 +93,14 @@ class Embed:
                 plans += filter(None, [planning()])
             except Unavailable:
                 outcome.unwritten.update(own)
-        items = (item for plan in plans for item in plan.there.values())
-        meanings = (item.meaning for item in items if self._own(item) is None)
-        vectors = self._vectors(meaning for meaning in meanings if meaning is not None)
+        wanted: dict[UserScope, list[str]] = defaultdict(list)
+        for plan in plans:
+            items = (item for item in plan.there.values() if self._own(item) is None)
+            wanted[plan.owner] += (item.meaning for item in items if item.meaning is not None)
+        vectors = dict(zip(wanted, each(lambda one: self._vectors(*one), list(wanted.items())), strict=True))
         for plan in plans:
             try:
-                self._write(plan, vectors, outcome)
+                self._write(plan, vectors[plan.owner], outcome)
             except Unavailable:
                 outcome.unwritten.update(plan.changes.values())
         return outcome
@@ -114,17 +118,20 @@ class Embed:
         yield from ((own, partial(plans.of_records, user, own)) for user, own in by_user.items())
         yield from ((own, partial(plans.of_messages, session, own)) for session, own in by_session.items())
 
-    def _vectors(self, texts: Iterable[str]) -> Mapping[str, Vector]:
-        """The vectors that can be made now, one for each different text. A text that the model refuses is left out."""
+    def _vectors(self, owner: UserScope, texts: Sequence[str]) -> Mapping[str, Vector]:
+        """The vectors that can be made now, one for each different text, in calls that the owner pays for. A text that
+        the model refuses is left out.
+        """
         every = list(dict.fromkeys(texts))
         if self.embedder is None or not every:
             return {}
-        try:
-            return dict(zip(every, self.embedder.embed(every), strict=True))
-        except ModelUnavailable:
-            return {}
-        except ModelFailed:
-            return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
+        with paid_by(owner):
+            try:
+                return dict(zip(every, self.embedder.embed(every), strict=True))
+            except ModelUnavailable:
+                return {}
+            except ModelFailed:
+                return dict(_one_by_one(self.embedder, every)) if len(every) > 1 else {}
 
     def _own(self, item: Indexable) -> Vector | None:
         """The vector that a record's caller gave it, if the index that is written has its dimension."""

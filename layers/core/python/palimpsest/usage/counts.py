@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-COUNTS = ("messages", "message_tokens", "bytes", "model_calls", "tokens_in", "tokens_out", "cost_nano_usd", "unpriced")
+COUNTS = (
+    "messages", "message_tokens", "bytes", "model_calls", "tokens_in", "tokens_out", "embedding_calls",
+    "embedding_tokens", "cost_nano_usd", "unpriced",
+)  # fmt: skip
 """What a row counts. `bytes` are those of messages as they came. `unpriced` are calls whose price is not known."""
 
 

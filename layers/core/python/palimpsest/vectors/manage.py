@@ -21,6 +21,7 @@ from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id
+from palimpsest.usage.payer import paid_by
 from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
 DEFAULT_NAMESPACE = "default"
@@ -69,7 +70,7 @@ class ManageVectors:
         for a text where there is no model). Raises `Conflict` (`too_many_vectors`, `too_many_namespaces`).
         """
         checked_id(name, field="namespace")
-        model, made = self._made(given)
+        model, made = self._made(scope, given)
         first = Namespace(name, len(made[0].values), model)
         before = self._namespace(scope, name)
         if before.version and before.count:
@@ -111,7 +112,7 @@ class ManageVectors:
         `no_vectors`).
         """
         namespace = self._namespace(scope, checked_id(name, field="namespace"))
-        model, (asked,) = self._made([NewVector("asked", values, text)], field="")
+        model, (asked,) = self._made(scope, [NewVector("asked", values, text)], field="")
         if not namespace.count:
             return ()
         _check_same(namespace, Namespace(name, len(asked.values), model))
@@ -159,7 +160,9 @@ class ManageVectors:
         found = self.store.namespace(scope, name)
         return found or Namespace(name, 0, epoch=self.memories.user(scope).epoch)
 
-    def _made(self, given: Sequence[NewVector], *, field: str = "vectors.{}.") -> tuple[str | None, list[StoredVector]]:
+    def _made(
+        self, scope: UserScope, given: Sequence[NewVector], *, field: str = "vectors.{}."
+    ) -> tuple[str | None, list[StoredVector]]:
         """The vectors with their values, and the model that made these; None if the caller did."""
         ids = [one.id for one in given]
         for number, one in enumerate(given):
@@ -167,7 +170,7 @@ class ManageVectors:
                 raise _refused("duplicate_id", f"{field.format(number)}id", "each id once")
             if (one.text is None) != (given[0].text is None):
                 raise _refused("other_model", f"{field.format(number)}text", "all with values, or all with text")
-        model, vectors = self._embedded([one.text for one in given if one.text is not None])
+        model, vectors = self._embedded(scope, [one.text for one in given if one.text is not None])
         values = vectors or [one.values or () for one in given]
         for number, each in enumerate(values):
             if not _is_vector(each):
@@ -177,14 +180,15 @@ class ManageVectors:
             for one, each in zip(given, values, strict=True)
         ]
 
-    def _embedded(self, texts: Sequence[str]) -> tuple[str | None, Sequence[Vector]]:
+    def _embedded(self, scope: UserScope, texts: Sequence[str]) -> tuple[str | None, Sequence[Vector]]:
         if not texts:
             return None, ()
         embedder = self.embedder()
         if embedder is None:
             raise Unprocessable("There is no embedding model here: give values.", code="no_vectors")
         try:
-            return embedder.space.model, embedder.embed(texts)
+            with paid_by(scope):
+                return embedder.space.model, embedder.embed(texts)
         except ModelFailed as failure:
             raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
 

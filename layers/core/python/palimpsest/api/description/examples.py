@@ -119,7 +119,8 @@ USAGE: Json = {
     "usage": [
         {
             "day": None, "user_id": "sarah", "messages": 412, "message_tokens": 18903, "bytes": 97310,
-            "model_calls": 57, "tokens_in": 31200, "tokens_out": 2410, "cost_usd": 0.004084, "unpriced_calls": 0,
+            "model_calls": 57, "tokens_in": 31200, "tokens_out": 2410, "embedding_calls": 240,
+            "embedding_tokens": 9120, "cost_usd": 0.004084, "unpriced_calls": 0,
         }
     ],
     "next_cursor": None,

@@ -32,6 +32,8 @@ class Used(TypedDict):
     model_calls: Annotated[int, Field(description="Of language models, also those that failed")]
     tokens_in: int
     tokens_out: int
+    embedding_calls: Annotated[int, Field(description="Of a model server; the built-in model is not counted")]
+    embedding_tokens: int
     cost_usd: Annotated[float, Field(description="Of the calls whose price is known")]
     unpriced_calls: Annotated[int, Field(description="Calls whose price or tokens are not known")]
 
@@ -80,6 +82,8 @@ def _used(one: Sum) -> Used:
         "model_calls": counts.get("model_calls", 0),
         "tokens_in": counts.get("tokens_in", 0),
         "tokens_out": counts.get("tokens_out", 0),
+        "embedding_calls": counts.get("embedding_calls", 0),
+        "embedding_tokens": counts.get("embedding_tokens", 0),
         "cost_usd": counts.get("cost_nano_usd", 0) / NANO_USD,
         "unpriced_calls": counts.get("unpriced", 0),
     }

@@ -5,11 +5,12 @@ from __future__ import annotations
 import base64
 import json
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelOutputInvalid
+from palimpsest.models.catalogue import cost
 from palimpsest.models.embedding import unit
 from palimpsest.models.openai.client import OpenAIServer
 from palimpsest.models.ports import Secret, Space, Vector
@@ -25,7 +26,9 @@ BYTES_A_NUMBER = 40  # as text, generously
 
 
 class OpenAIEmbedder:
-    """Implements `Embedder`. `max_tokens` is what the model reads of one text."""
+    """Implements `Embedder`. `max_tokens` is what the model reads of one text. `count` hears what each call used that
+    was answered (`usage.counts`).
+    """
 
     def __init__(
         self,
@@ -35,10 +38,12 @@ class OpenAIEmbedder:
         base_url: str = "",
         seconds: float = SECONDS,
         max_tokens: int = MAX_TOKENS,
+        count: Callable[[Mapping[str, int]], None] | None = None,
     ) -> None:
         self._server = OpenAIServer(key=key, base_url=base_url, seconds=seconds)
         self._space = space
         self._max_tokens = max_tokens
+        self._count = count
 
     @property
     def space(self) -> Space:
@@ -61,6 +66,8 @@ class OpenAIEmbedder:
         max_bytes = (len(texts) * self._space.dimension + 1_000) * BYTES_A_NUMBER
         with self._server.call() as call:
             body = call.body(send, max_bytes=max_bytes)
+        if self._count is not None:
+            self._count(_used(body, model=self._space.model))
         return _vectors(body, count=len(texts), space=self._space)
 
 
@@ -68,6 +75,17 @@ def _readable(text: str, *, max_tokens: int) -> str:
     """A text that the API accepts: not empty, and no longer than the model reads. A token is at least one byte."""
     cut = text.encode("utf-8", "replace")[:max_tokens].decode("utf-8", "ignore")
     return cut if cut.strip() else "."
+
+
+def _used(body: bytes, *, model: str) -> dict[str, int]:
+    """What the call used, as far as the answer and the catalogue say."""
+    try:
+        tokens = int(json.loads(body)["usage"]["prompt_tokens"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return {"embedding_calls": 1, "unpriced": 1}
+    price = cost(model, tokens_in=tokens, tokens_out=0)
+    used = {"embedding_calls": 1, "embedding_tokens": tokens}
+    return used | ({"unpriced": 1} if price is None else {"cost_nano_usd": price})
 
 
 def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
