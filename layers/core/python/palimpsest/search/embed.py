@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
+from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
@@ -16,7 +17,6 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
-from palimpsest.parallel import each
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.search.documents import Indexable
 from palimpsest.search.plans import EmbedPlans, Plan
@@ -97,7 +97,7 @@ class Embed:
         for plan in plans:
             items = (item for item in plan.there.values() if self._own(item) is None)
             wanted[plan.owner] += (item.meaning for item in items if item.meaning is not None)
-        vectors = dict(zip(wanted, each(lambda one: self._vectors(*one), list(wanted.items())), strict=True))
+        vectors = dict(zip(wanted, parallel.each(lambda one: self._vectors(*one), list(wanted.items())), strict=True))
         for plan in plans:
             try:
                 self._write(plan, vectors[plan.owner], outcome)
