@@ -57,7 +57,7 @@ class MemoryDemo:
         told = {"session_id": session, "user_id": self._user, "memory": {"blocks": FLUSHED["blocks"]}}
         self._service("POST", "/v1/sessions", told)
         question, *others = LATER_QUESTIONS
-        self._until(lambda: bool(self._ask(question)["memories"]) and not self._ask(question)["degraded"])
+        self._until(lambda: self._is_found(question))
         context = self._service("POST", f"/v1/sessions/{session}/context", {"message": question})
         self._show.entry("Sarah", question, colour="yellow")
         for line in context["memory_prompt"].splitlines():
@@ -93,6 +93,11 @@ class MemoryDemo:
 
     def _ask(self, question: str, **more: object) -> Any:
         return self._service("POST", f"{self._path}/recall", {"query": question, "k": 3, **more})
+
+    def _is_found(self, question: str) -> bool:
+        """By words and by meaning; where the machine is busy, the reranker may never read all in its 400 ms."""
+        found = self._ask(question)
+        return bool(found["memories"]) and set(found["degraded"]) <= {"reranker"}
 
     def _memories(self) -> list[Any]:
         rows: list[Any] = self._service("GET", f"{self._path}/memories?order=asc")["memories"]
