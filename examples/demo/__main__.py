@@ -19,7 +19,6 @@ NAMES = {"user": "Sarah", "assistant": "HR"}
 COLOURS = {"user": "yellow", "assistant": "blue", "system": "dim"}
 HOW = {"extractive": "the conversation's own sentences; no model was asked", "model": "written by a model"}
 TRIGGER = int(BUDGET * TRIGGER_RATIO)
-WAIT_SECONDS = 20
 SMALL = 250  # tokens: a model with half the room
 
 
@@ -88,7 +87,7 @@ class Demo:
         )
         self._show.entry("", f"one for a model with half the room has {small['tokens']['context']} and fits {SMALL}.")
         self._show.entry("", "table -> stream -> dispatch -> queue -> summarize ...", body="dim")
-        done = self._service("GET", f"/v1/jobs/{job}?wait={WAIT_SECONDS}")
+        done = self._service.job(job)
         if done["state"] != "done":
             self._show.entry("summary", f"It is {done['state']}; the context fits all the same, and it is tried again.")
             return

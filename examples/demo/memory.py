@@ -5,11 +5,9 @@ from typing import Any
 
 from examples.demo.conversation import CORRECTIONS, FLUSHED, LATER_QUESTIONS, POLICY, SYSTEM, TURNS
 from examples.demo.screen import Screen
-from examples.demo.service import Service
+from examples.demo.service import PATIENCE, Service
 
-WAIT_SECONDS = 20
 USER = "sarah.miller"
-PATIENCE = 60  # seconds for what follows by the stream: a function may have to start
 
 
 class MemoryDemo:
@@ -108,10 +106,9 @@ class MemoryDemo:
         return all(job["state"] in ("done", "failed") for job in jobs)
 
     def _done(self, job_id: str) -> Any:
-        deadline = time.monotonic() + PATIENCE
-        while (job := self._service("GET", f"/v1/jobs/{job_id}?wait={WAIT_SECONDS}"))["state"] != "done":
-            if job["state"] == "failed" or time.monotonic() > deadline:
-                raise SystemExit(f"{job['kind']} {job_id} is {job['state']}: make logs says why")
+        job = self._service.job(job_id)
+        if job["state"] != "done":
+            raise SystemExit(f"{job['kind']} {job_id} is {job['state']}: make logs says why")
         return job
 
     def _until(self, is_so: Any) -> None:

@@ -3,6 +3,7 @@
 import http.client
 import json
 import os
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -14,6 +15,10 @@ from infra.operate import target
 from infra.operate.api_keys import ApiKeys, key_id
 
 
+PATIENCE = 240  # seconds for what follows by stream and queue: functions may have to start on a busy machine
+WAIT = 20
+
+
 class Service:
     """The front door. Whatever it refuses ends the demo with its own words."""
 
@@ -22,7 +27,7 @@ class Service:
         self.url = url
         self._base = place.path
         self._key = key
-        self._connection = http.client.HTTPConnection(place.netloc, timeout=60)
+        self._connection = http.client.HTTPConnection(place.netloc, timeout=PATIENCE)
 
     def __call__(self, method: str, path: str, body: object = None) -> Any:
         headers = {"Authorization": f"Bearer {self._key}", "Content-Type": "application/json"}
@@ -36,6 +41,14 @@ class Service:
         if answer.status >= http.HTTPStatus.BAD_REQUEST:
             raise SystemExit(f"{method} {path} was answered with {answer.status}: {said.get('detail', said)}")
         return said
+
+    def job(self, job_id: str) -> Any:
+        """The job when it has ended, or as it is when the patience is over."""
+        deadline = time.monotonic() + PATIENCE
+        while True:
+            job = self("GET", f"/v1/jobs/{job_id}?wait={WAIT}")
+            if job["state"] in ("done", "failed") or time.monotonic() > deadline:
+                return job
 
 
 @contextmanager
@@ -57,7 +70,7 @@ def own_tenant(users: Sequence[str]) -> Iterator[Service]:
     finally:
         try:
             for user in users:
-                service("DELETE", f"/v1/users/{user}?wait=20")
+                service.job(service("DELETE", f"/v1/users/{user}")["job_id"])
             for fact in service("GET", "/v1/static-facts")["static_facts"]:
                 service("DELETE", f"/v1/static-facts/{fact['id']}")
         finally:
