@@ -14,7 +14,6 @@ from infra.local import commands, endpoint, ministack
 from infra.operate import target
 from infra.operate.api_keys import ApiKeys, key_id
 
-
 PATIENCE = 240  # seconds for what follows by stream and queue: functions may have to start on a busy machine
 WAIT = 20
 
