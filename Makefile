@@ -76,7 +76,7 @@ unit: setup ## Rules and use cases, properties included
 	@$(BIN)/pytest tests/unit -n $(WORKERS) $(ARGS)
 
 infra: setup ## The synthesized template
-	@$(BIN)/pytest tests/infra --timeout 180 $(ARGS)
+	@$(BIN)/pytest tests/infra $(ARGS)
 
 contract: setup ## Every adapter of a port against its one suite
 	@$(BIN)/pytest tests/contract -n $(WORKERS) --dist loadgroup $(ARGS)

@@ -12,7 +12,12 @@ from tests.engines import dynoxide, npm
 
 SLOW_DATA = (HealthCheck.too_slow, HealthCheck.data_too_large)
 settings.register_profile(
-    "default", max_examples=60, stateful_step_count=30, deadline=None, derandomize="CI" in os.environ
+    "default",
+    max_examples=60,
+    stateful_step_count=30,
+    deadline=None,
+    derandomize="CI" in os.environ,
+    suppress_health_check=[HealthCheck.too_slow],  # on a busy machine everything is
 )
 settings.register_profile(
     "deep", max_examples=2_000, stateful_step_count=60, deadline=None, suppress_health_check=SLOW_DATA

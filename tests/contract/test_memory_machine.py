@@ -154,7 +154,7 @@ class OverTables(RememberedConversation):
         return Streamed(self.endpoint, Path(self.folder.name), faults=self.maybe_die, **memory)
 
 
-@pytest.mark.timeout(180)
+@pytest.mark.timeout(600)
 def test_in_any_order_of_crashes_and_faults_all_is_remembered_once(dynoxide_endpoint: str) -> None:
     machine: Any = partial(OverTables, dynoxide_endpoint)
     run_state_machine_as_test(machine, settings=settings(max_examples=4, stateful_step_count=12))
