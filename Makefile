@@ -19,6 +19,7 @@ COMPILE := $(UV) pip compile --quiet --universal --python-version 3.11 --only-bi
 	--no-annotate --no-header --no-emit-index-url --no-emit-find-links $(ARGS)
 export UV_NO_PROGRESS := 1
 export UV_PYTHON_DOWNLOADS := never
+unexport PYTHONDONTWRITEBYTECODE # where images set it, every process would compile the CDK and all else anew
 
 help: ## Show this list
 	@awk 'BEGIN {FS = ":.*## "} /^## / {print "\n" substr($$0, 4)} /^[a-z0-9-]+:.*## / {printf "  %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
