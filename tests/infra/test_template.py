@@ -463,7 +463,7 @@ def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(p
     assets = prod.path.parent
     ours = [path for path in assets.glob("asset.*/**/*") if "palimpsest" in path.parts or _is_of_a_function(path)]
     shipped = {path.relative_to(assets) for path in ours if path.is_file()}
-    assert {"handler.py", "trace.py"} <= {path.name for path in shipped}
+    assert {"handler.py", "errors.py"} <= {path.name for path in shipped}
     of_its_python = re.compile(rf"(\w+)\.cpython-{DECLARED.replace('.', '')}\.pyc")
     for path in (path for path in shipped if re.search(r"__pycache__|\.pyc$|/\.", str(path))):
         source = of_its_python.fullmatch(path.name)
