@@ -320,7 +320,7 @@ def test_embed_reads_tables_and_only_notes_what_is_indexed_and_what_is_redacted(
         (table, action)
         for statement in prod.statements("embed")
         for table in ("Tenants", "Sessions", "Memories")
-        for action in statement["Action"]
+        for action in ([statement["Action"]] if isinstance(statement["Action"], str) else statement["Action"])
         if table in str(statement["Resource"]) and action in ("dynamodb:PutItem", "dynamodb:UpdateItem")
     }
     assert writing == {("Memories", "dynamodb:UpdateItem"), ("Sessions", "dynamodb:UpdateItem")}
