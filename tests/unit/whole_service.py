@@ -166,6 +166,7 @@ class Whole(Flushing):
             if change not in again and change in self.changes:
                 self.changes.remove(change)
                 self.delivered_changes.append(change)
+                self._seen[change] = None  # a record that is removed and stored again at once is told again
 
     def stored(self, session: str) -> list[Message]:
         """Every message that the table holds of a session."""
