@@ -1,8 +1,11 @@
-"""Tenants, users and sessions as owners of data. Ids are checked, and partition keys are made, only here."""
+"""Tenants, users and sessions as owners of data and model calls. Ids are checked, and keys of partitions made, here."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 
 from palimpsest.errors import BadRequest, FieldError
@@ -85,3 +88,21 @@ class SessionScope:
     @property
     def owner(self) -> Scope:
         return Scope(self.tenant)
+
+
+_PAYER: ContextVar[UserScope | None] = ContextVar("PAYER", default=None)
+
+
+@contextmanager
+def paid_by(scope: UserScope) -> Iterator[None]:
+    """Every model call within is counted as this user's, also on threads that begin within."""
+    token = _PAYER.set(scope)
+    try:
+        yield
+    finally:
+        _PAYER.reset(token)
+
+
+def payer() -> UserScope | None:
+    """Whose model calls are made now; None: nobody's, they are not counted."""
+    return _PAYER.get()

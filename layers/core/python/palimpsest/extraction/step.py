@@ -26,8 +26,7 @@ from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, UserScope
-from palimpsest.usage.payer import paid_by
+from palimpsest.scope import Scope, UserScope, paid_by
 
 MOST_RELATIONS = 5  # of one chunk
 MOST_FINDINGS = 25

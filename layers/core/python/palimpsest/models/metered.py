@@ -12,8 +12,7 @@ from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import CostLimitReached, Unavailable
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import Completion, LanguageModel, Schema
-from palimpsest.scope import Scope
-from palimpsest.usage.payer import payer
+from palimpsest.scope import Scope, payer
 from palimpsest.usage.ports import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}

@@ -18,11 +18,10 @@ from palimpsest.memory.records import Record, RecordType
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.recall.question import Query, RecallRequest, coverage, scores
 from palimpsest.recall.ranking import Retriever, words_of
-from palimpsest.scope import UserScope
+from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.documents import message_key, spoken_text
 from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import terms
-from palimpsest.usage.payer import paid_by
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together

@@ -33,9 +33,8 @@ from palimpsest.recall.ranking import (
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
 from palimpsest.recall.rerank import Reading, reading
-from palimpsest.scope import UserScope
+from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
-from palimpsest.usage.payer import paid_by
 
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 

@@ -20,9 +20,8 @@ from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.ranking import FoundMemory, Retriever
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.refine import with_outdated
-from palimpsest.scope import Scope, UserScope
+from palimpsest.scope import Scope, UserScope, paid_by
 from palimpsest.search.ports import Hit, Vectors, Words
-from palimpsest.usage.payer import paid_by
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]

@@ -17,11 +17,10 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
 from palimpsest.search.documents import Indexable
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
-from palimpsest.usage.payer import paid_by
 
 Planning = Callable[[], Plan | None]
 

@@ -20,8 +20,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.retry import until_committed
-from palimpsest.scope import UserScope, checked_id
-from palimpsest.usage.payer import paid_by
+from palimpsest.scope import UserScope, checked_id, paid_by
 from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
 DEFAULT_NAMESPACE = "default"

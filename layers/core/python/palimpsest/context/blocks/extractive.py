@@ -22,9 +22,8 @@ from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel
-from palimpsest.scope import UserScope
+from palimpsest.scope import UserScope, paid_by
 from palimpsest.text.escaping import escaped, harmless
-from palimpsest.usage.payer import paid_by
 
 DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")

@@ -24,8 +24,7 @@ from palimpsest.jobs.read import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope
-from palimpsest.usage.payer import paid_by
+from palimpsest.scope import Scope, SessionScope, paid_by
 
 
 @dataclass(frozen=True, slots=True)
