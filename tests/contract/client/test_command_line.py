@@ -87,7 +87,7 @@ def test_what_was_used_is_shown_by_day_by_user_and_in_all(memory: Palimpsest) ->
     memory.session("s8", user="david").append("Hello!")
     (used,) = found("usage", "--by", "user")
     assert (used["user_id"], used["messages"]) == ("sarah", 1)
-    assert {"messages", "US$"} <= set(said("usage", "--by", "tenant").split())
+    assert {"messages", "embeddings", "US$"} <= set(said("usage", "--by", "tenant").split())
     assert [each["messages"] for each in memory.usage(by="tenant")] == [2]
     assert [each["messages"] for each in memory.usage(by="day", user_id="david")] == [1]
     with pytest.raises(errors.InvalidPeriod):

@@ -269,7 +269,8 @@ def usage(
     of = {"day": {"day": "day"}, "user": {"user": "user_id"}}.get(by, {})
     columns = of | {
         "messages": "messages", "bytes": "bytes", "model calls": "model_calls",
-        "tokens in": "tokens_in", "tokens out": "tokens_out", "US$": "cost_usd", "unpriced": "unpriced_calls",
+        "tokens in": "tokens_in", "tokens out": "tokens_out",
+        "embeddings": "embedding_calls", "US$": "cost_usd", "unpriced": "unpriced_calls",
     }  # fmt: skip
     shown.rows(Palimpsest().usage(by=by, from_=from_, to=to, user_id=user), columns, json_wanted=json_)
 

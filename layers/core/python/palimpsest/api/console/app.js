@@ -801,7 +801,7 @@
 
   const USED = [
     ["messages", "messages"], ["bytes", "bytes"], ["model_calls", "model calls"], ["tokens_in", "tokens in"],
-    ["tokens_out", "tokens out"], ["cost_usd", "US$"],
+    ["tokens_out", "tokens out"], ["embedding_calls", "embeddings"], ["cost_usd", "US$"],
   ];
 
   function Usage() {
