@@ -80,7 +80,7 @@ infra: setup ## The synthesized template
 	@$(BIN)/pytest tests/infra $(ARGS)
 
 contract: setup ## Every adapter of a port against its one suite
-	@$(BIN)/pytest tests/contract -n $(WORKERS) --dist loadgroup $(ARGS)
+	@$(BIN)/pytest tests/contract -n $(WORKERS) $(ARGS)
 
 adapters: setup ## Each agent framework, in an environment of its own, over its adapter
 	@$(BIN)/pytest tests/adapters $(ARGS)

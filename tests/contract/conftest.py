@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 from moto import mock_aws
@@ -17,6 +19,7 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest_testing.store import MemoryStore, Store
+from xdist.scheduler import LoadFileScheduling
 
 from tests.contract.fixtures import sarah, scope, talk
 from tests.contract.tables import memories_table, sessions_table, tenants_table
@@ -29,17 +32,25 @@ ENGINES = ("in_memory", "moto", "dynoxide")
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Files stay whole when several processes share the tests, and one process has those that need OpenSearch. What
-    moto is too slow for, or not made for, is left to the other engines.
-    """
+    """What moto is too slow for, or not made for, is left to the other engines."""
     left_out = [item for item in items if item.get_closest_marker("not_in_process") and "[moto" in item.name]
     items[:] = [item for item in items if item not in left_out]
     config.hook.pytest_deselected(items=left_out)
     for item in items:
         if "tests/contract/" in item.nodeid:
             item.add_marker(pytest.mark.contract)
-            asks_opensearch = item.path.parent.name == "search_index" or item.path.name == "test_recall.py"
-            item.add_marker(pytest.mark.xdist_group("opensearch" if asks_opensearch else item.path.name))
+
+
+class Together(LoadFileScheduling):  # type: ignore[misc] # xdist's have no types
+    """Files stay whole when several processes share the tests, and one process has those that need OpenSearch."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        file = Path(nodeid.partition("::")[0])
+        return "opensearch" if file.parent.name == "search_index" or file.name == "test_recall.py" else str(file)
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
+    return Together(config, log)
 
 
 @pytest.fixture(params=ENGINES)

@@ -21,14 +21,19 @@ def python_of(name: str) -> Path:
     lock = LOCKS / f"{name}.txt"
     folder = paths.BUILD / "venvs" / name
     python, done = folder / "bin" / "python", folder / f"done-{hashlib.sha256(lock.read_bytes()).hexdigest()[:16]}"
-    if not done.is_file():
-        uv = [sys.executable, "-m", "uv"]
-        install = [*uv, "pip", "install", "--no-config", "--quiet", "--require-hashes", "--only-binary", ":all:"]
-        try:
-            subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
-            subprocess.run([*install, "--python", python, "-r", lock], check=True)
-        except subprocess.CalledProcessError:
-            reason = f"the environment {name} could not be installed"
-            pytest.fail(reason) if npm.required() else pytest.skip(reason)
-        done.touch()
+    with paths.building():
+        if not done.is_file():
+            _make(name, folder, lock)
+            done.touch()
     return python
+
+
+def _make(name: str, folder: Path, lock: Path) -> None:
+    uv = [sys.executable, "-m", "uv"]
+    install = [*uv, "pip", "install", "--no-config", "--quiet", "--require-hashes", "--only-binary", ":all:"]
+    try:
+        subprocess.run([*uv, "venv", "--quiet", "--clear", "--python", sys.executable, folder], check=True)
+        subprocess.run([*install, "--python", folder / "bin" / "python", "-r", lock], check=True)
+    except subprocess.CalledProcessError:
+        reason = f"the environment {name} could not be installed"
+        pytest.fail(reason) if npm.required() else pytest.skip(reason)
