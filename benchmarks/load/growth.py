@@ -73,7 +73,7 @@ class Conversation:
 
     def library_append(self) -> Call:
         from palimpsest.bootstrap.sessions import sessions_app
-        from palimpsest.conversations.messages import Draft
+        from palimpsest.conversations.drafts import Draft
 
         body, _ = self._next()
         drafts = [Draft(chat=chat) for chat in body["messages"]]

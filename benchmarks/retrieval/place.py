@@ -9,7 +9,7 @@ from itertools import islice
 from typing import TypeVar
 
 from palimpsest.clock import FakeClock, milliseconds, stamp
-from palimpsest.conversations.messages import Draft, numbered
+from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.engines.in_memory.memories import InMemoryMemories

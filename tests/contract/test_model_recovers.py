@@ -8,7 +8,7 @@ from email.utils import formatdate
 from typing import Any
 
 import pytest
-from palimpsest.conversations.messages import Draft
+from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor

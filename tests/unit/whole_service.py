@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import seconds
-from palimpsest.conversations.messages import Draft, Message
+from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.messages import Message, message_key
 from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
@@ -20,7 +21,6 @@ from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChan
 from palimpsest.memory.records import GRAPH, Record, RecordType
 from palimpsest.models.ports import Completion, Schema, Usage
 from palimpsest.scope import UserScope
-from palimpsest.search.documents import message_key
 
 from tests.doubles.owned_index import OwnedIndex
 from tests.doubles.summarizer import RecordingSummarizer

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import SystemClock
-from palimpsest.conversations.messages import Draft
+from palimpsest.conversations.drafts import Draft
 from palimpsest.errors import CommitLost, Conflict, NotFound, TooLarge, Unavailable, Unprocessable
 from palimpsest.retry import pause_after
 

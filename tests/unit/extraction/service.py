@@ -9,9 +9,10 @@ from typing import Any
 
 from palimpsest.clock import Clock
 from palimpsest.conversations.append import Appended, Extract
+from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.messages import Chat, Draft
+from palimpsest.conversations.messages import Chat
 from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.ingest import Ingested

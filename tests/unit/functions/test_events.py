@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.bootstrap.workers import Worker
-from palimpsest.conversations.messages import Draft
+from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.search.rebuild import StartReindex
 from palimpsest.tenants.authorize import Authorize, key_id

@@ -5,18 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.memory.records import (
-    Record,
-    RecordType,
-    Source,
-    Version,
-    as_of,
-    normalized,
-    record_id,
-    said_again,
-    topic_key,
-    versions,
-)
+from palimpsest.memory.records import Record, RecordType, Source, Version, as_of, record_id, said_again, versions
 
 
 def said(at: int, content: str, *, known: int | None = None, seq: int = 1) -> Record:
@@ -27,53 +16,6 @@ def said(at: int, content: str, *, known: int | None = None, seq: int = 1) -> Re
 
 
 ROME, PARIS, OSLO = said(10, "Rome"), said(20, "Paris"), said(30, "Oslo")
-
-
-@pytest.mark.parametrize(
-    ("one", "other"),
-    [
-        ("Likes tea.", "likes  tea"),
-        (" LIKES\ttea! ", "likes tea"),
-        ("Stra\N{LATIN SMALL LETTER SHARP S}e", "STRASSE"),
-        ("\N{FULLWIDTH LATIN CAPITAL LETTER A}1", "a1"),
-        ("\u304a\u8336\u3002", "\u304a\u8336"),
-    ],
-)
-def test_words_that_differ_in_form_alone_are_equal(one: str, other: str) -> None:
-    assert normalized(one) == normalized(other)
-
-
-def test_words_that_differ_are_not_equal() -> None:
-    assert len({normalized(text) for text in ("likes tea", "likes teas", "likes tea?", "like stea")}) == 4
-
-
-@given(st.text())
-def test_normalising_twice_changes_nothing_more(text: str) -> None:
-    assert normalized(normalized(text)) == normalized(text)
-
-
-@pytest.mark.parametrize(
-    ("text", "key"),
-    [
-        ("Home Town", "home_town"),
-        ("  user.employer-name ", "user_employer_name"),
-        ("\u5bb6", "\u5bb6"),
-        ("Café préféré", "cafe_prefere"),
-        ("हिन्दी", "हिन्दी"),
-        ("NuNet\u2122", "nunettm"),
-        ("#/..", None),
-        ("", None),
-        ("a" * 79 + " b", "a" * 79),
-    ],
-)
-def test_a_topics_key_is_folded_words(text: str, key: str | None) -> None:
-    assert topic_key(text) == key
-
-
-@given(st.text())
-def test_a_topics_key_is_its_own_key_and_never_breaks_another_key(text: str) -> None:
-    key = topic_key(text)
-    assert key is None or (topic_key(key) == key and "#" not in key and len(key) <= 80)
 
 
 def an_id(kind: RecordType = "fact", content: str = "likes tea", user: str = "sarah", **more: object) -> str:

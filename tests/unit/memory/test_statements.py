@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.memory.records import Order, Record, Source, as_of, normalized, versions
+from palimpsest.memory.records import Order, Record, Source, as_of, versions
 from palimpsest.memory.statements import (
     DAY,
     MemoryState,
@@ -21,6 +21,7 @@ from palimpsest.memory.statements import (
     taken_in,
     topic_since,
 )
+from palimpsest.text.analyser import normalized
 
 NOW = 1_000_000
 YEAR = 365 * DAY

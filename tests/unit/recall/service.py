@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import milliseconds, stamp
+from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.lifecycle import deleted
-from palimpsest.conversations.messages import Draft, Message, numbered
+from palimpsest.conversations.messages import Message
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged

@@ -3,9 +3,8 @@
 from datetime import UTC, datetime
 
 import pytest
-from palimpsest.memory.records import topic_key
 from palimpsest.recall.question import MAX_KEYS, Query, analysed, coverage, excerpt, scores, topic_keys
-from palimpsest.text.analyser import content_terms, terms
+from palimpsest.text.analyser import content_terms, terms, topic_key
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)  # a Monday
 

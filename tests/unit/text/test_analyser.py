@@ -11,9 +11,11 @@ from palimpsest.text.analyser import (
     MAX_WORD,
     document_terms,
     needed,
+    normalized,
     query_terms,
     rounded,
     terms,
+    topic_key,
 )
 
 LUCENE_CLAUSES = 1_024
@@ -123,3 +125,50 @@ def test_wide_letters_are_letters() -> None:
 def test_words_that_only_look_alike_stay_two() -> None:
     assert terms("bus") != terms("bu")
     assert terms("glass") == ["glass"]
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        ("Likes tea.", "likes  tea"),
+        (" LIKES\ttea! ", "likes tea"),
+        ("Stra\N{LATIN SMALL LETTER SHARP S}e", "STRASSE"),
+        ("\N{FULLWIDTH LATIN CAPITAL LETTER A}1", "a1"),
+        ("\u304a\u8336\u3002", "\u304a\u8336"),
+    ],
+)
+def test_words_that_differ_in_form_alone_are_equal(one: str, other: str) -> None:
+    assert normalized(one) == normalized(other)
+
+
+def test_words_that_differ_are_not_equal() -> None:
+    assert len({normalized(text) for text in ("likes tea", "likes teas", "likes tea?", "like stea")}) == 4
+
+
+@given(st.text())
+def test_normalising_twice_changes_nothing_more(text: str) -> None:
+    assert normalized(normalized(text)) == normalized(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "key"),
+    [
+        ("Home Town", "home_town"),
+        ("  user.employer-name ", "user_employer_name"),
+        ("\u5bb6", "\u5bb6"),
+        ("Café préféré", "cafe_prefere"),
+        ("हिन्दी", "हिन्दी"),
+        ("NuNet\u2122", "nunettm"),
+        ("#/..", None),
+        ("", None),
+        ("a" * 79 + " b", "a" * 79),
+    ],
+)
+def test_a_topics_key_is_folded_words(text: str, key: str | None) -> None:
+    assert topic_key(text) == key
+
+
+@given(st.text())
+def test_a_topics_key_is_its_own_key_and_never_breaks_another_key(text: str) -> None:
+    key = topic_key(text)
+    assert key is None or (topic_key(key) == key and "#" not in key and len(key) <= 80)

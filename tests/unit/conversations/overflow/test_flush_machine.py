@@ -7,7 +7,8 @@ from typing import Any
 
 from hypothesis.stateful import initialize, invariant, precondition, rule
 from palimpsest.conversations.append import Appended
-from palimpsest.conversations.messages import Draft, text_of
+from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.messages import text_of
 from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.jobs.job import Job

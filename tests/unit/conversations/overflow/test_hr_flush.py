@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from palimpsest.conversations.messages import Draft
+from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.turns import problems
 from palimpsest.extraction.patterns import PatternExtractor
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from palimpsest.clock import seconds
-from palimpsest.conversations.messages import Draft
+from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.memory.records import Record

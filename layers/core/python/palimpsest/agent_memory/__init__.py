@@ -18,11 +18,12 @@ from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import Context
 from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.messages import message_key
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
-from palimpsest.search.documents import MESSAGE_VERSION, gone, message_key
+from palimpsest.search.documents import MESSAGE_VERSION, gone
 from palimpsest.stores import OwnStores
 
 TENANT = Scope("local")

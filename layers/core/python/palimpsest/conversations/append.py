@@ -12,6 +12,7 @@ from typing import Literal
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.drafts import Draft, batch_hash, check_size, numbered, open_calls_after, with_joined_calls
 from palimpsest.conversations.history import check_last, live, moved_on, window
 from palimpsest.conversations.lifecycle import (
     Beginning,
@@ -23,19 +24,8 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import (
-    MAX_MESSAGE_BYTES,
-    SYSTEM_ROLES,
-    Draft,
-    Message,
-    batch_hash,
-    check_size,
-    numbered,
-    open_calls_after,
-    weigh,
-    with_joined_calls,
-)
-from palimpsest.conversations.overflow.plan import Armed, Overflow, arm, overflows
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, weigh
+from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
@@ -296,7 +286,7 @@ class Append:
 
     def _room(self, scope: SessionScope, found: _Found, new: tuple[Message, ...], now: datetime) -> Armed:
         """Decide what leaves the window if it passes its trigger. That reads the whole window, but happens rarely."""
-        if not overflows(found.head, now=seconds(now)):
+        if not found.head.overflows(seconds(now)):
             return Armed(found.head)
         settings = found.settings
         if settings is None:

@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.conversations.messages import MAX_BATCH_BYTES, MAX_MESSAGE_BYTES, Chat, Large, Message, called, size_of
+from palimpsest.conversations.drafts import MAX_BATCH_BYTES
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, Large, Message, called, size_of
 from palimpsest.text.cutting import REPLACED, around, level
 
 LEFT_BYTES = 48_000  # of a large message's texts, from the beginning and the end of each

@@ -1,16 +1,15 @@
-"""A conversation's messages as plain data: drafts, digests, token weights, and the calls that wait for results."""
+"""A conversation's messages as plain data: their digests and token weights, and what was really said in them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from palimpsest.errors import FieldError, TooLarge, Unprocessable
 from palimpsest.text.cutting import Count
 
 Chat = Mapping[str, Any]
@@ -21,6 +20,7 @@ ITEM = "item"
 """The role of what the chat API has no message for, such as a model's reasoning. The history keeps it."""
 UNSHOWN_ROLES = SYSTEM_ROLES | {ITEM}
 """Roles of messages that are no part of a window."""
+SPOKEN_ROLES = ("user", "assistant")
 CHAT_FIELDS = {
     "system": ("role", "content", "name"),
     "developer": ("role", "content", "name"),
@@ -29,11 +29,9 @@ CHAT_FIELDS = {
     "tool": ("role", "content", "tool_call_id"),
 }
 DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id", "item")
-MAX_MESSAGES_PER_APPEND = 50
-MAX_TOOL_CALLS = 128
 MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
-MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
-MAX_CALL_BYTES = 5_000_000  # what a request holds: more than an item or a transaction is stored outside the table
+MAX_TOOL_TEXT = 2_000  # characters of a tool's output: its beginning says what it is about
+MAX_CALL_TEXT = 200  # characters of each call
 
 MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
@@ -59,17 +57,6 @@ _RECALLED = re.compile(
     r"|^\[Previous Conversation Summary\].*?(?:\[End of Summary\]|\Z)",
     re.DOTALL | re.IGNORECASE | re.MULTILINE,
 )
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A message as a caller sent it: checked, but not yet numbered."""
-
-    chat: Chat
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    client_id: str | None = None
-    timestamp: str | None = None
-    metadata: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,6 +97,16 @@ class Message:
     @property
     def role(self) -> str:
         return str(self.chat["role"])
+
+
+def message_key(session: str, seq: int) -> str:
+    return f"{session}/{seq}"
+
+
+def message_of(key: str) -> tuple[str, int] | None:
+    """Session and sequence number that a key names; None if it is a record's id."""
+    session, slash, seq = key.rpartition("/")
+    return (session, int(seq)) if slash and seq.isdigit() else None
 
 
 def call_ids(chat: Chat) -> tuple[str, ...]:
@@ -191,138 +188,9 @@ def named_only(message: Message, large: Large) -> Message:
     return replace(message, chat=chat, extra={}, metadata={}, large=large, is_outside=True)
 
 
-def batch_hash(drafts: Sequence[Draft]) -> str:
-    """A hash of everything that the caller gave for each message; equal batches have equal hashes."""
-    said = [[d.chat, d.extra, d.client_id, d.timestamp, d.metadata] for d in drafts]
-    return hashlib.sha256(json.dumps(said, sort_keys=True, default=dict).encode()).hexdigest()[:32]
-
-
-def with_joined_calls(drafts: Sequence[Draft]) -> list[Draft]:
-    """The batch with calls that other APIs send one by one in one message: an assistant's message that holds calls
-    alone joins the one before it if that has calls too. Items between them stay where they are.
-    """
-    joined: list[Draft] = []
-    for draft in drafts:
-        place = next((n for n in reversed(range(len(joined))) if joined[n].chat["role"] != ITEM), None)
-        both = None if place is None else _joined(joined[place], draft)
-        if place is None or both is None:
-            joined.append(draft)
-        else:
-            joined[place] = both
-    return joined
-
-
-def _joined(first: Draft, second: Draft) -> Draft | None:
-    """One draft with the calls of both; None if the chat API would not take them in one message."""
-    calls = [*first.chat.get("tool_calls", ()), *second.chat.get("tool_calls", ())]
-    are_calls = bool(call_ids(first.chat) and call_ids(second.chat)) and not text_of(second.chat)
-    if not are_calls or len(calls) > MAX_TOOL_CALLS or len({call["id"] for call in calls}) < len(calls):
-        return None
-    sent = [call for each in (first, second) for call in each.extra.get("tool_calls", each.chat["tool_calls"])]
-    extra = {**second.extra, **first.extra} | ({"tool_calls": sent} if sent != calls else {})
-    if second.client_id is not None:
-        extra["joined_ids"] = [*first.extra.get("joined_ids", ()), second.client_id]
-    metadata = {**second.metadata, **first.metadata}
-    return replace(first, chat={**first.chat, "tool_calls": calls}, extra=extra, metadata=metadata)
-
-
-def call_digest(call_id: str) -> bytes:
-    return hashlib.sha256(call_id.encode()).digest()[:4]
-
-
-def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
-    """The calls that still wait for their result after the batch. Raises `Unprocessable` for a result without its call.
-
-    `open_calls` holds four bytes of each waiting call's digest: enough to distinguish 128 calls, small enough for the
-    head. After a user's or assistant's message no earlier call waits any longer: a later result of one is refused.
-    """
-    for number, draft in enumerate(drafts):
-        if draft.chat["role"] == "tool" and call_digest(draft.chat["tool_call_id"]) not in _split(open_calls):
-            error = FieldError(f"messages.{number}.tool_call_id", "answers no call of the message before it")
-            detail = "A tool message needs its call before it."
-            raise Unprocessable(detail, code="tool_message_without_call", errors=(error,))
-        open_calls = open_calls_through((draft.chat,), open_calls)
-    return open_calls
-
-
-def open_calls_through(chats: Iterable[Chat], open_calls: bytes = b"") -> bytes:
-    """The calls that still wait after these messages, as four bytes of each one's digest."""
-    waiting = _split(open_calls)
-    for chat in chats:
-        if chat["role"] == "tool":
-            waiting = [call for call in waiting if call != call_digest(chat["tool_call_id"])]
-        elif chat["role"] not in UNSHOWN_ROLES:
-            waiting = [call_digest(call) for call in call_ids(chat)]
-    return b"".join(waiting)
-
-
-def _split(open_calls: bytes) -> list[bytes]:
-    return [open_calls[i : i + 4] for i in range(0, len(open_calls), 4)]
-
-
 def size_of(*values: Any) -> int:
     """Bytes of the values as JSON."""
     return len(json.dumps(values, default=dict, ensure_ascii=False).encode())
-
-
-def message_sizes(drafts: Sequence[Draft], *, has_contents: bool) -> list[int]:
-    """Bytes of each message; raise `TooLarge` for one that can't be stored: a system message that no item can hold, or
-    any, where there is no place for large contents.
-    """
-    sizes = [size_of(d.chat, d.extra, d.metadata) for d in drafts]
-    for number, (draft, size) in enumerate(zip(drafts, sizes, strict=True)):
-        most = MAX_CALL_BYTES if has_contents and draft.chat["role"] not in SYSTEM_ROLES else MAX_MESSAGE_BYTES
-        if size > most:
-            error = FieldError(f"messages.{number}", f"{size} bytes of at most {most}")
-            raise TooLarge("A message is too large.", code="message_too_large", errors=(error,))
-    return sizes
-
-
-def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
-    """The bytes of all messages. Raises `TooLarge` if a message or the whole batch can't be stored.
-
-    `has_contents`: there is a place for large contents, so that neither an item nor a transaction has to hold them.
-    """
-    size = sum(message_sizes(drafts, has_contents=has_contents))
-    most = MAX_CALL_BYTES if has_contents else MAX_BATCH_BYTES
-    if size > most:
-        raise TooLarge(f"The messages have {size} bytes of at most {most}.", code="batch_too_large")
-    return size
-
-
-def numbered(
-    drafts: Sequence[Draft],
-    weights: Sequence[int],
-    *,
-    session: str,
-    seq: int,
-    turn: int,
-    before: str,
-    encoding: str,
-    now: str,
-) -> tuple[Message, ...]:
-    """Give each draft its place after `seq`, `turn` and the id `before`; `weights` are its tokens in `encoding`."""
-    messages = []
-    for draft, tokens in zip(drafts, weights, strict=True):
-        seq += 1
-        turn += draft.chat["role"] == "user"
-        before = digest(draft.chat, session=session, before=before)
-        messages.append(
-            Message(
-                seq=seq,
-                id=before,
-                turn=turn,
-                tokens=tokens,
-                encoding=encoding,
-                chat=draft.chat,
-                created_at=now,
-                extra=draft.extra,
-                client_id=draft.client_id,
-                timestamp=draft.timestamp,
-                metadata=draft.metadata,
-            )
-        )
-    return tuple(messages)
 
 
 def weighed_in(message: Message, *, encoding: str, count: Count) -> Message:
@@ -358,6 +226,20 @@ def spoken(message: Message) -> Message:
     if "tool_calls" in chat:
         chat["tool_calls"] = [call for call in chat["tool_calls"] or () if not calls_own_tool(call)]
     return replace(message, chat=chat)
+
+
+def spoken_text(message: Message) -> str:
+    """The text of a message without memories that were recalled into it: the beginning of a tool's output, nothing of a
+    system message or of a call of our own tools.
+    """
+    if message.role in SYSTEM_ROLES:
+        return ""
+    said = spoken(message).chat
+    text = text_of(said).strip()
+    if message.role == "tool":
+        return text[:MAX_TOOL_TEXT]
+    calls = (" ".join(called(call))[:MAX_CALL_TEXT] for call in said.get("tool_calls") or ())
+    return "\n".join(filter(None, (text, *calls)))
 
 
 def without_recalled(text: str) -> str:

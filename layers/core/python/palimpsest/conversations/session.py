@@ -88,6 +88,13 @@ class Head:
     def is_full(self) -> bool:
         return 0 < self.trigger <= self.tokens
 
+    def overflows(self, now: int) -> bool:
+        """Whether an overflow is due: the window passes its trigger, none is pending, and no pause after a failure is
+        left. `now` is epoch seconds.
+        """
+        is_over = self.trigger > 0 and self.trigger + self.raised <= self.tokens
+        return is_over and self.job is None and self.not_before <= now
+
     @property
     def updated_second(self) -> int:
         """The last update in epoch seconds."""

@@ -12,8 +12,8 @@ from palimpsest.errors import Unavailable
 from palimpsest.graph.indexed import ENTITY, PREFERENCE, RELATIONSHIP
 from palimpsest.graph.things import Entity, Relationship
 from palimpsest.memory.preferences import TOPICS
-from palimpsest.memory.records import normalized
 from palimpsest.scope import UserScope
+from palimpsest.text.analyser import normalized
 
 SECONDS = 5
 FIELDS = ("owner", "topic", "kind", "folded", "said", "record")

@@ -17,8 +17,9 @@ from palimpsest.clock import milliseconds
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.graph.things import Relation
-from palimpsest.memory.records import MAX_CONTENT, Method, SaidType, Source, normalized
+from palimpsest.memory.records import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
+from palimpsest.text.analyser import normalized
 from palimpsest.text.dates import dated, relative_dates
 
 LEAST_IMPORTANCE = 0.5

@@ -10,17 +10,17 @@ from itertools import islice
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.append import Append, Appended
-from palimpsest.conversations.history import MOVED_ON
-from palimpsest.conversations.lifecycle import check_owner
-from palimpsest.conversations.messages import (
+from palimpsest.conversations.drafts import (
     MAX_BATCH_BYTES,
     MAX_MESSAGES_PER_APPEND,
     Draft,
-    digest,
     message_sizes,
     open_calls_after,
     with_joined_calls,
 )
+from palimpsest.conversations.history import MOVED_ON
+from palimpsest.conversations.lifecycle import check_owner
+from palimpsest.conversations.messages import digest
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.errors import Conflict, FieldError, Unprocessable

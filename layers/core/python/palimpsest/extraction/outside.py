@@ -10,18 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from palimpsest.clock import seconds, stamp
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.drafts import MAX_BATCH_BYTES, MAX_MESSAGES_PER_APPEND, Draft, message_sizes, numbered
 from palimpsest.conversations.lifecycle import Beginning, check_owner, touched, with_messages
-from palimpsest.conversations.messages import (
-    MAX_BATCH_BYTES,
-    MAX_MESSAGES_PER_APPEND,
-    Draft,
-    Message,
-    digest,
-    message_sizes,
-    numbered,
-    size_of,
-    weigh,
-)
+from palimpsest.conversations.messages import Message, digest, size_of, weigh
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.extraction.ingest import Ingested, check_length

@@ -16,8 +16,8 @@ from palimpsest.graph.things import (
     statement_of,
 )
 from palimpsest.graph.walk import Graph
-from palimpsest.memory.records import normalized
 from palimpsest.memory.statements import Statement
+from palimpsest.text.analyser import normalized
 
 
 def graph_statements(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> list[Statement]:

@@ -14,8 +14,8 @@ from palimpsest.graph.things import USER_TYPE, Entity, Relationship, topic_of
 from palimpsest.graph.walk import Direction, Graph
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.preferences import TOPICS
-from palimpsest.memory.records import normalized
 from palimpsest.scope import UserScope
+from palimpsest.text.analyser import normalized
 
 PAGE = 100
 PREFERENCE = "preference/"

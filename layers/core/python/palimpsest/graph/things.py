@@ -9,8 +9,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from palimpsest.memory.records import MAX_CONTENT, GraphType, Method, Record, Source, normalized
+from palimpsest.memory.records import MAX_CONTENT, GraphType, Method, Record, Source
 from palimpsest.memory.statements import Statement
+from palimpsest.text.analyser import normalized
 
 USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
 """Types of the user's own node, whose id is the user's, and of the nodes that their preferences are in the graph."""

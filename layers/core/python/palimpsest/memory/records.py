@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import groupby
 from typing import Any, Literal, get_args
 
 from palimpsest.conversations.messages import name_of
-from palimpsest.text.analyser import words
+from palimpsest.text.analyser import normalized
 
 SaidType = Literal["fact", "event", "instruction", "task"]
 """What conversations bring, and callers save as memories."""
@@ -94,21 +93,6 @@ def is_quoted(record: Record) -> bool:
     """Whether the record is in the user's own words."""
     is_text = record.type not in KEYED
     return record.method == "pattern" or (is_text and bool(_FIRST_PERSON.search(record.content)))
-
-
-def normalized(text: str) -> str:
-    """Return the text by which statements are compared: lower case, single spaces, Unicode compatibility forms
-    replaced, no full stop or exclamation mark at the end.
-    """
-    folded = unicodedata.normalize("NFKC", text).casefold()
-    return re.sub(r"\s+", " ", folded).strip().rstrip(".\N{IDEOGRAPHIC FULL STOP}! ")
-
-
-def topic_key(text: str) -> str | None:
-    """Return the key under which a topic is stored: its words in lower case, joined by `_`, at most 80 characters.
-    Return None if the text has no words.
-    """
-    return "_".join(words(text)).casefold()[:80].strip("_") or None
 
 
 def record_id(

@@ -7,19 +7,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from palimpsest.memory.records import (
-    KEYED,
-    MAX_ALSO,
-    Method,
-    Order,
-    Record,
-    RecordType,
-    Source,
-    normalized,
-    record_id,
-    said_again,
-    topic_key,
-)
+from palimpsest.memory.records import KEYED, MAX_ALSO, Method, Order, Record, RecordType, Source, record_id, said_again
+from palimpsest.text.analyser import normalized, topic_key
 
 Outcome = Literal["created", "updated", "unchanged"]
 DAY = 24 * 3600

@@ -9,7 +9,7 @@ from functools import partial
 from time import monotonic
 
 from palimpsest import parallel
-from palimpsest.conversations.messages import answers_own_tool
+from palimpsest.conversations.messages import answers_own_tool, message_key, spoken_text
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
 from palimpsest.memory.filters import Filter, MemoryType
@@ -19,7 +19,6 @@ from palimpsest.models.ports import Embedder, Vector
 from palimpsest.recall.question import Query, RecallRequest, coverage, scores
 from palimpsest.recall.ranking import Retriever, words_of
 from palimpsest.scope import UserScope, paid_by
-from palimpsest.search.documents import message_key, spoken_text
 from palimpsest.search.ports import Hit, Vectors, Words
 from palimpsest.text.analyser import terms
 

@@ -9,8 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.records import topic_key
-from palimpsest.text.analyser import BASE, FUNCTION_WORDS, Field, content_terms, folded, terms, words
+from palimpsest.text.analyser import BASE, FUNCTION_WORDS, Field, content_terms, folded, terms, topic_key, words
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 

@@ -10,7 +10,7 @@ from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations.messages import Message, said_at
+from palimpsest.conversations.messages import SPOKEN_ROLES, Message, message_key, message_of, said_at, spoken_text
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.memory.ports import Memories, Pointer
@@ -19,7 +19,6 @@ from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import UserScope
-from palimpsest.search.documents import SPOKEN, message_key, message_of, spoken_text
 from palimpsest.text.analyser import terms
 from palimpsest.text.sentences import says
 
@@ -213,7 +212,12 @@ def _read_session(run: RecallRun, session: str, keys: Mapping[int, str], *, sess
 
 
 def _said_before(message: Message | None, head: Head) -> str:
-    if message is None or message.role not in SPOKEN or message.seq <= head.base or head.is_withdrawn(message.seq):
+    if (
+        message is None
+        or message.role not in SPOKEN_ROLES
+        or message.seq <= head.base
+        or head.is_withdrawn(message.seq)
+    ):
         return ""
     return spoken_text(message)
 

@@ -13,11 +13,11 @@ from palimpsest.conversations.history import live, no_session
 from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Record, Source, normalized
+from palimpsest.memory.records import Record, Source
 from palimpsest.recall.question import Query
 from palimpsest.recall.ranking import FoundMemory, words_of
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import content_terms, terms
+from palimpsest.text.analyser import content_terms, normalized, terms
 from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it

@@ -12,14 +12,14 @@ from pydantic import BaseModel, ConfigDict, Field, StringConstraints, Validation
 from palimpsest.conversations.messages import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL, Chat
 from palimpsest.errors import NotFound
 from palimpsest.memory.manage import ManageMemories
-from palimpsest.memory.records import MAX_CONTENT, normalized, topic_key
+from palimpsest.memory.records import MAX_CONTENT
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import TOPICAL, Statement
 from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory
 from palimpsest.recall.question import RecallRequest, excerpt
 from palimpsest.recall.recall import Recall, passage_of
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import content_terms
+from palimpsest.text.analyser import content_terms, normalized, topic_key
 
 ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 

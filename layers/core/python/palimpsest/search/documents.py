@@ -9,7 +9,7 @@ from enum import IntEnum
 from itertools import islice
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations.messages import SYSTEM_ROLES, Message, called, said_at, spoken, text_of
+from palimpsest.conversations.messages import SPOKEN_ROLES, Message, message_key, said_at, spoken, spoken_text, text_of
 from palimpsest.conversations.session import Head
 from palimpsest.memory.conditions import metadata_terms
 from palimpsest.memory.filters import record_terms
@@ -19,11 +19,8 @@ from palimpsest.search.ports import Document, Gone
 
 MAX_WORDS = 12_000  # characters of a message that are searched by words
 MAX_MEANING = 4_000  # characters that make the vector
-MAX_TOOL = 2_000  # characters of a tool's output: its beginning says what it is about
 MAX_BEFORE = 200  # characters of each message that was said before
 TURNS_BEFORE = 2  # messages that give one its context
-
-SPOKEN = ("user", "assistant")
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
@@ -64,16 +61,6 @@ def gone(key: str, *, version: int) -> Gone:
 
 def versioned(version: int) -> int:
     return version * len(Stage)
-
-
-def message_key(session: str, seq: int) -> str:
-    return f"{session}/{seq}"
-
-
-def message_of(key: str) -> tuple[str, int] | None:
-    """Session and sequence number that a key names; None if it is a record's id."""
-    session, slash, seq = key.rpartition("/")
-    return (session, int(seq)) if slash and seq.isdigit() else None
 
 
 def of_record(record: Record) -> Indexable:
@@ -120,23 +107,9 @@ def of_message(
     return Indexable(document, text[:MAX_MEANING])
 
 
-def spoken_text(message: Message) -> str:
-    """The text of a message without memories that were recalled into it: the beginning of a tool's output, nothing of a
-    system message or of a call of our own tools.
-    """
-    if message.role in SYSTEM_ROLES:
-        return ""
-    said = spoken(message).chat
-    text = text_of(said).strip()
-    if message.role == "tool":
-        return text[:MAX_TOOL]
-    calls = (" ".join(called(call))[:MAX_BEFORE] for call in said.get("tool_calls") or ())
-    return _lines(text, *calls)
-
-
 def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]:
     """The last texts that user and assistant said before a message, in their order, `TURNS_BEFORE` at most."""
-    before = (each for each in reversed(earlier) if each.role in SPOKEN and each.seq < message.seq)
+    before = (each for each in reversed(earlier) if each.role in SPOKEN_ROLES and each.seq < message.seq)
     texts = islice(filter(None, (text_of(spoken(each).chat).strip() for each in before)), TURNS_BEFORE)
     return tuple(texts)[::-1]
 

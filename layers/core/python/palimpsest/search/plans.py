@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations.messages import Message, answers_own_tool
+from palimpsest.conversations.messages import Message, answers_own_tool, message_key
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
@@ -19,7 +19,6 @@ from palimpsest.search.documents import (
     MESSAGE_VERSION,
     Indexable,
     gone,
-    message_key,
     of_message,
     of_record,
     said_before,

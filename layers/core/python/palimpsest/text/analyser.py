@@ -123,6 +123,21 @@ def accented_words(text: str) -> list[str]:
     return [word.text for word in _split(_folded_by(_WITH_ACCENTS, text))]
 
 
+def normalized(text: str) -> str:
+    """Return the text by which statements are compared: lower case, single spaces, Unicode compatibility forms
+    replaced, no full stop or exclamation mark at the end.
+    """
+    folded = unicodedata.normalize("NFKC", text).casefold()
+    return re.sub(r"\s+", " ", folded).strip().rstrip(".\N{IDEOGRAPHIC FULL STOP}! ")
+
+
+def topic_key(text: str) -> str | None:
+    """Return the key under which a topic is stored: its words in lower case, joined by `_`, at most 80 characters.
+    Return None if the text has no words.
+    """
+    return "_".join(words(text)).casefold()[:80].strip("_") or None
+
+
 def terms(text: str) -> list[str]:
     """What two texts are compared by: the stems of words, and the pairs of characters of scripts without spaces."""
     return _compared(_split(folded(text[:MAX_COMPARED])))

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any
 
 from palimpsest.clock import milliseconds, stamp
-from palimpsest.conversations.messages import Draft
+from palimpsest.conversations.drafts import Draft
 from palimpsest.errors import Conflict, FieldError, Unprocessable
 from palimpsest.extraction.ingest import DIVERGED, Ingest
 from palimpsest.memory.records import MAX_CONTENT

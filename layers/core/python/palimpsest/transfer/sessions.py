@@ -9,9 +9,10 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.drafts import MAX_CALL_BYTES, MAX_MESSAGES_PER_APPEND
 from palimpsest.conversations.lifecycle import deletion
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import MAX_CALL_BYTES, MAX_MESSAGES_PER_APPEND, Message, size_of
+from palimpsest.conversations.messages import Message, size_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import Unavailable

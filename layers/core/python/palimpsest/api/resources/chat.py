@@ -23,7 +23,8 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
-from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, MAX_TOOL_CALLS, Chat, Draft, unlike_a_summary
+from palimpsest.conversations.drafts import MAX_TOOL_CALLS, Draft
+from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, Chat, unlike_a_summary
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, checked_id
 

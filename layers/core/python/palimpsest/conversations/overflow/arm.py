@@ -11,7 +11,7 @@ from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
 from palimpsest.conversations.messages import text_of
-from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo, overflows
+from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import CommitLost
@@ -65,9 +65,9 @@ class Arm:
         if head.job is not None:
             return Requested(head.job)
         planned = replace(head, raised=0) if again else head
-        if not overflows(planned, now=max(seconds(now), head.not_before)):
+        if not planned.overflows(max(seconds(now), head.not_before)):
             return Requested(why_not="below_trigger")
-        if not (at_once or overflows(planned, now=seconds(now))):
+        if not (at_once or planned.overflows(seconds(now))):
             return Requested(why_not="paused_after_failure")
         config = parsed(dict(settings.memory))
         held = window(self.sessions, scope, head)

@@ -180,12 +180,6 @@ class Armed:
     compaction: Compaction | None = None
 
 
-def overflows(head: Head, *, now: int) -> bool:
-    """Whether the window passes its trigger, no overflow is pending, and no pause after a failure is left."""
-    over = 0 < head.trigger + head.raised <= head.tokens and head.trigger > 0
-    return over and head.job is None and head.not_before <= now
-
-
 def arm(
     head: Head, config: Strategy, window: Sequence[Message], *, scope: SessionScope, now: int, created_at: str
 ) -> Armed:
