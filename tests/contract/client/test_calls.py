@@ -181,6 +181,17 @@ def test_a_file_of_conversations_is_taken_in(memory: Palimpsest, tmp_path: Path,
     assert told == {"1": ["a", "b"], "2": ["c"]}
 
 
+def test_only_a_newline_ends_a_line_of_a_file(memory: Palimpsest, tmp_path: Path) -> None:
+    text = "one\u2028two\x85three\x0cfour"
+    (tmp_path / "chats.jsonl").write_text(
+        json.dumps({"session_id": "s1", "role": "user", "content": text}, ensure_ascii=False)
+    )
+    memory.user("sarah").ingest(tmp_path / "chats.jsonl")
+    assert memory.user("sarah").export(tmp_path / "sarah.jsonl") == 6
+    assert memory.user("sarah").import_(tmp_path / "sarah.jsonl").wait().shown["result"]["conflicts"] == 0
+    assert text in [each["content"] for each in memory.session("s1").messages()]
+
+
 def test_one_conversation_is_a_file_too_and_a_damaged_one_is_named_with_its_line(tmp_path: Path) -> None:
     one = tmp_path / "one.json"
     one.write_text('[{"role": "user", "content": "a"}]')

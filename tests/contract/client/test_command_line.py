@@ -64,9 +64,28 @@ def test_a_memory_is_saved_listed_recalled_corrected_and_reverted() -> None:
     assert [each["content"] for each in found("memories", "--superseded")] == ["Sarah lives in Hamburg."]
     assert [each["version"] for each in found("history", first["id"])] == [2, 1]
     assert found("revert", first["id"])["content"] == "Sarah lives in Hamburg."
-    assert len(found("forget", "--type", "fact", "--dry-run")) == 1
+    assert [each["content"] for each in found("forget", "--type", "fact", "--dry-run")] == ["Sarah lives in Hamburg."]
     assert found("forget", "--type", "fact")["state"] == "done"
     assert "Nothing." in said("memories")
+
+
+def test_one_memory_is_forgotten_and_others_are_chosen_by_type_and_topic() -> None:
+    tea = found("remember", "Sarah likes tea.", "--topic", "drink")
+    found("remember", "Answer in German.", "--type", "instruction")
+    assert [each["content"] for each in found("memories", "--type", "instruction")] == ["Answer in German."]
+    assert [each["id"] for each in found("forget", "--topic", "drink", "--dry-run")] == [tea["id"]]
+    assert found("forget", tea["id"])["id"] == tea["id"]
+    assert [each["content"] for each in found("memories")] == ["Answer in German."]
+
+
+def test_an_id_and_a_time_stand_on_one_line_of_any_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    saved = found(
+        "remember", "Sarah lives in Hamburg, near the harbour, with a view of the water.", "--topic", "residence"
+    )
+    monkeypatch.setattr(shown.console, "width", 80)
+    table = said("memories")
+    assert saved["id"] in table
+    assert saved["valid_from"][:16].replace("T", " ") in table
 
 
 def test_conversations_are_taken_in_and_shown(tmp_path: Path) -> None:
@@ -107,6 +126,8 @@ def test_everything_of_a_user_is_exported_and_erased(tmp_path: Path, memory: Pal
     assert len(found("memories")) == 1
     assert found("erase", "--yes")["memories"]["state"] == "done"
     assert found("memories") == []
+    assert found("import", "sarah.jsonl")["result"] == {"restored": 3, "there": 0, "conflicts": 0}
+    assert [each["content"] for each in found("memories")] == ["Sarah likes coffee."]
 
 
 @pytest.mark.parametrize("form", ["results", "list", "lines"])
@@ -187,6 +208,7 @@ def run(*words: str, given: str = "", **environment: str) -> subprocess.Complete
         (["memories"], {"PALIMPSEST_URL": "nowhere"}, "https://"),
         (["forget"], {}, "Name at least one"),
         (["memories"], {"PALIMPSEST_USER": ""}, "--user"),
+        (["chat"], {"OPENAI_API_KEY": ""}, "No answer of a model"),
     ],
 )
 def test_what_goes_wrong_is_told_in_a_sentence(words: list[str], environment: dict[str, str], told: str) -> None:

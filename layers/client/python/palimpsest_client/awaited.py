@@ -268,6 +268,7 @@ class AsyncPalimpsest(AsyncOver):
     replace_settings = value(TenantCalls.replace_settings)
     usage = rows(TenantCalls.usage)
     static_facts = rows(TenantCalls.static_facts)
+    static_fact = value(TenantCalls.static_fact)
     put_static_fact = value(TenantCalls.put_static_fact)
     delete_static_fact = value(TenantCalls.delete_static_fact)
     tools = value(TenantCalls.tools)

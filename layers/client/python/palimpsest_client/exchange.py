@@ -35,7 +35,7 @@ def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
         is_here = urlsplit(address).hostname in HERE
         with httpx2.Client(trust_env=not is_here, timeout=60) as http, http.stream("GET", address) as answer:
             answer.raise_for_status()
-            yield from (json.loads(line) for line in answer.iter_lines() if line)
+            yield from (json.loads(line) for line in _lines(answer.iter_text()) if line)
 
 
 def parts_of(path: str | PathLike[str]) -> Iterator[str]:
@@ -43,6 +43,12 @@ def parts_of(path: str | PathLike[str]) -> Iterator[str]:
     with Path(path).open(encoding="utf-8", newline="") as file:
         while part := file.read(PART):
             yield part
+
+
+def is_export(file: Path) -> bool:
+    """Whether it is an export of this service: its first line says so."""
+    with file.open(encoding="utf-8") as text:
+        return '"format":"palimpsest"' in text.readline(PART).replace(" ", "")
 
 
 def memories_of_mem0(file: Path) -> list[JSON]:
@@ -53,10 +59,19 @@ def memories_of_mem0(file: Path) -> list[JSON]:
     try:
         found = json.loads(text)
     except ValueError:
-        found = [_line(line, f"{file}, line {at}") for at, line in enumerate(text.splitlines(), 1) if line.strip()]
+        found = [_line(line, f"{file}, line {at}") for at, line in enumerate(text.split("\n"), 1) if line.strip()]
     if isinstance(found, Mapping):
         found = found.get("results", found.get("memories", [found]))
     return list(_statements(found, file))
+
+
+def _lines(parts: Iterable[str]) -> Iterator[str]:
+    """Lines end with a newline alone: others that Python splits at (U+2028 …) stand in the texts of JSON."""
+    begun = ""
+    for part in parts:
+        *whole, begun = (begun + part).split("\n")
+        yield from whole
+    yield begun
 
 
 def _line(line: str, place: str) -> Any:

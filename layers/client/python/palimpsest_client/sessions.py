@@ -57,15 +57,17 @@ class SessionCalls:
         *messages: Said,
         context: Mapping[str, Any] | None = None,
         allow_repeat: bool | None = None,
+        if_last: int | None = None,
         key: str | None = None,
     ) -> Steps[Appended]:
         """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer holds what comes next.
-        The same call with the same `key` stores nothing twice.
+        The same call with the same `key` stores nothing twice. With `if_last` only while that is the newest message.
+        Raises `HistoryMovedOn`.
         """
         told = [message_of(each) for each in messages]
         body = {
             "user_id": self.user, "agent_id": self.agent, "messages": told, "context": context,
-            "allow_repeat": allow_repeat,
+            "allow_repeat": allow_repeat, "if_last": if_last,
         }  # fmt: skip
         done: Appended = yield from call("POST", "sessions", self.id, "messages", body=body, key=key)
         if done["created"] and self._configuration:
@@ -184,9 +186,14 @@ class SessionCalls:
         query = {"user_id": self.user}
         return Listing(("sessions", self.id, "compactions", n, "messages"), "messages", query, limit)
 
-    def prune(self, strategy: str, *, max_tokens: int | None = None, wait: float | None = None) -> Steps[JSON]:
-        """Make room in the window: `fifo`, or `summarize`, which may be done by a job."""
-        body = {"strategy": strategy, "max_tokens": max_tokens, "wait": wait}
+    def prune(
+        self, strategy: str, *, max_tokens: int | None = None, message: Said | None = None, wait: float | None = None
+    ) -> Steps[JSON]:
+        """Make room in the window: `fifo`; `semantic`, which keeps what matters most to `message`, or to the newest
+        of the user; or `summarize`, which may be done by a job.
+        """
+        about = None if message is None else message_of(message)
+        body = {"strategy": strategy, "max_tokens": max_tokens, "message": about, "wait": wait}
         return call("POST", "sessions", self.id, "prune", body=body)
 
     def extract(self, *, if_needed: bool | None = None, wait: float | None = None) -> Steps[JSON]:

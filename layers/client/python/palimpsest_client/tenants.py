@@ -33,7 +33,7 @@ class TenantCalls:
         return call("GET", "jobs", job_id)
 
     def forget_sessions(self, /, *, wait: float | None = None, **limits: Any) -> Steps[JSON]:
-        """Delete every session that matches (`user_id`, `agent_id`, `status`)."""
+        """Delete every session that matches (`user_id`, `agent_id`, `status`, `older_than` as in `30d`)."""
         return call("POST", "sessions", "forget", body={**limits, "wait": wait})
 
     def settings(self) -> Steps[TenantSettings]:
@@ -53,6 +53,10 @@ class TenantCalls:
     def static_facts(self, *, limit: int | None = None) -> Listing[StaticFact]:
         """What is stated to every agent, whoever the user is."""
         return Listing(("static-facts",), "static_facts", {}, limit)
+
+    def static_fact(self, fact_id: str) -> Steps[StaticFact]:
+        """Raises `FactNotFound`."""
+        return call("GET", "static-facts", fact_id)
 
     def put_static_fact(self, fact_id: str, content: str, *, agent: str | None = None) -> Steps[StaticFact]:
         """Needs the scope `admin`."""

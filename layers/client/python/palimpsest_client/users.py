@@ -53,26 +53,30 @@ class UserCalls(GraphCalls):
         answer: bool | None = None,
         session: str | None = None,
         explain: bool | None = None,
+        rerank: bool | None = None,
     ) -> Steps[Recalled]:
         """What is remembered that answers the query, best first, with sources; nothing where nothing comes near it.
-        With `answer` also an answer from these memories alone. Times are texts in RFC 3339.
+        With `answer` also an answer from these memories alone. Times are texts in RFC 3339. `session` is the one that
+        asks: what its window holds is left out. `rerank=False` is faster, and ranks less well.
         """
         body = {
             "query": query, "k": k, "max_tokens": max_tokens, "filter": filter, "as_of": as_of, "known_at": known_at,
-            "answer": answer, "session_id": session, "explain": explain,
+            "answer": answer, "session_id": session, "explain": explain, "rerank": rerank,
         }  # fmt: skip
         return call("POST", "users", self.id, "recall", body=body)
 
     def search(
         self,
-        query: str,
+        query: str | None = None,
         *,
         mode: str = "keyword",
         k: int | None = None,
         filter: AnyFilter | None = None,  # noqa: A002
+        embedding: Sequence[float] | None = None,
     ) -> Steps[list[Found]]:
-        """What one retriever finds, `keyword` or `vector`, without fusion."""
-        body = {"query": query, "mode": mode, "k": k, "filter": filter}
+        """What one retriever finds, `keyword` or `vector`, without fusion; `vector` by an `embedding` of yours, too."""
+        given = None if embedding is None else list(embedding)
+        body = {"query": query, "mode": mode, "k": k, "filter": filter, "embedding": given}
         found = yield from call("POST", "users", self.id, "memories", "search", body=body)
         return cast("list[Found]", found["memories"])
 
@@ -319,13 +323,16 @@ def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JS
         if begun:
             yield session, begun
             begun = []
-        yield (row.get("session_id"), list(row["messages"])) if isinstance(row, Mapping) else (None, list(row))
+        named, messages = (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
+        if not isinstance(messages, list):
+            raise ValueError(f"{path}: the messages of {named or 'a conversation'} are no list.")  # noqa: TRY004
+        yield named, messages
     if begun:
         yield session, begun
 
 
 def _lines(path: Path, text: str) -> Iterator[Any]:
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, line in enumerate(text.split("\n"), 1):
         if line.strip():
             yield _parsed(line, f"{path}, line {number}")
 

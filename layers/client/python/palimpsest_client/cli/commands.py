@@ -17,7 +17,7 @@ from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.cli import shown, stdio
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
-from palimpsest_client.exchange import memories_of_mem0
+from palimpsest_client.exchange import is_export, memories_of_mem0
 from palimpsest_client.users import conversations
 
 app = typer.Typer(no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said.")
@@ -37,8 +37,9 @@ def run() -> None:
         app(standalone_mode=True)
     except errors.Problem as problem:
         shown.errors.print(shown.plain(f"{problem.code}: {problem.detail}"), style="red")
-        for each in problem.errors:
-            shown.errors.print(shown.plain(f"  {each['field']}: {each['message']}"))
+        for line in (f"{each['field']}: {each['message']}" for each in problem.errors):
+            if line not in problem.detail:
+                shown.errors.print(shown.plain(f"  {line}"))
         if isinstance(problem, errors.Unauthenticated | errors.Forbidden):
             shown.errors.print("  `palimpsest login` stores another key.")
         sys.exit(1)
@@ -76,14 +77,17 @@ def chat(
         import openai
     except ModuleNotFoundError:
         raise ValueError("This command needs the package openai: pip install openai") from None
-    llm, talk = openai.OpenAI(), Palimpsest().session(session, user=user)
-    for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
-        turn = talk.say(line)
-        while not turn.is_done:
-            asked: Any = {"model": model, "messages": turn.messages, "tools": turn.tools or openai.omit}
-            stream = llm.chat.completions.create(**asked, stream=True)
-            turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
-        print(json.dumps({"content": turn.text}, ensure_ascii=False) if json_ else "")
+    try:
+        llm, talk = openai.OpenAI(), Palimpsest().session(session, user=user)
+        for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
+            turn = talk.say(line)
+            while not turn.is_done:
+                asked: Any = {"model": model, "messages": turn.messages, "tools": turn.tools or openai.omit}
+                stream = llm.chat.completions.create(**asked, stream=True)
+                turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
+            print(json.dumps({"content": turn.text}, ensure_ascii=False) if json_ else "")
+    except openai.OpenAIError as error:
+        raise ValueError(f"No answer of a model: {error}") from error
     talk.end()
 
 
@@ -117,8 +121,12 @@ def context(
         shown.as_json(found)
         return
     shown.rows(found["messages"], {"role": "role", "content": "content", "calls": "tool_calls"}, json_wanted=False)
-    told = {"tokens": found["tokens"], "omitted": found["omitted"], "degraded": found["degraded"]}
-    shown.facts({**told, **(found.get("trace") or {})}, json_wanted=False)
+    shown.facts({name: found[name] for name in ("tokens", "omitted", "degraded")}, json_wanted=False)
+    if trace := found.get("trace"):
+        shown.rows(trace.pop("parts"), {"part": "part", "from": "from", "to": "to", "why": "why"}, json_wanted=False)
+        if left_out := trace.pop("left_out", None):
+            shown.rows(left_out, {"left out of": "part", "id": "id", "why": "why"}, json_wanted=False)
+        shown.facts(trace, json_wanted=False)
 
 
 @app.command()
@@ -157,6 +165,7 @@ def remember(
 @app.command()
 def memories(
     user: User,
+    types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
     subject: str | None = None,
     topic: Annotated[str | None, typer.Option(help="Of this topic alone.")] = None,
     superseded: Annotated[bool, typer.Option(help="What was replaced, instead of what holds.")] = False,
@@ -165,8 +174,8 @@ def memories(
 ) -> None:
     """List what is remembered of a user, the newest first."""
     status = "superseded" if superseded else None
-    found = Palimpsest().user(user).memories(subject=subject, topic_key=topic, status=status, limit=limit)
-    shown.rows(found, MEMORY, json_wanted=json_)
+    where = {"types": types, "subject": subject, "topic_key": topic, "status": status}
+    shown.rows(Palimpsest().user(user).memories(**where, limit=limit), MEMORY, json_wanted=json_)
 
 
 @app.command()
@@ -185,22 +194,28 @@ def revert(memory: MemoryId, user: User, json_: AsJson = False) -> None:
 @app.command()
 def forget(
     user: User,
+    memory: Annotated[str | None, typer.Argument(help="One memory, by its id.")] = None,
     types: Annotated[list[str] | None, typer.Option("--type", help="Of these types.")] = None,
     subject: str | None = None,
+    topic: Annotated[str | None, typer.Option(help="Of this topic.")] = None,
     session: Annotated[str | None, typer.Option(help="That come from this session.")] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only say which.")] = False,
     json_: AsJson = False,
 ) -> None:
-    """Remove memories that match, with all their versions."""
-    where: Any = _given({"types": types, "subject": subject, "session_id": session})
-    if not where:
-        raise typer.BadParameter("Name at least one of --type, --subject and --session; `erase` removes everything.")
+    """Remove one memory, or all that match, with all their versions."""
+    where: Any = _given({"types": types, "subject": subject, "topic_key": topic, "session_id": session})
+    if (memory is None) == (not where):
+        raise typer.BadParameter(
+            "Name at least one of --type, --subject, --topic and --session, or one memory; `erase` removes everything."
+        )
     sarah = Palimpsest().user(user)
     if dry_run:
-        ids = sarah.would_forget(where)
-        shown.rows(({"id": each} for each in ids), {"would be removed": "id"}, json_wanted=json_)
-        return
-    shown.facts(sarah.forget(where).wait().shown, json_wanted=json_)
+        ids = [memory] if memory else sarah.would_forget(where)
+        shown.rows((sarah.memory(each) for each in ids), MEMORY, json_wanted=json_)
+    elif memory:
+        shown.facts(sarah.delete(memory), json_wanted=json_)
+    else:
+        shown.facts(sarah.forget(where).wait().shown, json_wanted=json_)
 
 
 @app.command()
@@ -243,13 +258,22 @@ def export_(
 def import_(
     file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What the other system exported.")],
     user: User,
-    source: Annotated[str, typer.Option("--from", help="Whose form it has: mem0.")] = "mem0",
+    source: Annotated[
+        str | None, typer.Option("--from", help="Who wrote it: mem0, agentcore, or palimpsest (its `export`).")
+    ] = None,
     json_: AsJson = False,
 ) -> None:
-    """Take over memories from another system. The same file again changes nothing."""
+    """Store what was exported here or by another system. The same file again changes nothing."""
+    source = source or ("palimpsest" if is_export(file) else "mem0")
+    if source not in ("mem0", "agentcore", "palimpsest"):
+        raise typer.BadParameter("--from is mem0, agentcore or palimpsest.")
+    sarah = Palimpsest().user(user)
     if source != "mem0":
-        raise typer.BadParameter("Only --from mem0 is known.")
-    sarah, told = Palimpsest().user(user), memories_of_mem0(file)
+        own = source == "palimpsest"
+        job = sarah.import_(file) if own else sarah.begin_import(json.loads(file.read_bytes()), form=source)
+        shown.facts(job.wait().shown, json_wanted=json_)
+        return
+    told = memories_of_mem0(file)
     saved: list[Mapping[str, Any]] = []
     with Progress(console=shown.errors, disable=json_) as progress:
         for batch in progress.track(list(_batches(told, 30)), description="Saving"):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import sys
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -10,7 +12,12 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-console = Console()
+NEVER_BROKEN = ("id", "session", "since", "until", "last", "at")
+UNLIMITED = 10_000
+"""The width of what is no terminal: a program that reads a table gets each row on one line."""
+TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(\.\d+)?Z")
+
+console = Console(width=None if sys.stdout.isatty() else UNLIMITED)
 errors = Console(stderr=True)
 
 
@@ -29,9 +36,9 @@ def rows(found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in columns:
-        table.add_column(title, overflow="fold")
+        table.add_column(title, overflow="fold", no_wrap=title in NEVER_BROKEN)
     for row in told:
-        table.add_row(*(plain(_field(row, path)) for path in columns.values()))
+        table.add_row(*(plain(_minutes(_field(row, path))) for path in columns.values()))
     console.print(table if told else "[dim]Nothing.[/dim]")
 
 
@@ -57,12 +64,20 @@ def plain(value: Any) -> Text:
 
 
 def _words(value: Any) -> str:
-    """A list is its parts with commas, a fraction has four digits, and what is nested is JSON."""
-    if isinstance(value, list) and all(isinstance(each, str) for each in value):
-        return ", ".join(value)
+    """Lists and objects are their parts with commas, without what says nothing; a fraction has four digits."""
+    if isinstance(value, list):
+        return ", ".join(map(_words, value))
+    if isinstance(value, Mapping):
+        return ", ".join(f"{name} {_words(each)}" for name, each in value.items() if each not in (None, [], {}, ""))
     if isinstance(value, float):
         return f"{value:.4g}"
     return value if isinstance(value, str) else "" if value is None else json.dumps(value, ensure_ascii=False)
+
+
+def _minutes(value: Any) -> Any:
+    """A time as a person reads it; it stays in UTC."""
+    found = TIME.fullmatch(value) if isinstance(value, str) else None
+    return f"{found[1]} {found[2]}" if found else value
 
 
 def _field(row: Mapping[str, Any], path: str) -> Any:
