@@ -11,6 +11,7 @@ from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 from palimpsest.extraction.model import ModelExtractor
+from palimpsest.models.metered import Meter
 from palimpsest.models.ports import LanguageModel
 
 from tests.doubles.tokens import LetterCounter
@@ -150,10 +151,7 @@ def test_extraction_waits_for_room_and_then_remembers(call: Client, service: Ser
 
 
 def paid(service: Service, model: Billed) -> LanguageModel:
-    return metered(
-        model, usages=service.usages, tenants=service.tenants, clock=service.clock,
-        tell=lambda *_, **__: None,
-    )  # fmt: skip
+    return metered(model, Meter(service.usages, service.clock, lambda *_, **__: None), tenants=service.tenants)
 
 
 def folded(call: Client) -> str:

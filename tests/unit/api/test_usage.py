@@ -97,7 +97,7 @@ def talk(service: Service, call: Client, lost: Lost) -> Talk:
     def tell(tenant: str, used: Any, *, is_counted: bool) -> None:
         told.append(is_counted)
 
-    paid: LanguageModel = metered(model, usages=service.usages, tenants=service.tenants, clock=service.clock, tell=tell)
+    paid: LanguageModel = metered(model, Meter(service.usages, service.clock, tell), tenants=service.tenants)
     service.summarizer = ModelSummarizer(paid, LetterCounter())  # type: ignore[assignment]
     service.wire_workers()
     service.shared.faults = lost

@@ -20,6 +20,7 @@ from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, Us
 from palimpsest.api.guards import Rate, guarded, json_object, path_of
 from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, problem
+from palimpsest.api.resources.fields import Answering
 from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
@@ -112,7 +113,7 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
     app.use([_only_known_parameters({each.name for each in operations if each.takes_owner})])
     for each in operations:
         app.route(each.route, method=each.method, operation_id=each.name, tags=[each.tag], status_code=each.status)(
-            each.handler
+            Answering(each)
         )
 
     @app.not_found

@@ -5,12 +5,12 @@ from __future__ import annotations
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from aws_lambda_powertools.event_handler import Response
 
-from palimpsest.api.resources.fields import MAX_BYTES, answered, dumps, json_answer, size_in_answer
-from palimpsest.errors import BadRequest, FieldError, TooLarge
+from palimpsest.api.resources.fields import MAX_BYTES, dumps, json_answer, size_in_answer
+from palimpsest.errors import BadRequest, FieldError
 
 LONGEST_NUMBER = 12  # digits of a sequence number
 
@@ -35,35 +35,25 @@ def listing(
     listed: tuple[object, ...],
     limit: int,
     cursor: str | None,
-) -> Response[str]:
-    """A page of at most `limit` rows, or of fewer where they are too large for one answer. `listed` names the list:
+) -> dict[str, Any]:
+    """A page of at most `limit` rows, or of fewer where they are too large for one answer, as the type that describes
+    the operation's answer. `listed` names the list:
     its tenant, its kind, what it is a list of, its filters, its order.
     """
     begin = after(cursor, *listed)
     while True:
         rows, following = find(limit=limit, after=begin)
         next_cursor = None if following is None else cursor_at(*listed, after=following)
-        try:
-            return answered({name: list(map(shown, rows)), "next_cursor": next_cursor})
-        except TooLarge:
-            if limit == 1:
-                raise
-            limit //= 2
+        page = {name: list(map(shown, rows)), "next_cursor": next_cursor}
+        if limit == 1 or size_in_answer(dumps(page)) <= MAX_BYTES:
+            return page
+        limit //= 2
 
 
-def by_id(rows: Sequence[Named], *, order: Literal["asc", "desc"] = "asc") -> Find[Named]:
-    """Pages of rows that were read already, in the order of their ids."""
-
-    def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
-        every = rows if order == "asc" else rows[::-1]
-        rest = [row for row in every if after is None or (row.id > after if order == "asc" else row.id < after)]
-        return rest[:limit], rest[limit - 1].id if len(rest) > limit else None
-
-    return find
-
-
-def listed_by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
-    """Pages of what `listed` returns `after` an id, at most `most` of it, in the order of ids."""
+def by_id(listed: Callable[..., Sequence[Named]]) -> Find[Named]:
+    """Pages of what `listed` returns `after` an id (None: from the beginning), at most `most` of it, in the order of
+    ids.
+    """
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[Named], str | None]:
         rows = listed(after=after, most=limit + 1)

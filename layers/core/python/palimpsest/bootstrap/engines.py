@@ -19,7 +19,7 @@ from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
-from palimpsest.models.metered import Meter, MeteredModel, Told
+from palimpsest.models.metered import Meter, MeteredModel
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
 from palimpsest.search.ports import SearchIndex
@@ -163,17 +163,17 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
     """The language model, whose calls are counted and kept within the tenant's limit."""
     return metered(
-        chat_model(environment),
-        usages=usage_store(environment.sessions_table),
-        tenants=tenant_store(environment.tenants_table),
-        clock=system_clock(),
-        tell=measured,
+        chat_model(environment), _meter(environment.sessions_table), tenants=tenant_store(environment.tenants_table)
     )
 
 
-def metered(model: LanguageModel, *, usages: Usages, tenants: Tenants, clock: Clock, tell: Told) -> LanguageModel:
+def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
     """The model over any adapters."""
-    return MeteredModel(model, usages, lambda scope: tenants.settings(scope).limits.model_cost, clock, tell)
+    return MeteredModel(model, meter, lambda scope: tenants.settings(scope).limits.model_cost)
+
+
+def _meter(table: str) -> Meter:
+    return Meter(usage_store(table), system_clock(), measured)
 
 
 @cache
@@ -188,9 +188,10 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
     from palimpsest.models.openai.embedder import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
-    meter = Meter(usage_store(environment.sessions_table), system_clock(), measured)
     key = model_key(environment.openai_key_parameter)
-    return OpenAIEmbedder(key=key, space=space, base_url=environment.openai_base_url, count=meter)
+    return OpenAIEmbedder(
+        key=key, space=space, base_url=environment.openai_base_url, count=_meter(environment.sessions_table)
+    )
 
 
 @cache

@@ -34,6 +34,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.models.embedding import CachingEmbedder
+from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
@@ -83,7 +84,7 @@ def in_process(
     stores = _stores(own, state, index=_index(vectors, life=own.sessions))
     stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
     if chat is not None:
-        chat = metered(chat, usages=stores.usages, tenants=stores.tenants, clock=clock, tell=_to_nobody)
+        chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
     models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
     app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
     sessions = wire_sessions(

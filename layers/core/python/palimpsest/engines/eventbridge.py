@@ -13,8 +13,6 @@ from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Happened
 
 SOURCE = "palimpsest"
-
-
 REST = 10.0  # seconds
 
 

@@ -19,20 +19,20 @@ FAILED = {"model_calls": 1, "unpriced": 1}
 """What is known of a call that gave no answer: whether it is billed, only its server knows."""
 
 
-class Told(Protocol):
+class Report(Protocol):
     def __call__(self, tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
-        """Hear of what a call used; `is_counted` is false if the store could not count it."""
+        """Report what a call used; `is_counted` is false if the store could not count it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Meter:
     """Counts what a call of a model used, for whoever pays for it now; nobody's calls are not counted. A count that
-    fails takes no answer away: it is told, and may be added by hand.
+    fails takes no answer away: `report` says so, and it may be added by hand.
     """
 
     usages: Usages
     clock: Clock
-    tell: Told
+    report: Report
 
     def __call__(self, used: Mapping[str, int]) -> None:
         user = payer()
@@ -41,9 +41,9 @@ class Meter:
         try:
             self.usages.add(user, day=_day(self.clock.now()), used=used)
         except Unavailable:
-            self.tell(user.tenant, used, is_counted=False)
+            self.report(user.tenant, used, is_counted=False)
         else:
-            self.tell(user.tenant, used, is_counted=True)
+            self.report(user.tenant, used, is_counted=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,10 +54,8 @@ class MeteredModel:
     """
 
     model: LanguageModel
-    usages: Usages
+    meter: Meter
     most: Callable[[Scope], int | None]
-    clock: Clock
-    tell: Told
 
     def capacity(self, model: str | None = None) -> int:
         return self.model.capacity(model)
@@ -85,11 +83,11 @@ class MeteredModel:
             used = priced(completion.model, **asdict(completion.usage))
             return completion
         finally:
-            Meter(self.usages, self.clock, self.tell)(used)
+            self.meter(used)
 
     def _check(self, scope: Scope) -> None:
-        most, now = self.most(scope), self.clock.now()
-        if most is not None and self.usages.spent(scope, month=_day(now)[:7]) >= most:
+        most, now = self.most(scope), self.meter.clock.now()
+        if most is not None and self.meter.usages.spent(scope, month=_day(now)[:7]) >= most:
             raise CostLimitReached(retry_after=(_next_month(now) - now).total_seconds())
 
 

@@ -189,14 +189,14 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     explain: Annotated[bool, Query(description="Say why each part is there, and what was left out")] = False,  # noqa: FBT002
     at: Annotated[int | None, Query(ge=1, description="The window as it stood after this message")] = None,
     form: Annotated[ContextFormat, Query(alias="format", description=WHOSE)] = "openai",
-) -> Response[str]:
+) -> Context:
     """Get the context.
 
     Chat messages ready to send, always within the budget, with what the session's blocks remember. Only
     `compact=sync` waits for a model.
     """
     options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form)
-    return answered(context_of(call().session(session_id), options))
+    return context_of(call().session(session_id), options)
 
 
 @operation("POST /v1/sessions/{session_id}/prune", scopes=("read", "write"), answers={200: "Pruned", 202: "JobPending"})
@@ -233,13 +233,13 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
 
 
 @operation("POST /v1/sessions/{session_id}/context", function="memories", scopes=("read",), answers={200: "Context"})
-def get_context_for(session_id: SessionId, body: ContextRequest) -> Response[str]:
+def get_context_for(session_id: SessionId, body: ContextRequest) -> Context:
     """Get the context for a message.
 
     As GET, for a message about to be sent: its tokens are counted, it is not stored, and a vector block adds similar
     past messages. What could not be read in time is named in `degraded`.
     """
-    return answered(context_of(call().session(session_id), body, given=body.message))
+    return context_of(call().session(session_id), body, given=body.message)
 
 
 def answered_with_context(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.fields import Closed, SessionId, WaitSeconds, answered
+from palimpsest.api.resources.fields import Closed, SessionId, WaitSeconds
 from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.errors import Unprocessable
 
@@ -38,6 +38,4 @@ def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str
     scope, turns = call().session(session_id), body.max_buffer_turns
     asked = call().made(lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns)))
     beside = {"session_id": session_id, "armed": asked["armed"]}
-    if asked["job_id"] is None:
-        return answered({"job_id": None, "state": "done", **beside})
     return awaited_or_ended(asked["job_id"], wait=body.wait, beside=beside)

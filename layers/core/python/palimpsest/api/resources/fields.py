@@ -6,6 +6,8 @@ import json
 from array import array
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
+from functools import update_wrapper
+from inspect import signature
 from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler import Response, content_types
@@ -17,6 +19,7 @@ from pydantic_core import CoreSchema, core_schema
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
+from palimpsest.api.operations import Operation
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
@@ -169,6 +172,23 @@ def window(head: Head) -> Window:
         "max_tokens": head.max_tokens,
         "is_full": head.is_full,
     }
+
+
+class Answering:
+    """An operation's code as Powertools calls it: an object that it returns is the JSON of its usual answer. Code that
+    chooses status, headers or format itself returns a `Response`.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        handler = self._handler = operation.handler
+        self._status = operation.status
+        update_wrapper(self, handler)
+        self.__globals__ = handler.__globals__  # there Powertools looks up what annotations name
+        self.__signature__ = signature(handler).replace(return_annotation=Response[str])
+
+    def __call__(self, **sent: Any) -> Response[str]:
+        made = self._handler(**sent)
+        return made if isinstance(made, Response) else answered(made, status=self._status)
 
 
 def answered(

@@ -12,7 +12,7 @@ from pydantic import Field, ValidationInfo, field_validator
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import ChatMessage, Id
-from palimpsest.api.resources.fields import Closed, UserId, WaitSeconds, answered
+from palimpsest.api.resources.fields import Closed, UserId, WaitSeconds
 from palimpsest.api.resources.jobs import awaited_or_ended
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
 
@@ -55,6 +55,4 @@ def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     ingest: Callable[..., Ingested] = memory.ingest if body.store else memory.ingest_outside
     done = call().made(lambda _: asdict(ingest(scope, body.messages, session_id=body.session_id, agent=body.agent_id)))
     beside = {"session_id": done["session"], "created": done["created"], "appended": done["appended"]}
-    if done["job_id"] is None:
-        return answered({"job_id": None, "state": "done", **beside})
     return awaited_or_ended(done["job_id"], wait=body.wait, beside=beside)

@@ -20,6 +20,7 @@ from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
     Cursor,
+    Json,
     Limit,
     Moment,
     NextCursor,
@@ -204,7 +205,7 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
-) -> Response[str]:
+) -> Json:
     """List jobs.
 
     Jobs of a user or of a session, or with `state=failed` all failed jobs of the tenant, ordered by creation, for 30
@@ -222,12 +223,12 @@ def list_jobs(  # noqa: PLR0917 - Powertools passes parameters by name
 
 
 @operation("GET /v1/jobs/{job_id}", answers={200: "Job"})
-def read_job(job_id: JobId, wait: Wait = 0) -> Response[str]:
+def read_job(job_id: JobId, wait: Wait = 0) -> Job:
     """Read a job.
 
     The job, once it has ended or `wait` seconds have passed. A job can be read for 30 days.
     """
-    return answered(shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait))))
+    return shown_job(call().use.read_job(call().caller.tenant, job_id, wait=call().patience(wait)))
 
 
 @operation("POST /v1/jobs/{job_id}/retry", answers={202: "JobPending"})
@@ -243,7 +244,7 @@ def retry_job(job_id: JobId) -> Response[str]:
 
 def awaited(job_id: str, *, wait: float, beside: Mapping[str, Any] | None = None) -> Response[str]:
     """200 and the job if it ends within `wait` seconds, else 202 and where to ask for it."""
-    job = _ended(job_id, wait)
+    job = ended(job_id, wait)
     if job is not None:
         return answered({**shown_job(job), **(beside or {})})
     return accepted(job_id, "pending", beside=beside)
@@ -255,8 +256,10 @@ def shown_job(job: StoredJob) -> Job:
     return _job(job, report(job) if report is not None and job.kind == "extract" else None)
 
 
-def awaited_or_ended(job_id: str, *, wait: float, beside: Mapping[str, Any]) -> Response[str]:
-    """As `awaited`, for a job that may have ended before this call."""
+def awaited_or_ended(job_id: str | None, *, wait: float, beside: Mapping[str, Any]) -> Response[str]:
+    """As `awaited`, for a job that may have ended before this call; None: there was nothing to do."""
+    if job_id is None:
+        return answered({"job_id": None, "state": "done", **beside})
     now = call()
     job = now.use.read_job(now.caller.tenant, job_id, wait=now.patience(wait))
     if job.has_ended:
@@ -269,7 +272,7 @@ def accepted(job_id: str, state: str, *, beside: Mapping[str, Any] | None = None
     return answered({"job_id": job_id, "state": state, **(beside or {})}, status=HTTPStatus.ACCEPTED, headers=headers)
 
 
-def _ended(job_id: str, wait: float) -> StoredJob | None:
+def ended(job_id: str, wait: float) -> StoredJob | None:
     """The job if it ended within `wait` seconds; None also where it can't be read now: what was asked for is done."""
     if not wait:
         return None

@@ -151,7 +151,7 @@ class WindowEmptied(TypedDict):
 
 
 @operation("POST /v1/sessions/{session_id}/messages", answers={201: "Appended"})
-def append_messages(session_id: SessionId, body: AppendRequest) -> Response[str]:
+def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Response[str]:
     """Append messages.
 
     Store 1 to 50 messages at the end of the session: all of them, once and in order, or none. If an answer was lost,
@@ -174,7 +174,7 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Response[str]
     if body.context is not None:
         said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
         return answered_with_context(answer, scope, body.context, newest=next(said, None), status=HTTPStatus.CREATED)
-    return answered(answer, status=HTTPStatus.CREATED)
+    return answer
 
 
 @operation("GET /v1/sessions/{session_id}/messages", answers={200: "MessagePage"}, refuses=(413,))
@@ -213,7 +213,7 @@ def remove_messages(
     first: Annotated[int | None, Query(alias="from", ge=1, description="Withdraw from this sequence number on")] = None,
     if_last: Annotated[int | None, Query(ge=0, description=f"With `from`: {IF_LAST}")] = None,
     wait: Wait = 0,
-) -> Response[str]:
+) -> WindowEmptied | Response[str]:
     """Empty the window, or withdraw messages.
 
     Without `from`, the window is emptied and the history stays. With `from`, every message from that sequence number
@@ -223,10 +223,10 @@ def remove_messages(
     scope = call().session(session_id)
     if first is None:
         head = call().use.history.empty(scope)
-        return answered({"session_id": session_id, "window": window(head)})
+        return {"session_id": session_id, "window": window(head)}
     head, job_id = call().use.history.withdraw(scope, first=first, if_last=if_last)
     if job_id is None:
-        return answered({"session_id": session_id, "window": window(head)})
+        return {"session_id": session_id, "window": window(head)}
     return awaited(job_id, wait=wait, beside={"session_id": session_id, "window": window(head)})
 
 

@@ -20,6 +20,7 @@ from palimpsest.api.resources.fields import (
     Closed,
     Cursor,
     Deleted,
+    Json,
     JsonValue,
     Limit,
     Moment,
@@ -67,7 +68,7 @@ class PreferencePage(Preferences):
 
 
 @operation("GET /v1/users/{user_id}/preferences", answers={200: "PreferencePage"}, refuses=(413,))
-def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Response[str]:
+def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None) -> Json:
     """List preferences.
 
     The preferences of the user, ordered by key. There are at most 500.
@@ -78,14 +79,13 @@ def list_preferences(user_id: UserId, limit: Limit = DEFAULT_LIMIT, cursor: Curs
 
 
 @operation("PUT /v1/users/{user_id}/preferences", answers={200: "Preferences"}, refuses=(409,))
-def put_preferences(user_id: UserId, body: NewPreferences) -> Response[str]:
+def put_preferences(user_id: UserId, body: NewPreferences) -> Preferences:
     """Set preferences.
 
     Set 1 to 30 values by key; preferences that are not named stay as they are.
     """
     made = call().memory.preferences.set(call().user(user_id), body.preferences)
-    done: Preferences = {"preferences": [_shown(one.record) for one in made]}
-    return answered(done)
+    return {"preferences": [_shown(one.record) for one in made]}
 
 
 @operation("DELETE /v1/users/{user_id}/preferences", answers={200: "JobDone", 202: "JobPending"})
@@ -98,12 +98,12 @@ def delete_preferences(user_id: UserId, wait: Wait = 0) -> Response[str]:
 
 
 @operation("GET /v1/users/{user_id}/preferences/{key}", answers={200: "Preference"})
-def read_preference(user_id: UserId, key: Key) -> Response[str]:
+def read_preference(user_id: UserId, key: Key) -> Preference:
     """Read a preference.
 
     The value that was set last under this key.
     """
-    return answered(_shown(call().memory.preferences.read(call().user(user_id), key)))
+    return _shown(call().memory.preferences.read(call().user(user_id), key))
 
 
 @operation("PUT /v1/users/{user_id}/preferences/{key}", answers={201: "Preference", 200: "Preference"}, refuses=(409,))
@@ -119,14 +119,13 @@ def put_preference(user_id: UserId, key: Key, body: PreferenceValue) -> Response
 
 
 @operation("DELETE /v1/users/{user_id}/preferences/{key}", answers={200: "Deleted"})
-def delete_preference(user_id: UserId, key: Key) -> Response[str]:
+def delete_preference(user_id: UserId, key: Key) -> Deleted:
     """Delete a preference.
 
     Remove it for good, with all its versions.
     """
     call().memory.preferences.delete(call().user(user_id), key)
-    done: Deleted = {"id": key, "deleted": True}
-    return answered(done)
+    return {"id": key, "deleted": True}
 
 
 def _shown(record: Record) -> Preference:

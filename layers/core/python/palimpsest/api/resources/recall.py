@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal, NotRequired
 
-from aws_lambda_powertools.event_handler import Response
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
@@ -19,7 +18,6 @@ from palimpsest.api.resources.fields import (
     Provenance,
     UserId,
     Values,
-    answered,
     check_embedding,
     milliseconds_of,
     not_blank,
@@ -156,7 +154,7 @@ class Recalled(FoundMemories):
 
 
 @operation("POST /v1/users/{user_id}/recall", scopes=("read",), answers={200: "Recalled"})
-def recall(user_id: UserId, body: RecallBody) -> Response[str]:
+def recall(user_id: UserId, body: RecallBody) -> Recalled:
     """Recall.
 
     The memories and messages that answer a question best, each with its source. They are found by words, by topics
@@ -167,11 +165,11 @@ def recall(user_id: UserId, body: RecallBody) -> Response[str]:
     it cost and did is in the `trace` of `explain`. What could not take part is named in `degraded`.
     """
     found = call().memory.recall(call().user(user_id), body.asked())
-    return answered(_recalled(found, asked=body.answer))
+    return _recalled(found, asked=body.answer)
 
 
 @operation("POST /v1/users/{user_id}/memories/search", scopes=("read",), answers={200: "FoundMemories"})
-def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
+def search_memories(user_id: UserId, body: SearchBody) -> FoundMemories:
     """Search memories.
 
     Search with one retriever, by words or by meaning, and return its own scores. If it fails, the answer is 503;
@@ -183,7 +181,7 @@ def search_memories(user_id: UserId, body: SearchBody) -> Response[str]:
     found = search(
         call().user(user_id), body.query or "", mode=body.mode, k=body.k, where=body.where(), vector=body.embedding
     )
-    return answered({"memories": list(map(_found, found))})
+    return {"memories": list(map(_found, found))}
 
 
 def _found(found: ranking.FoundMemory) -> Found:

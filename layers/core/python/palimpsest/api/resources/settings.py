@@ -6,14 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, cast
 
-from aws_lambda_powertools.event_handler import Response
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.fields import Closed, MemoryFields, answered
+from palimpsest.api.resources.fields import Closed, MemoryFields
 from palimpsest.conversations.configuration import parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.jobs.job import Job, JobState
@@ -127,17 +126,17 @@ class TenantSettings(TypedDict):
 
 
 @operation("GET /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
-def read_settings() -> Response[str]:
+def read_settings() -> TenantSettings:
     """Read the tenant's settings.
 
     The defaults for new sessions, the models that sessions may name, how long conversations and memories are kept, and
     whether all that exist follow a change of that.
     """
-    return answered(_shown(*call().use.settings.read(call().caller.tenant)))
+    return _shown(*call().use.settings.read(call().caller.tenant))
 
 
 @operation("PUT /v1/settings", scopes=("admin",), answers={200: "TenantSettings"})
-def replace_settings(body: NewTenantSettings) -> Response[str]:
+def replace_settings(body: NewTenantSettings) -> TenantSettings:
     """Replace the tenant's settings.
 
     New sessions and new memories take them. Changed days reach those that exist by a job: sessions count them from
@@ -160,7 +159,7 @@ def replace_settings(body: NewTenantSettings) -> Response[str]:
         allowed_models.check(model, field=f"models.{number}", lists=(manage.models,))
     manage.check_model(settings.memory, settings)
     check_room(memory=[stored(memory), settings.models])
-    return answered(_shown(*call().use.settings.replace(call().caller.tenant, settings)))
+    return _shown(*call().use.settings.replace(call().caller.tenant, settings))
 
 
 def _days(kept: str) -> int | None:

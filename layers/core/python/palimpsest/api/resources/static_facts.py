@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from http import HTTPStatus
+from operator import gt, lt
 from typing import Annotated
 
 from aws_lambda_powertools.event_handler import Response
@@ -19,6 +20,7 @@ from palimpsest.api.resources.fields import (
     Closed,
     Cursor,
     Deleted,
+    Json,
     Limit,
     Moment,
     NextCursor,
@@ -50,24 +52,29 @@ class StaticFactPage(TypedDict):
 
 
 @operation("GET /v1/static-facts", answers={200: "StaticFactPage"})
-def list_static_facts(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc") -> Response[str]:
+def list_static_facts(limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "asc") -> Json:
     """List static facts.
 
     The static facts of the tenant, ordered by id. There are at most 200.
     """
     tenant = call().caller.tenant
-    find = by_id(call().memory.facts.listed(tenant), order=order)
+    facts = call().memory.facts.listed(tenant)[:: 1 if order == "asc" else -1]
+    is_behind = gt if order == "asc" else lt
+
+    def find(*, after: str | None, most: int) -> list[StoredFact]:
+        return [fact for fact in facts if after is None or is_behind(fact.id, after)][:most]
+
     listed = (tenant.tenant, "static-facts", order)
-    return listing("static_facts", find, _shown, listed=listed, limit=limit, cursor=cursor)
+    return listing("static_facts", by_id(find), _shown, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/static-facts/{fact_id}", answers={200: "StaticFact"})
-def read_static_fact(fact_id: FactId) -> Response[str]:
+def read_static_fact(fact_id: FactId) -> StaticFact:
     """Read a static fact.
 
     What the tenant states under this id.
     """
-    return answered(_shown(call().memory.facts.read(call().caller.tenant, fact_id)))
+    return _shown(call().memory.facts.read(call().caller.tenant, fact_id))
 
 
 @operation(
@@ -84,14 +91,13 @@ def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
 
 
 @operation("DELETE /v1/static-facts/{fact_id}", scopes=("admin",), answers={200: "Deleted"})
-def delete_static_fact(fact_id: FactId) -> Response[str]:
+def delete_static_fact(fact_id: FactId) -> Deleted:
     """Delete a static fact.
 
     From now on it is in no session's context.
     """
     call().memory.facts.delete(call().caller.tenant, fact_id)
-    done: Deleted = {"id": fact_id, "deleted": True}
-    return answered(done)
+    return {"id": fact_id, "deleted": True}
 
 
 def _shown(fact: StoredFact) -> StaticFact:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal, NotRequired
+from collections.abc import Mapping
+from typing import Annotated, Any, Literal, NotRequired, cast
 
-from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -12,7 +12,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import Closed, Json, UserId, answered
+from palimpsest.api.resources.fields import Closed, UserId
 from palimpsest.api.resources.recall import AskingSession
 from palimpsest.recall.tool import MOST_RECORDS, TOOLS, ToolFormat, definition, tool_named
 
@@ -29,7 +29,7 @@ class ToolCallBody(Closed):
 
 
 class Tools(TypedDict):
-    tools: list[Json]
+    tools: list[Mapping[str, Any]]
 
 
 class ToolResult(TypedDict):
@@ -43,13 +43,13 @@ class ToolResult(TypedDict):
 @operation("GET /v1/tools", answers={200: "Tools"})
 def list_tools(
     form: Annotated[ToolFormat, Query(alias="format", description="Whose API they are written for")] = "openai",
-) -> Response[str]:
+) -> Tools:
     """List tools.
 
     The definitions of the tools that the caller may call, in the form that a model's API, or MCP, takes.
     """
     may_write = "write" in call().caller.scopes
-    return answered({"tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]})
+    return {"tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]}
 
 
 @operation("POST /v1/users/{user_id}/tools/{name}", scopes=("read",), answers={200: "ToolResult"})
@@ -57,7 +57,7 @@ def call_tool(
     user_id: UserId,
     name: Annotated[str, Path(description="Name of the tool", json_schema_extra=LIKE_AN_ID)],
     body: ToolCallBody,
-) -> Response[str]:
+) -> ToolResult:
     """Call a tool.
 
     The answer is a tool message that can be appended as it is. The user comes from the path, never from the
@@ -68,12 +68,14 @@ def call_tool(
     tool = tool_named(name)
     if tool.writes:
         call().caller.require("write")
-    message = call().memory.tools(
-        tool,
-        call().user(user_id),
-        body.arguments,
-        tool_call_id=body.tool_call_id,
-        k=body.k or MOST_RECORDS,
-        session=body.session_id,
+    return cast(
+        "ToolResult",
+        call().memory.tools(
+            tool,
+            call().user(user_id),
+            body.arguments,
+            tool_call_id=body.tool_call_id,
+            k=body.k or MOST_RECORDS,
+            session=body.session_id,
+        ),
     )
-    return answered(message)

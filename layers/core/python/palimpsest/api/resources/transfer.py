@@ -13,7 +13,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import Closed, UserId, Wait, WaitSeconds, answered
+from palimpsest.api.resources.fields import Closed, UserId, Wait, WaitSeconds
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.scope import checked_id
@@ -98,7 +98,7 @@ def _exported(user: str | None, *, wait: float) -> Response[str]:
 
 
 @operation("POST /v1/users/{user_id}/import", answers={200: "JobDone | Imported", 202: "JobPending"})
-def import_user(user_id: UserId, body: UserImport) -> Response[str]:
+def import_user(user_id: UserId, body: UserImport) -> Imported | Response[str]:
     """Import a user.
 
     A job stores what an export holds under the same ids; what is there already stays, so that a second import changes
@@ -108,7 +108,7 @@ def import_user(user_id: UserId, body: UserImport) -> Response[str]:
     if body.format != "palimpsest":
         foreign, scope = call().memory.import_foreign, call().user(user_id)
         take: Callable[..., dict[str, int]] = foreign.mem0 if body.format == "mem0" else foreign.agentcore
-        return answered({"job_id": None, "state": "done", "result": call().made(lambda _: take(scope, body.data))})
+        return {"job_id": None, "state": "done", "result": call().made(lambda _: take(scope, body.data))}
     if not isinstance(body.data, str | FromExport | FromUpload):
         raise Unprocessable("Send the lines of an export as one text.", errors=(FieldError("data", "must be a text"),))
     return _imported(user_id, body.data, wait=body.wait)
@@ -124,7 +124,7 @@ def import_tenant(body: TenantImport) -> Response[str]:
 
 
 @operation("PUT /v1/users/{user_id}/import/{upload_id}/{part}", answers={200: "PartStored"})
-def put_user_import_part(user_id: UserId, upload_id: UploadId, part: Part, body: ImportPart) -> Response[str]:
+def put_user_import_part(user_id: UserId, upload_id: UploadId, part: Part, body: ImportPart) -> PartStored:
     """Send a part of a user's import.
 
     What is larger than a request is sent in parts, and imported with `{"data": {"upload_id": …}}`. Parts are kept for a
@@ -134,7 +134,7 @@ def put_user_import_part(user_id: UserId, upload_id: UploadId, part: Part, body:
 
 
 @operation("PUT /v1/import/{upload_id}/{part}", scopes=("admin",), answers={200: "PartStored"})
-def put_tenant_import_part(upload_id: UploadId, part: Part, body: ImportPart) -> Response[str]:
+def put_tenant_import_part(upload_id: UploadId, part: Part, body: ImportPart) -> PartStored:
     """Send a part of a tenant's import.
 
     As the parts of a user's import.
@@ -142,13 +142,12 @@ def put_tenant_import_part(upload_id: UploadId, part: Part, body: ImportPart) ->
     return _put_part(None, upload_id, part, body.data)
 
 
-def _put_part(user: str | None, upload_id: str, part: int, data: str) -> Response[str]:
+def _put_part(user: str | None, upload_id: str, part: int, data: str) -> PartStored:
     tenant, upload = call().caller.tenant, checked_id(upload_id, field="upload_id")
     if user is not None:
         tenant.user(user)
     size = call().memory.imports.put_part(tenant, upload, part, data, user=user)
-    stored: PartStored = {"upload_id": upload, "part": part, "bytes": size}
-    return answered(stored)
+    return {"upload_id": upload, "part": part, "bytes": size}
 
 
 def _imported(user: str | None, data: str | FromExport | FromUpload, *, wait: float) -> Response[str]:

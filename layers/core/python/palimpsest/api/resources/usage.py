@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import date
 from typing import Annotated
 
-from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
@@ -13,7 +12,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import after, cursor_at
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor, answered
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, NextCursor
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
 from palimpsest.usage.report import By, Sum
@@ -50,7 +49,7 @@ def read_usage(
     user_id: Annotated[str | None, Query(description="Of this user alone")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
-) -> Response[str]:
+) -> Usage:
     """Read what the tenant has used.
 
     Messages are counted within seconds, model calls at once, each exactly once. Up to 93 days in one answer; counts are
@@ -63,7 +62,7 @@ def read_usage(
     left = [one for one in found.sums if place is None or _place(one) > place]
     following = cursor_at(*listed, after=_place(left[limit - 1])) if len(left) > limit else None
     used = [_used(one) for one in left[:limit]]
-    return answered({"from": found.first, "to": found.last, "by": by, "usage": used, "next_cursor": following})
+    return {"from": found.first, "to": found.last, "by": by, "usage": used, "next_cursor": following}
 
 
 def _place(one: Sum) -> str:

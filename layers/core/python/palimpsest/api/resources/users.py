@@ -18,12 +18,12 @@ from palimpsest.api.pages import listing
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
     Cursor,
+    Json,
     Limit,
     Moment,
     NextCursor,
     UserId,
     Wait,
-    answered,
     rfc3339,
 )
 from palimpsest.api.resources.jobs import awaited
@@ -73,7 +73,7 @@ def list_users(
     counts: Annotated[bool, Query(description="Each with what GET /v1/users/{user_id} answers")] = False,  # noqa: FBT002
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
-) -> Response[str]:
+) -> Json:
     """List users.
 
     The users who have had a session or a memory since they were last erased, ordered by id.
@@ -91,12 +91,12 @@ def list_users(
 
 
 @operation("GET /v1/users/{user_id}", answers={200: "User"})
-def read_user(user_id: UserId) -> Response[str]:
+def read_user(user_id: UserId) -> User:
     """Read a user.
 
     The number of the user's current memories of each type and of sessions; all zero for an unknown user.
     """
-    return answered(_counted(call(), user_id))
+    return _counted(call(), user_id)
 
 
 def _counted(now: Call, user_id: str) -> User:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
@@ -13,7 +12,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values, answered
+from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values
 from palimpsest.api.resources.memories.filters import Conditions, Metadata
 from palimpsest.vectors.manage import DEFAULT_NAMESPACE, NewVector
 from palimpsest.vectors.ports import Namespace
@@ -94,7 +93,7 @@ class VectorsDeleted(TypedDict):
 
 
 @operation("POST /v1/users/{user_id}/vectors", answers={200: "VectorNamespace"}, refuses=(409,))
-def put_vectors(user_id: UserId, body: VectorsToStore) -> Response[str]:
+def put_vectors(user_id: UserId, body: VectorsToStore) -> VectorNamespace:
     """Store vectors.
 
     Store 1 to 100 vectors under ids of your own, each of its `values`, or made of a `text` by the embedding model; one
@@ -102,12 +101,11 @@ def put_vectors(user_id: UserId, body: VectorsToStore) -> Response[str]:
     422 `other_dimension` or `other_model`. A namespace holds 5,000 at most.
     """
     scope = call().user(user_id)
-    made = call().made(lambda _: dict(_shown(call().memory.vectors.upsert(scope, body.namespace, body.read()))))
-    return answered(made)
+    return call().made(lambda _: _shown(call().memory.vectors.upsert(scope, body.namespace, body.read())))
 
 
 @operation("POST /v1/users/{user_id}/vectors/search", scopes=("read",), answers={200: "VectorMatches"})
-def search_vectors(user_id: UserId, body: VectorSearch) -> Response[str]:
+def search_vectors(user_id: UserId, body: VectorSearch) -> VectorMatches:
     """Search vectors.
 
     The nearest vectors of a namespace by cosine, among those whose metadata meet the `filter`. All of them are
@@ -120,7 +118,7 @@ def search_vectors(user_id: UserId, body: VectorSearch) -> Response[str]:
         {"id": one.vector.id, "score": one.score, "metadata": one.vector.metadata, "text": one.vector.text}
         for one in found
     ]
-    return answered({"matches": matches})
+    return {"matches": matches}
 
 
 @operation("DELETE /v1/users/{user_id}/vectors", answers={200: "VectorsDeleted"})
@@ -131,24 +129,22 @@ def delete_vectors(
         list[Annotated[str, Field(json_schema_extra=LIKE_AN_ID)]] | None,
         Query(max_length=AT_ONCE, description="Only these; without ids all of the namespace"),
     ] = None,
-) -> Response[str]:
+) -> VectorsDeleted:
     """Delete vectors.
 
     Delete vectors by id, or all of a namespace. A namespace that is empty takes a new dimension.
     """
-    done: VectorsDeleted = {"count": call().memory.vectors.delete(call().user(user_id), namespace, ids)}
-    return answered(done)
+    return {"count": call().memory.vectors.delete(call().user(user_id), namespace, ids)}
 
 
 @operation("GET /v1/users/{user_id}/vectors/stats", answers={200: "VectorStats"})
-def count_vectors(user_id: UserId) -> Response[str]:
+def count_vectors(user_id: UserId) -> VectorStats:
     """Count vectors.
 
     The namespaces of the user that hold vectors, by name.
     """
     namespaces = [_shown(one) for one in call().memory.vectors.stats(call().user(user_id))]
-    stats: VectorStats = {"namespaces": namespaces, "count": sum(one["count"] for one in namespaces)}
-    return answered(stats)
+    return {"namespaces": namespaces, "count": sum(one["count"] for one in namespaces)}
 
 
 def _shown(one: Namespace) -> VectorNamespace:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from functools import partial
-from http import HTTPStatus
 from typing import Annotated
 
-from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import listed_by_id, listing
+from palimpsest.api.pages import by_id, listing
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Limit, UserId, answered
+from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Json, Limit, UserId
 from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphEntities,
+    GraphEntity,
     GraphQuery,
+    GraphRelationship,
     GraphRelationships,
     GraphRows,
+    Neighbors,
     NewEntities,
     NewRelationships,
     RelationshipChange,
@@ -37,8 +38,8 @@ RelationshipId = Annotated[str, Path(description="Id of the relationship", json_
 OfType = Annotated[str | None, Query(max_length=64, description="Only those of this type")]
 
 
-@operation("POST /v1/users/{user_id}/graph/entities", answers={HTTPStatus.CREATED: "GraphEntities"}, refuses=(409,))
-def put_entities(user_id: UserId, body: NewEntities) -> Response[str]:
+@operation("POST /v1/users/{user_id}/graph/entities", answers={201: "GraphEntities"}, refuses=(409,))
+def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
     """Store entities.
 
     Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the same type and name
@@ -46,8 +47,7 @@ def put_entities(user_id: UserId, body: NewEntities) -> Response[str]:
     """
     given = [one.read() for one in body.entities]
     made = call().memory.graph.put_entities(call().user(user_id), given, agent=body.agent_id, once=call().once)
-    stored: GraphEntities = {"entities": [shown_entity(*one) for one in made]}
-    return answered(stored, status=HTTPStatus.CREATED)
+    return {"entities": [shown_entity(*one) for one in made]}
 
 
 @operation("GET /v1/users/{user_id}/graph/entities", answers={200: "GraphEntityPage"}, refuses=(413,))
@@ -57,46 +57,45 @@ def list_entities(
     name: Annotated[str | None, Query(max_length=500, description="Only those whose name holds this")] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
-) -> Response[str]:
+) -> Json:
     """List entities.
 
     Current entities, also those that have ended, ordered by id.
     """
     scope = call().user(user_id)
     listed = (scope.partition, "entities", type, name)
-    find = listed_by_id(partial(call().memory.graph.read.entities, scope, kind=type, name=name))
+    find = by_id(partial(call().memory.graph.read.entities, scope, kind=type, name=name))
     return listing("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "GraphEntity"})
-def read_entity(user_id: UserId, entity_id: EntityId) -> Response[str]:
+def read_entity(user_id: UserId, entity_id: EntityId) -> GraphEntity:
     """Read an entity.
 
     Its current version. Earlier ones are in the history of `memory_id`.
     """
     name = checked_id(entity_id, field="entity_id")
-    return answered(shown_entity(call().memory.graph.entity(call().user(user_id), name)))
+    return shown_entity(call().memory.graph.entity(call().user(user_id), name))
 
 
 @operation("PATCH /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "GraphEntity"})
-def change_entity(user_id: UserId, entity_id: EntityId, body: EntityChange) -> Response[str]:
+def change_entity(user_id: UserId, entity_id: EntityId, body: EntityChange) -> GraphEntity:
     """Change an entity.
 
     Name, properties or end change in a new version that holds from now on.
     """
     name = checked_id(entity_id, field="entity_id")
-    return answered(shown_entity(call().memory.graph.change_entity(call().user(user_id), name, body.read())))
+    return shown_entity(call().memory.graph.change_entity(call().user(user_id), name, body.read()))
 
 
 @operation("DELETE /v1/users/{user_id}/graph/entities/{entity_id}", answers={200: "Deleted"})
-def delete_entity(user_id: UserId, entity_id: EntityId) -> Response[str]:
+def delete_entity(user_id: UserId, entity_id: EntityId) -> Deleted:
     """Delete an entity.
 
     Remove it for good with all its versions, and the relationships from and to it.
     """
     call().memory.graph.delete_entity(call().user(user_id), checked_id(entity_id, field="entity_id"))
-    done: Deleted = {"id": entity_id, "deleted": True}
-    return answered(done)
+    return {"id": entity_id, "deleted": True}
 
 
 @operation("GET /v1/users/{user_id}/graph/entities/{entity_id}/neighbors", answers={200: "Neighbors"}, refuses=(413,))
@@ -107,7 +106,7 @@ def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
     direction: Annotated[Direction, Query(description="Which relationships to follow: from it, to it")] = "both",
     types: Annotated[list[str] | None, Query(description="Only relationships of these types")] = None,
     limit: Annotated[int, Query(ge=1, le=500, description="The most entities; the nearest come first")] = 100,
-) -> Response[str]:
+) -> Neighbors:
     """List what is around an entity.
 
     What holds now within some steps of an entity or, under the user's own id, of the user: entities and preferences,
@@ -117,11 +116,11 @@ def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
     found = call().memory.graph.neighbors(
         call().user(user_id), name, depth=depth, direction=direction, types=frozenset(types or ()), most=limit
     )
-    return answered(shown_neighbors(found))
+    return shown_neighbors(found)
 
 
 @operation("POST /v1/users/{user_id}/graph/query", scopes=("read",), answers={200: "GraphRows"}, refuses=(409,))
-def query_graph(user_id: UserId, body: GraphQuery) -> Response[str]:
+def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
     Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's own graph and
@@ -131,14 +130,11 @@ def query_graph(user_id: UserId, body: GraphQuery) -> Response[str]:
     """
     part = body.around.read(user_id) if body.around else None
     found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters, part=part)
-    rows: GraphRows = {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
-    return answered(rows)
+    return {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
 
 
-@operation(
-    "POST /v1/users/{user_id}/graph/relationships", answers={HTTPStatus.CREATED: "GraphRelationships"}, refuses=(409,)
-)
-def put_relationships(user_id: UserId, body: NewRelationships) -> Response[str]:
+@operation("POST /v1/users/{user_id}/graph/relationships", answers={201: "GraphRelationships"}, refuses=(409,))
+def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelationships:
     """Store relationships.
 
     Store 1 to 30 relationships between entities that are there; the user is one, under the user's own id. One with the
@@ -147,8 +143,7 @@ def put_relationships(user_id: UserId, body: NewRelationships) -> Response[str]:
     """
     given = [one.read() for one in body.relationships]
     made = call().memory.graph.put_relationships(call().user(user_id), given, agent=body.agent_id, once=call().once)
-    stored: GraphRelationships = {"relationships": [shown_relationship(*one) for one in made]}
-    return answered(stored, status=HTTPStatus.CREATED)
+    return {"relationships": [shown_relationship(*one) for one in made]}
 
 
 @operation("GET /v1/users/{user_id}/graph/relationships", answers={200: "GraphRelationshipPage"}, refuses=(413,))
@@ -163,45 +158,46 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     ] = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
-) -> Response[str]:
+) -> Json:
     """List relationships.
 
     Current relationships, also those that have ended, ordered by id.
     """
     scope = call().user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
-    find = listed_by_id(partial(call().memory.graph.read.relationships, scope, kind=type, start=start, end=end))
+    find = by_id(partial(call().memory.graph.read.relationships, scope, kind=type, start=start, end=end))
     return listing("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("GET /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "GraphRelationship"})
-def read_relationship(user_id: UserId, relationship_id: RelationshipId) -> Response[str]:
+def read_relationship(user_id: UserId, relationship_id: RelationshipId) -> GraphRelationship:
     """Read a relationship.
 
     Its current version. Earlier ones are in the history of `memory_id`.
     """
     name = checked_id(relationship_id, field="relationship_id")
-    return answered(shown_relationship(call().memory.graph.relationship(call().user(user_id), name)))
+    return shown_relationship(call().memory.graph.relationship(call().user(user_id), name))
 
 
 @operation("PATCH /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "GraphRelationship"})
-def change_relationship(user_id: UserId, relationship_id: RelationshipId, body: RelationshipChange) -> Response[str]:
+def change_relationship(
+    user_id: UserId, relationship_id: RelationshipId, body: RelationshipChange
+) -> GraphRelationship:
     """Change a relationship.
 
     Properties or end change in a new version that holds from now on.
     """
     name = checked_id(relationship_id, field="relationship_id")
     changed = call().memory.graph.change_relationship(call().user(user_id), name, body.read())
-    return answered(shown_relationship(changed))
+    return shown_relationship(changed)
 
 
 @operation("DELETE /v1/users/{user_id}/graph/relationships/{relationship_id}", answers={200: "Deleted"})
-def delete_relationship(user_id: UserId, relationship_id: RelationshipId) -> Response[str]:
+def delete_relationship(user_id: UserId, relationship_id: RelationshipId) -> Deleted:
     """Delete a relationship.
 
     Remove it for good with all its versions.
     """
     name = checked_id(relationship_id, field="relationship_id")
     call().memory.graph.delete_relationship(call().user(user_id), name)
-    done: Deleted = {"id": relationship_id, "deleted": True}
-    return answered(done)
+    return {"id": relationship_id, "deleted": True}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from functools import partial
-from http import HTTPStatus
 from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler import Response
@@ -15,17 +14,17 @@ from pydantic import Field
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import after_number, listing, paged
+from palimpsest.api.pages import listing
 from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
     Cursor,
     Deleted,
+    Json,
     Limit,
     Order,
     UserId,
     WouldForget,
-    answered,
     check_ids,
     milliseconds_of,
 )
@@ -33,6 +32,7 @@ from palimpsest.api.resources.jobs import awaited
 from palimpsest.api.resources.memories.filters import read_terms, stored_topic
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
+    Memory,
     MemoryChange,
     NewMemories,
     SavedMemories,
@@ -42,7 +42,7 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.records import ListedType, Record
+from palimpsest.memory.records import ListedType, Record, Version
 from palimpsest.scope import UserScope
 
 operation = operations_on("memories", function="memories")
@@ -51,7 +51,7 @@ MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra
 
 
 @operation("POST /v1/users/{user_id}/memories", answers={201: "SavedMemories"})
-def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
+def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
     """Save memories.
 
     Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it replaces), `updated`
@@ -64,10 +64,9 @@ def save_memories(user_id: UserId, body: NewMemories) -> Response[str]:
         body.check_embeddings(call().memory.search.vectors.space)
     made = call().memory.remember(scope, [statement(each) for each in body.memories], once=call().once)
     versions = call().memory.show(scope, [one.record for one in made])
-    saved: SavedMemories = {
+    return {
         "memories": [{**shown(version), "outcome": one.outcome} for version, one in zip(versions, made, strict=True)]
     }
-    return answered(saved, status=HTTPStatus.CREATED)
 
 
 @operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
@@ -101,7 +100,7 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
-) -> Response[str]:
+) -> Json:
     """List memories.
 
     Current memories, or superseded ones, ordered by creation. A page may be short or empty although more follow; only a
@@ -139,18 +138,18 @@ def _limits(where: Filter) -> tuple[object, ...]:
 
 
 @operation("GET /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"})
-def read_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+def read_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
     """Read a memory.
 
     A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
     """
     scope = call().user(user_id)
     (version,) = call().memory.show.used(scope, [call().memory.manage_memories.read(scope, memory_id)])
-    return answered(shown(version))
+    return shown(version)
 
 
 @operation("PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409))
-def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Response[str]:
+def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Memory:
     """Change a memory.
 
     New content makes a new version with another id, which is the answer. Other fields change in place. Only the
@@ -163,7 +162,7 @@ def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> R
 
 
 @operation("DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,))
-def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+def delete_memory(user_id: UserId, memory_id: MemoryId) -> Deleted:
     """Delete a memory.
 
     Remove one version for good. If it was the current version, the topic has none from then on: no older version
@@ -171,32 +170,32 @@ def delete_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
     """
     with _no_static_fact(memory_id):
         call().memory.manage_memories.delete(call().user(user_id), memory_id)
-    done: Deleted = {"id": memory_id, "deleted": True}
-    return answered(done)
+    return {"id": memory_id, "deleted": True}
 
 
 @operation("GET /v1/users/{user_id}/memories/{memory_id}/history", answers={200: "MemoryVersions"}, refuses=(413,))
 def read_memory_history(
     user_id: UserId, memory_id: MemoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "desc"
-) -> Response[str]:
+) -> Json:
     """Read a memory's history.
 
     All versions of the memory's topic, earlier and later ones.
     """
     scope = call().user(user_id)
-    listed = (scope.partition, "history", memory_id, order)
-    place = after_number(cursor, *listed)
     chain = call().memory.manage_memories.history(scope, memory_id)
-    in_order = chain if order == "desc" else tuple(reversed(chain))
-    begin = next((at for at, version in enumerate(in_order, 1) if version.number == place), 0)
-    page = call().memory.show.used(scope, in_order[begin : begin + limit])
-    rows = ((shown(version), version.number) for version in page)
-    after = page[-1].number if begin + limit < len(chain) else None
-    return paged("versions", rows, listed=listed, after=after)
+    in_order = chain if order == "desc" else chain[::-1]
+
+    def find(*, limit: int, after: str | None) -> tuple[Sequence[Version], str | None]:
+        begin = next((at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0)
+        page = call().memory.show.used(scope, in_order[begin : begin + limit])
+        return page, str(page[-1].number) if begin + limit < len(chain) else None
+
+    listed = (scope.partition, "history", memory_id, order)
+    return listing("versions", find, shown, listed=listed, limit=limit, cursor=cursor)
 
 
 @operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"})
-def revert_memory(user_id: UserId, memory_id: MemoryId) -> Response[str]:
+def revert_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
     """Revert to a version.
 
     The content of this version becomes current again, as a new version.
@@ -218,13 +217,13 @@ def _no_static_fact(memory_id: str) -> Iterator[None]:
         raise
 
 
-def _shown(scope: UserScope, record: Record) -> Response[str]:
+def _shown(scope: UserScope, record: Record) -> Memory:
     (version,) = call().memory.show(scope, [record])
-    return answered(shown(version))
+    return shown(version)
 
 
 @operation("POST /v1/users/{user_id}/memories/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
-def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
+def forget_memories(user_id: UserId, body: ForgetRequest) -> WouldForget | Response[str]:
     """Forget memories.
 
     A job removes every current memory that matches the filter now, with all versions of its topic. Memories that are
@@ -236,7 +235,6 @@ def forget_memories(user_id: UserId, body: ForgetRequest) -> Response[str]:
     if body.dry_run:
         call().caller.require("read")
         ids = call().memory.manage_memories.matching(scope, where)
-        would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
-        return answered(would)
+        return {"dry_run": True, "count": len(ids), "ids": ids}
     forget = call().memory.forget
     return awaited(call().made(lambda key: forget(scope, where, key=key)), wait=body.wait)

@@ -53,32 +53,36 @@ class ConversationArguments(Closed):
     filter: Annotated[Filter | None, Field(description="Limits of time, session and agent")] = None
 
 
-def _recall(user: str, arguments: str) -> Response[str]:
+Answer = Mapping[str, Any] | Response[str]
+"""What an operation returns: a `Response` for a job that goes on."""
+
+
+def _recall(user: str, arguments: str) -> Answer:
     return recalling.recall(user, recalling.RecallBody.model_validate_json(arguments))
 
 
-def _search_conversations(user: str, arguments: str) -> Response[str]:
+def _search_conversations(user: str, arguments: str) -> Answer:
     asked = ConversationArguments.model_validate_json(arguments)
     limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
     body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
     return recalling.recall(user, recalling.RecallBody.model_validate(body))
 
 
-def _remember(user: str, arguments: str) -> Response[str]:
+def _remember(user: str, arguments: str) -> Answer:
     given = {"type": "fact", **json.loads(arguments)}
     return memories.save_memories(user, NewMemories(memories=[NewMemory.model_validate_json(json.dumps(given))]))
 
 
-def _list_memories(user: str, arguments: str) -> Response[str]:
+def _list_memories(user: str, arguments: str) -> Answer:
     asked = ListArguments.model_validate_json(arguments)
     return memories.list_memories(user, **dict(asked))
 
 
-def _memory_history(user: str, arguments: str) -> Response[str]:
+def _memory_history(user: str, arguments: str) -> Answer:
     return memories.read_memory_history(user, HistoryArguments.model_validate_json(arguments).memory_id)
 
 
-def _forget(user: str, arguments: str) -> Response[str]:
+def _forget(user: str, arguments: str) -> Answer:
     asked = ForgetArguments.model_validate_json(arguments)
     if asked.filter is not None:
         body = {"filter": asked.filter.model_dump(exclude_unset=True), "dry_run": asked.dry_run, "wait": 10.0}
@@ -87,8 +91,7 @@ def _forget(user: str, arguments: str) -> Response[str]:
     for memory in ids:
         act = memories.read_memory if asked.dry_run else memories.delete_memory
         act(user, memory)
-    body = {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
-    return Response(status_code=200, body=dumps(body))
+    return {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +100,7 @@ class Tool:
 
     description: str
     scope: Scope
-    run: Callable[[str, str], Response[str]]
+    run: Callable[[str, str], Answer]
     required: tuple[str, ...]
     properties: Mapping[str, Any]
     hints: Mapping[str, bool] = field(default_factory=lambda: {"readOnlyHint": True})
@@ -210,7 +213,7 @@ def called(user: str, tool: Tool, arguments: Json) -> Json:
         return _failed(problems.refusal_of(error))
     except PalimpsestError as error:
         return _failed(error)
-    data = json.loads(answer.body or "{}")
+    data = json.loads(answer.body or "{}") if isinstance(answer, Response) else answer
     return {"content": [{"type": "text", "text": _text(data)}], "structuredContent": data, "isError": False}
 
 
@@ -223,7 +226,7 @@ def _failed(error: PalimpsestError) -> Json:
     return {"content": [{"type": "text", "text": "\n".join(lines)}], "isError": True}
 
 
-def _text(data: Json) -> str:
+def _text(data: Mapping[str, Any]) -> str:
     """One line for each memory or version, with the id that other tools take; other answers as JSON."""
     rows = data.get("memories", data.get("versions"))
     if rows is None:
@@ -234,7 +237,7 @@ def _text(data: Json) -> str:
     return "\n".join(lines) or "Nothing is known of that."
 
 
-def _notes(row: Json) -> list[str]:
+def _notes(row: Mapping[str, Any]) -> list[str]:
     session = (row.get("source") or {}).get("session_id")
     superseded = row["status"] if row.get("status") == "superseded" else None
     notes = [row.get("outcome"), superseded, row["type"], row["valid_from"][:10], f"id {row['id']}"]

@@ -21,8 +21,9 @@ from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import Json, answered
-from palimpsest.api.resources.ingest import IngestRequest, ingest_transcript
+from palimpsest.api.resources.fields import Json
+from palimpsest.api.resources.ingest import IngestRequest
+from palimpsest.api.resources.jobs import ended, shown_job
 from palimpsest.api.resources.memories import routes as memories
 from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
@@ -125,17 +126,17 @@ class Mem0Change(TypedDict):
 
 
 @operation("GET /compat/mem0/ping", answers={200: "Mem0Ping"})
-def mem0_ping() -> Response[str]:
+def mem0_ping() -> Mem0Ping:
     """Check a key.
 
     The client of mem0's platform does this before all else.
     """
     tenant = call().caller.tenant.tenant
-    return answered({"status": "ok", "org_id": tenant, "project_id": tenant})
+    return {"status": "ok", "org_id": tenant, "project_id": tenant}
 
 
 @operation("POST /compat/mem0/memories", answers={200: "Mem0Results"}, makes=False)
-def mem0_add(body: Mem0Add) -> Response[str]:
+def mem0_add(body: Mem0Add) -> Mem0Results:
     """Add memories.
 
     What is worth remembering of the messages is extracted, and what was extracted within 20 seconds is the answer.
@@ -143,16 +144,17 @@ def mem0_add(body: Mem0Add) -> Response[str]:
     user, agent, run = _whom(body.model_dump())
     if not body.infer:
         given = [_statement(str(each.get("content", "")), body.metadata, agent) for each in body.messages]
-        saved = _read(memories.save_memories(user, _asked(NewMemories, {"memories": given})))
-        return answered({"results": [_shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]]})
-    asked = {"messages": body.messages, "session_id": run, "agent_id": agent, "wait": LONGEST_WAIT}
-    job = _read(ingest_transcript(user, _asked(IngestRequest, asked)))
-    made = [_read(memories.read_memory(user, each)) for each in job.get("records", ())]
-    return answered({"results": [_shown(user, each, event="ADD") for each in made]})
+        saved = memories.save_memories(user, _asked(NewMemories, {"memories": given}))
+        return {"results": [_shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]]}
+    asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
+    done = call().memory.ingest(call().user(user), asked.messages, session_id=run, agent=agent)
+    job = None if done.job_id is None else ended(done.job_id, LONGEST_WAIT)
+    made = [memories.read_memory(user, each) for each in (shown_job(job)["records"] if job else ())]
+    return {"results": [_shown(user, each, event="ADD") for each in made]}
 
 
 @operation("POST /compat/mem0/search", scopes=("read",), answers={200: "Mem0Results"})
-def mem0_search(body: Mem0Query) -> Response[str]:
+def mem0_search(body: Mem0Query) -> Mem0Results:
     """Search memories.
 
     A recall, of records alone.
@@ -160,9 +162,9 @@ def mem0_search(body: Mem0Query) -> Response[str]:
     user, agent, run = _whom(body.model_dump())
     limits = {"types": TYPES, "agent_id": agent, "session_id": run}
     asked = {"query": body.query, "k": body.top_k or body.limit or 10, "filter": _given(limits)}
-    found = _read(recalling.recall(user, _asked(recalling.RecallBody, asked)))["memories"]
+    found = recalling.recall(user, _asked(recalling.RecallBody, asked))["memories"]
     least = body.threshold or 0
-    return answered({"results": [_shown(user, each, score=each["score"]) for each in found if each["score"] >= least]})
+    return {"results": [_shown(user, each, score=each["score"]) for each in found if each["score"] >= least]}
 
 
 @operation("GET /compat/mem0/memories", answers={200: "Mem0Results"})
@@ -170,7 +172,7 @@ def mem0_list(
     user_id: Annotated[str | None, Query(description="Whose memories")] = None,
     agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
     run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
-) -> Response[str]:
+) -> Mem0Results:
     """List memories.
 
     The newest 100.
@@ -183,13 +185,13 @@ def mem0_list_by(
     body: Mem0List,
     page: Annotated[int, Query(ge=1, description="From 1")] = 1,
     page_size: Annotated[int, Query(ge=1, le=100, description="The most on a page")] = MOST_LISTED,
-) -> Response[str]:
+) -> Mem0Results:
     """List memories by filters.
 
     The newest first. There is one page; an empty one follows.
     """
     if page > 1:
-        return answered({"count": 0, "next": None, "previous": None, "results": []})
+        return {"count": 0, "next": None, "previous": None, "results": []}
     return _listed(*_whom(body.model_dump()), limit=page_size)
 
 
@@ -198,7 +200,7 @@ def mem0_delete_all(
     user_id: Annotated[str | None, Query(description="Whose memories")] = None,
     agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
     run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
-) -> Response[str]:
+) -> Mem0Message:
     """Delete all memories of a user.
 
     Or those of an agent, or those that come from a session.
@@ -206,39 +208,39 @@ def mem0_delete_all(
     user, agent, run = _whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
     limits = {"types": TYPES, "agent_id": agent, "session_id": run}
     memories.forget_memories(user, _asked(ForgetRequest, {"filter": _given(limits), "wait": LONGEST_WAIT}))
-    return answered({"message": "All relevant memories deleted"})
+    return {"message": "All relevant memories deleted"}
 
 
 @operation("GET /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"})
-def mem0_read(mem0_id: MemoryId) -> Response[str]:
+def mem0_read(mem0_id: MemoryId) -> Mem0Memory:
     """Read a memory as mem0 has it.
 
     A superseded one can be read too.
     """
     memory, user = _split(mem0_id)
-    return answered(_shown(user, _read(memories.read_memory(user, memory))))
+    return _shown(user, memories.read_memory(user, memory))
 
 
 @operation("PUT /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"}, refuses=(405, 409))
-def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Response[str]:
+def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
     """Change a memory.
 
     New text makes a new version, with another id, which is the answer.
     """
     memory, user = _split(mem0_id)
     change = _given({"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)})
-    return answered(_shown(user, _read(memories.change_memory(user, memory, _asked(MemoryChange, change)))))
+    return _shown(user, memories.change_memory(user, memory, _asked(MemoryChange, change)))
 
 
 @operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"}, refuses=(405,))
-def mem0_delete(mem0_id: MemoryId) -> Response[str]:
+def mem0_delete(mem0_id: MemoryId) -> Mem0Message:
     """Delete one memory.
 
     One version is removed for good.
     """
     memory, user = _split(mem0_id)
     memories.delete_memory(user, memory)
-    return answered({"message": "Memory deleted successfully!"})
+    return {"message": "Memory deleted successfully!"}
 
 
 @operation("GET /compat/mem0/memories/{mem0_id}/history", answers={200: "Mem0Change[]"})
@@ -248,7 +250,7 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
     The oldest change first.
     """
     memory, user = _split(mem0_id)
-    versions = _read(memories.read_memory_history(user, memory, order="asc"))["versions"]
+    versions = memories.read_memory_history(user, memory, order="asc")["versions"]
     changes = [
         {
             "id": f"{each['id']}@{user}",
@@ -270,11 +272,6 @@ def _asked(shape: type[Body], values: Json) -> Body:
         return shape.model_validate_json(json.dumps(values))
     except ValidationError as error:
         raise problems.refusal_of(error) from error
-
-
-def _read(answer: Response[str]) -> Json:
-    read: Json = json.loads(answer.body or "{}")
-    return read
 
 
 def _given(values: Json) -> Json:
@@ -301,10 +298,10 @@ def _split(mem0_id: str) -> tuple[str, str]:
     return memory, user
 
 
-def _listed(user: str, agent: str | None, run: str | None, *, limit: int = MOST_LISTED) -> Response[str]:
-    page = _read(memories.list_memories(user, types=TYPES, agent_id=agent, session_id=run, limit=limit))
+def _listed(user: str, agent: str | None, run: str | None, *, limit: int = MOST_LISTED) -> Mem0Results:
+    page = memories.list_memories(user, types=TYPES, agent_id=agent, session_id=run, limit=limit)
     results = [_shown(user, each) for each in page["memories"]]
-    return answered({"count": len(results), "next": None, "previous": None, "results": results})
+    return {"count": len(results), "next": None, "previous": None, "results": results}
 
 
 def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
@@ -325,7 +322,7 @@ def _event(outcome: str) -> str:
     return {"created": "ADD", "updated": "UPDATE"}.get(outcome, "NONE")
 
 
-def _shown(user: str, memory: Json, **more: Any) -> Mem0Memory:
+def _shown(user: str, memory: Mapping[str, object], **more: Any) -> Mem0Memory:
     since = memory.get("created_at") or memory["valid_from"]
     shown: Any = {
         "id": f"{memory['id']}@{user}",

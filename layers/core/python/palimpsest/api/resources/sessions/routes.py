@@ -21,6 +21,7 @@ from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import (
     DEFAULT_LIMIT,
     Cursor,
+    Json,
     Limit,
     Order,
     SessionId,
@@ -65,12 +66,12 @@ def create_session(body: NewSession) -> Response[str]:
 
 
 @operation("GET /v1/sessions/{session_id}", answers={200: "Session"})
-def read_session(session_id: SessionId) -> Response[str]:
+def read_session(session_id: SessionId) -> shapes.Session:
     """Read a session.
 
     The session's configuration, its window, its totals, and whether a compaction is pending or has failed.
     """
-    return answered(shapes.session(call().use.manage.read(call().session(session_id))))
+    return shapes.session(call().use.manage.read(call().session(session_id)))
 
 
 @operation("PUT /v1/sessions/{session_id}", answers={200: "Session", 201: "Session"}, refuses=(409,))
@@ -88,7 +89,7 @@ def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
 
 
 @operation("PATCH /v1/sessions/{session_id}", answers={200: "Session"}, refuses=(409,))
-def change_session(session_id: SessionId, body: SessionChange) -> Response[str]:
+def change_session(session_id: SessionId, body: SessionChange) -> shapes.Session:
     """Change a session.
 
     Change the fields that are given. `memory` merges field by field, `metadata` key by key; null removes.
@@ -102,7 +103,7 @@ def change_session(session_id: SessionId, body: SessionChange) -> Response[str]:
             wanted=body.wanted(),
             clear_system=clear_system,
         )
-    return answered(shapes.session(session))
+    return shapes.session(session)
 
 
 @operation("DELETE /v1/sessions/{session_id}", answers={200: "JobDone", 202: "JobPending"})
@@ -120,7 +121,7 @@ def delete_session(
 
 
 @operation("POST /v1/sessions/{session_id}/end", answers={200: "EndedSession"})
-def end_session(session_id: SessionId, body: EndRequest) -> Response[str]:
+def end_session(session_id: SessionId, body: EndRequest) -> EndedSession:
     """End a session.
 
     Mark the session as ended. The next append opens it again. If the session extracts memories by itself, a job
@@ -130,12 +131,11 @@ def end_session(session_id: SessionId, body: EndRequest) -> Response[str]:
     job_id = call().made(lambda _: [use.manage.end(scope)[1]])[0]
     job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
     session = shapes.session(use.manage.read(scope))
-    ended: EndedSession = {**session, "job_id": job_id, "state": "done" if job is None else job.state}
-    return answered(ended)
+    return {**session, "job_id": job_id, "state": "done" if job is None else job.state}
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
-def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
+def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
     """Forget sessions.
 
     A job deletes every session that matches now. Sessions that begin later stay. With `dry_run`, which needs the scope
@@ -148,8 +148,7 @@ def forget_sessions(body: ForgetSessionsRequest) -> Response[str]:
     if body.dry_run:
         call().caller.require("read")
         ids = use.matching(scope, which)
-        would: WouldForget = {"dry_run": True, "count": len(ids), "ids": ids}
-        return answered(would)
+        return {"dry_run": True, "count": len(ids), "ids": ids}
     job_id = call().made(lambda key: use(scope, which, keep_memories=body.keep_memories, key=key))
     return awaited(job_id, wait=body.wait)
 
@@ -217,7 +216,7 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
-) -> Response[str]:
+) -> Json:
     """List sessions.
 
     The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these words occur within the
