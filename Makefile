@@ -134,18 +134,19 @@ lock: $(DONE)/infra ## Resolve the requirements files again (ARGS=--upgrade for 
 	@$(COMPILE) --group builtin -c layers/models/requirements.txt -c layers/runtime/requirements.txt \
 		-o layers/builtin/requirements.txt
 	@$(COMPILE) --group graph -o layers/graph/requirements.txt
+	@$(COMPILE) --group tokens -c layers/runtime/requirements.txt -o layers/tokens/requirements.txt
 	@$(COMPILE) layers/client/pyproject.toml -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
 		-o layers/client/requirements.txt
 	@$(COMPILE) --group dev -c layers/runtime/requirements.txt -c layers/models/requirements.txt \
-		-c layers/builtin/requirements.txt -c layers/graph/requirements.txt -c layers/client/requirements.txt \
-		-o requirements-dev.txt
+		-c layers/builtin/requirements.txt -c layers/graph/requirements.txt -c layers/tokens/requirements.txt \
+		-c layers/client/requirements.txt -o requirements-dev.txt
 	@$(COMPILE) --group infra -c requirements-dev.txt -o requirements-infra.txt
 	@$(COMPILE) --group local -o requirements-local.txt
 	@for python in 3.11 3.13; do for machine in x86_64 aarch64; do \
 		$(UV) pip install --quiet --dry-run --target .build/lock --require-hashes --only-binary :all: \
 			--python-version $$python --python-platform $$machine-manylinux_2_28 \
 			-r layers/runtime/requirements.txt -r layers/models/requirements.txt -r layers/builtin/requirements.txt \
-			-r layers/graph/requirements.txt -r layers/client/requirements.txt; \
+			-r layers/graph/requirements.txt -r layers/tokens/requirements.txt -r layers/client/requirements.txt; \
 	done; done
 
 sbom: setup ## Write the bill of materials of what is shipped: CycloneDX, from the locks, into .build/sbom.cdx.json

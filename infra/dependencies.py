@@ -18,7 +18,7 @@ from typing import Any
 from infra import paths
 
 SHIPPED = tuple(
-    paths.LAYERS / name / "requirements.txt" for name in ("runtime", "models", "builtin", "graph", "client")
+    paths.LAYERS / name / "requirements.txt" for name in ("runtime", "models", "builtin", "graph", "tokens", "client")
 )
 ALL = tuple(paths.PROJECT / f"requirements-{name}.txt" for name in ("dev", "local"))  # dev holds what is shipped, too
 BILL = paths.BUILD / "sbom.cdx.json"

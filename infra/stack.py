@@ -18,7 +18,7 @@ from infra.config import BUILTIN, Choices, Stage, stack_name
 from infra.parts.accepted import accept
 from infra.parts.contents import ADD, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.graph import Graph
-from infra.parts.http_api import HttpFront, jwt_authorizer, key_authorizer
+from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
 from infra.parts.python_function import PythonFunction
@@ -155,12 +155,14 @@ class Palimpsest(Stack):
         return memories
 
     def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
-        """Who says who calls."""
-        if self._choices.jwt_issuer:
-            return jwt_authorizer(self._choices)
-        authorize = self._function("authorize", seconds=10, memory_mb=512, environment=self._names(self.tables.tenants))
-        self.tables.grant_keys(authorize.role)
-        return key_authorizer(authorize.function)
+        """Add the function that says who calls; where it takes tokens, it sees no key."""
+        issuer, audience = self._choices.jwt_issuer, ",".join(self._choices.jwt_audience)
+        environment = self._names(self.tables.tenants) | {"JWT_ISSUER": issuer, "JWT_AUDIENCE": audience}
+        layers = self._layers.tokens() if issuer else ()
+        authorize = self._function("authorize", seconds=10, memory_mb=512, layers=layers, environment=environment)
+        if not issuer:
+            self.tables.grant_keys(authorize.role)
+        return asking(authorize.function)
 
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""

@@ -53,7 +53,8 @@ class Served:
 
     `before` and `after` hold what befalls the next requests, one each, before the service has seen them or after: see
     `busy` and `lost`. `seen` holds method, path and headers of every request. What a request causes (summaries,
-    extraction, indexing) is done before it is answered, unless `works` is false.
+    extraction, indexing) is done before it is answered, unless `works` is false. `authorize` says whose a call is, by
+    its header; at first by `keys`.
     """
 
     def __init__(self) -> None:
@@ -75,6 +76,7 @@ class Served:
         self.after: list[Fault] = []
         self.seen: list[tuple[str, str, dict[str, str]]] = []
         self.works = True
+        self.authorize = self._by_key
 
     def _link(self, key: str, *, seconds: int) -> str:
         return f"{self.url}{BLOBS}{quote(key)}"
@@ -89,14 +91,12 @@ class Served:
 
     def answer(self, method: str, target: str, body: bytes | None, headers: dict[str, str]) -> tuple[int, Any, str]:
         """Status, headers and body: what gateway and functions say together."""
-        key = headers.get("authorization", "").removeprefix("Bearer ").removeprefix("Token ")  # the latter is mem0's
         parts = urlsplit(target)
         query: dict[str, str] = {}
         for name, value in parse_qsl(parts.query):
             query[name] = f"{query[name]},{value}" if name in query else value
-        vouched = {"tenant": "acme", "scopes": self.keys.get(key, ""), "key_id": "k" * 64}
-        who = {"lambda": vouched if key in self.keys else {"refused": "forbidden" if key else "unauthenticated"}}
-        event = http_event(method, parts.path, query=query, headers=headers, authorizer=who)
+        who = self.authorize(headers.get("authorization", ""))
+        event = http_event(method, parts.path, query=query, headers=headers, authorizer={"lambda": who})
         event |= {} if body is None else _as_sent_on(body)
         event["rawQueryString"] = parts.query
         is_mem0 = parts.path.startswith(f"{MEM0}/")  # its client calls some operations by other paths
@@ -105,6 +105,13 @@ class Served:
             answer = invoked(self._memories if is_memory else self._sessions, event)
             self._clock.work()
         return answer["statusCode"], answer["headers"], answer["body"]
+
+    def _by_key(self, credential: str) -> dict[str, Any]:
+        """What the function `authorize` says."""
+        key = credential.removeprefix("Bearer ").removeprefix("Token ")  # the latter is mem0's
+        if key not in self.keys:
+            return {"refused": "forbidden" if key else "unauthenticated"}
+        return {"tenant": "acme", "scopes": self.keys[key], "key_id": "k" * 64}
 
     def _work(self) -> None:
         if self.works:

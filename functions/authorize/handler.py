@@ -1,4 +1,4 @@
-"""The gateway's authorizer: it finds the tenant of an API key; a call that it refuses goes on, to get a problem."""
+"""The gateway's authorizer: it finds the tenant of a key or token; a call that it refuses goes on, to get a problem."""
 
 from __future__ import annotations
 
@@ -16,20 +16,17 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     headers = {name.lower(): value for name, value in (event.get("headers") or {}).items()}
     mem0 = headers.get("x-api-key") if event["rawPath"].startswith("/compat/") else None
     credential = headers.get("authorization") or (mem0 and f"Bearer {mem0}")
+    authorizer = engines.authorizer()
     try:
-        key = engines.authorizer()(credential)
-    except Unavailable:
-        return _refused(Unavailable.code)
-    if key is None:
-        return _refused(Forbidden.code if credential else Unauthenticated.code)
-    scopes = " ".join(sorted(key.scopes))
-    logger.info("authorized", extra={"tenant": key.tenant, "key_id": key.id, "scopes": scopes})
-    return {"isAuthorized": True, "context": {"tenant": key.tenant, "scopes": scopes, "key_id": key.id}}
-
-
-def _refused(why: str) -> dict[str, Any]:
-    logger.info("refused", extra={"why": why})
-    return {"isAuthorized": True, "context": {"refused": why}}
+        found = authorizer(credential)
+    except (Unauthenticated, Forbidden, Unavailable) as error:
+        logger.info("refused", extra={"why": error.code})
+        stated = {"refused": error.code}
+    else:
+        stated = {"tenant": found.tenant, "scopes": " ".join(sorted(found.scopes))}
+        stated |= {} if found.id is None else {"key_id": found.id}
+        logger.info("authorized", extra=stated)
+    return {"isAuthorized": True, "context": stated | ({"issuer": authorizer.issuer} if authorizer.issuer else {})}
 
 
 warm(engines.authorizer)

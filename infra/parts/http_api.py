@@ -16,14 +16,13 @@ from aws_cdk import aws_logs as logs
 from constructs import Construct
 
 from infra import paths
-from infra.config import Choices, Stage
+from infra.config import Stage
 from infra.parts.accepted import accept
 from infra.parts.python_function import log_group
 
 DESCRIPTION = paths.LAYERS / "core" / "python" / "palimpsest" / "api" / "openapi.json"
 OPEN = "site"
 NO_DATA = "Health, documentation and problems hold no data; their function may do nothing."
-TOKEN = ["$request.header.Authorization"]
 ACCESS_LOG = {
     "request_id": "$context.requestId",
     "time": "$context.requestTime",
@@ -122,18 +121,11 @@ def routes() -> Iterator[tuple[str, str, str]]:
             yield method, path, name
 
 
-def key_authorizer(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
-    """Asks the function `authorize` with every request, also with one that has no key: what it refuses, the route's own
+def asking(function: lambda_.IFunction) -> gateway.IHttpRouteAuthorizer:
+    """Asks the function with every request, also with one that has no credential: what it refuses, the route's own
     function answers. With a header to cache by, the gateway itself would answer who sends none.
     """
     return authorizers.HttpLambdaAuthorizer(
         "Keys", function, identity_source=[], results_cache_ttl=Duration.seconds(0),
         response_types=[authorizers.HttpLambdaResponseType.SIMPLE],
     )  # fmt: skip
-
-
-def jwt_authorizer(choices: Choices) -> gateway.IHttpRouteAuthorizer:
-    """Accepts tokens of the issuer that the deployer chose."""
-    return authorizers.HttpJwtAuthorizer(
-        "Tokens", choices.jwt_issuer, jwt_audience=list(choices.jwt_audience), identity_source=TOKEN
-    )

@@ -11,8 +11,8 @@ CACHES = ["**/__pycache__", "**/*.pyc", "**/.*"]
 
 class Layers(Construct):
     """What `every` function has; beside it `models` what calls a model or searches; `embedding` what makes vectors too:
-    where the models ship with the functions, a layer holds them; `graph` what queries knowledge graphs. No function of
-    ours has `client`: it is for agents that run in Lambda.
+    where the models ship with the functions, a layer holds them; `graph` what queries knowledge graphs; `tokens` what
+    checks tokens of an issuer. No function of ours has `client`: it is for agents that run in Lambda.
     """
 
     def __init__(self, scope: Construct, *, stage: Stage) -> None:
@@ -26,6 +26,10 @@ class Layers(Construct):
         self.client = lambda_.LayerVersion(self, "Client", code=code_of(client), compatible_runtimes=pythons)
         self.graph = [self._built("graph")]
         self.embedding = [*self.models, *([self._built("builtin")] if stage.embedding == BUILTIN else ())]
+
+    def tokens(self) -> list[lambda_.LayerVersion]:
+        """A layer that only a stack which takes tokens has; called once."""
+        return [self._built("tokens")]
 
     def _built(self, name: str) -> lambda_.LayerVersion:
         return self._layer(name.capitalize(), layer_build.build(name, self._stage.wheels))

@@ -47,6 +47,17 @@ graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "
 found = graphs.query(UserScope("t", "sarah"), graph, read_query("MATCH (u:User) RETURN u.id"), {}, limits=Limits())
 assert found.rows == [["sarah"]]
 """
+TOKENS = """
+import json, time, jwt
+from cryptography.hazmat.primitives.asymmetric import ec
+from palimpsest.api.tokens import AuthorizeTokens
+key = ec.generate_private_key(ec.SECP256R1())
+public = {**json.loads(jwt.algorithms.ECAlgorithm.to_jwk(key.public_key())), "kid": "k"}
+claims = {"iss": "https://issuer.example", "aud": "a", "exp": time.time() + 60, "tenant": "acme"}
+token = jwt.encode(claims, key, algorithm="ES256", headers={"kid": "k"})
+authorize = AuthorizeTokens.of("https://issuer.example", ["a"], jwks={"keys": [public]})
+assert authorize(f"Bearer {token}").tenant == "acme"
+"""
 MODEL = """
 from openai import OpenAI
 OpenAI(api_key="sk-made-up").embeddings
@@ -77,11 +88,13 @@ def test_no_layer_holds_what_only_unused_parts_of_libraries_import() -> None:
 
 
 @pytest.mark.parametrize(
-    "script", [EMBED, SEARCH, MODEL, GRAPH], ids=["embeds", "searches", "asks a model", "queries a graph"]
+    "script",
+    [EMBED, SEARCH, MODEL, GRAPH, TOKENS],
+    ids=["embeds", "searches", "asks a model", "queries a graph", "checks a token"],
 )
 def test_what_is_left_is_enough(script: str) -> None:
     """Nothing is on the path but the layers: site-packages are switched off."""
-    layers = [paths.LAYERS / "core" / "python", *(packages(name, on_this_machine()) for name in ALL)]
+    layers = [paths.LAYERS / "core" / "python", *(packages(name, on_this_machine()) for name in (*ALL, "tokens"))]
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, layers)), **KEYS}
     done = subprocess.run(  # noqa: S603 - the Python that functions run on
         [pythons.function_python(), "-S", "-c", script], env=environment, check=False, capture_output=True, text=True
@@ -100,7 +113,7 @@ def test_the_clients_layer_is_enough_for_an_agent_on_the_functions_python(wheels
     assert done.returncode == 0, done.stderr
 
 
-@pytest.mark.parametrize("name", ["runtime", "models", "builtin"])
+@pytest.mark.parametrize("name", ["runtime", "models", "builtin", "tokens"])
 def test_compiled_code_is_for_the_functions_processor(name: str) -> None:
     compiled = list(packages(name).rglob("*.so"))
     assert compiled

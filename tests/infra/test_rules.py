@@ -1,6 +1,7 @@
 import ast
 import importlib
 import inspect
+import json
 import subprocess
 import sys
 import tomllib
@@ -49,23 +50,29 @@ def test_callers_may_name_the_configured_model_and_those_of_the_operators_list(
 ROUTE = "AWS::ApiGatewayV2::Route"
 
 
-def test_tokens_of_another_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
+def test_tokens_of_an_issuer_take_the_place_of_keys(tmp_path: Path) -> None:
     from aws_cdk import App, assertions
 
     from infra.config import Choices
     from infra.stack import Palimpsest
 
-    told = Choices(jwt_issuer="https://issuer.example", jwt_audience=("palimpsest",))
+    told = Choices(jwt_issuer="https://issuer.example", jwt_audience=("palimpsest", "other"))
     stack = Palimpsest(App(outdir=str(tmp_path)), stage=stage_named("dev"), choices=told)
     template = assertions.Template.from_stack(stack)
-    configuration = {"Issuer": "https://issuer.example", "Audience": ["palimpsest"]}
     functions = template.find_resources("AWS::Lambda::Function")
-    template.has_resource_properties("AWS::ApiGatewayV2::Authorizer", {"JwtConfiguration": configuration})
-    site = {"Environment": {"Variables": assertions.Match.object_like({"JWT_ISSUER": "https://issuer.example"})}}
-    template.has_resource_properties("AWS::Lambda::Function", site)
-    assert "authorize" not in {name.split("Function")[0].lower() for name in functions}
+    authorize, site = (functions[f"{name}Function"]["Properties"] for name in ("Authorize", "Site"))
+    for function in (authorize, site):
+        assert function["Environment"]["Variables"]["JWT_ISSUER"] == "https://issuer.example"
+    assert authorize["Environment"]["Variables"]["JWT_AUDIENCE"] == "palimpsest,other"
+    assert len(authorize["Layers"]) == len(site["Layers"]) + 1  # what checks tokens, and only there
+    assert sum(authorize["Layers"][-1] in each["Properties"]["Layers"] for each in functions.values()) == 1
+    policies = template.find_resources("AWS::IAM::Policy")
+    (allowed,) = (each["Properties"] for name, each in policies.items() if name.startswith("AuthorizeRole"))
+    assert "dynamodb" not in json.dumps(allowed)  # it sees no key
+    (authorizer,) = template.find_resources("AWS::ApiGatewayV2::Authorizer").values()
+    assert (authorizer["Properties"]["AuthorizerType"], authorizer["Properties"]["IdentitySource"]) == ("REQUEST", [])
     asked = {each["Properties"]["AuthorizationType"] for each in template.find_resources(ROUTE).values()}
-    assert asked == {"NONE", "JWT"}
+    assert asked == {"NONE", "CUSTOM"}
 
 
 @pytest.mark.parametrize(

@@ -29,8 +29,8 @@ def test_a_key_names_its_tenant_and_scopes() -> None:
     assert (caller.tenant.tenant, set(caller.scopes), caller.key_id) == ("acme", {"read", "write"}, "k1")
 
 
-def test_a_token_names_them_by_its_claims() -> None:
-    caller = Caller.of(event({"jwt": {"claims": {"tenant": "acme", "scope": "read"}, "scopes": None}}))
+def test_a_token_has_no_id() -> None:
+    caller = Caller.of(event({"lambda": {"tenant": "acme", "scopes": "read", "issuer": "https://issuer.example"}}))
     assert (caller.tenant.tenant, set(caller.scopes), caller.key_id) == ("acme", {"read"}, None)
 
 
@@ -51,7 +51,7 @@ def test_a_token_names_them_by_its_claims() -> None:
         {"lambda": {"refused": "", "tenant": "acme", "scopes": "read write admin"}},
         {"lambda": {"tenant": ".."}},
         {"lambda": {"tenant": OPERATOR, "scopes": "read write admin"}},
-        {"jwt": {"claims": {"tenant": OPERATOR, "scope": "read"}}},
+        {"jwt": {"claims": {"tenant": "acme", "scope": "read"}}},
         {"lambda": {}, "jwt": {"claims": {"tenant": "acme", "scope": "read"}}},
         {"jwt": {}},
         {"jwt": {"claims": {"scope": "read"}}},

@@ -5,7 +5,8 @@ PalimpsestError
 ├── Unprocessable         it breaks the schema or a rule
 │   └── BudgetTooSmall    not even the system message and 100 tokens more fit
 ├── Unauthenticated       no tenant in the call
-├── Forbidden             the credential lacks the scope
+├── Forbidden             the credential is not valid
+│   └── MissingScope      it lacks a scope that the call needs
 ├── NotFound              unknown, deleted, expired or another tenant's: all answer alike
 ├── ReadOnlyBlock         a conversation tries to change what only the tenant states
 ├── Conflict              the state contradicts the call
@@ -75,6 +76,16 @@ class Unauthenticated(PalimpsestError):
 
 class Forbidden(PalimpsestError):
     code = "forbidden"
+
+
+class MissingScope(Forbidden):
+    """`needed` are the scopes of the call, `missing` the first that the credential lacks."""
+
+    code = "missing_scope"
+
+    def __init__(self, *, missing: str, needed: tuple[str, ...]) -> None:
+        super().__init__(f"The credential lacks the scope {missing}.")
+        self.needed = needed
 
 
 class NotFound(PalimpsestError):

@@ -90,7 +90,11 @@ class NamedModelsSettings(FunctionSettings):
 
 
 class AuthorizeSettings(FunctionSettings):
+    """With `jwt_issuer`, tokens of that issuer for one of `jwt_audience` are taken, instead of API keys."""
+
     tenants_table: Text
+    jwt_issuer: str = ""
+    jwt_audience: Names = ()
 
 
 class SessionsSettings(SearchSettings, NamedModelsSettings):

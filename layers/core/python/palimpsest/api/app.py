@@ -19,7 +19,7 @@ from palimpsest.api import problems
 from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, UseCases
 from palimpsest.api.guards import Rate, guarded, json_object, path_of
 from palimpsest.api.operations import Operation, Scope
-from palimpsest.api.problems import Failure, problem
+from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.api.resources.fields import Answering
 from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.observability import logger
@@ -56,6 +56,7 @@ class HttpApp:
             answer = self._answer(event, context, seen)
         except Exception as error:  # noqa: BLE001 - the outermost edge: every failure is a typed problem
             answer = _as_event(_logged(error), request_id)
+            answer["headers"] |= challenge(event, error)
         answer["headers"] = {**SECURITY, **answer["headers"]}
         bytes_in, bytes_out = len(event.get("body") or ""), len(answer["body"])
         seen |= {"status": answer["statusCode"], "bytes_in": bytes_in, "bytes_out": bytes_out}

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from palimpsest.api.waiting import give_back, taken
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import BadRequest, Forbidden, Unauthenticated, Unavailable
+from palimpsest.errors import BadRequest, Forbidden, MissingScope, Unauthenticated, Unavailable
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.jobs.read import ReadJob
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
@@ -168,31 +168,14 @@ class Caller:
 
     @classmethod
     def of(cls, event: Mapping[str, Any]) -> Caller:
-        """The caller as the authorizer states it: a key's context or a token's claims, nothing from the request.
+        """The caller as the function `authorize` states it, nothing from the request.
 
-        Raises `Forbidden` for a key that is not valid, `Unavailable` for one that can't be looked up, and
+        Raises `Forbidden` for a key that is not valid, `Unavailable` where that can't be found out, and
         `Unauthenticated` for any other call without a tenant.
         """
-        authorizer = event.get("requestContext", {}).get("authorizer") or {}
-        known = authorizer.get("lambda")
-        if known is not None:
-            cls._let_in(known.get("refused"))
-            return cls._checked(known.get("tenant"), known.get("scopes"), known.get("key_id"))
-        claims = (authorizer.get("jwt") or {}).get("claims") or {}
-        return cls._checked(claims.get("tenant"), claims.get("scope"), None)
-
-    @staticmethod
-    def _let_in(refused: object) -> None:
-        """Raise the error for what the authorizer has refused; it states None where it vouches for the caller."""
-        if refused == Forbidden.code:
-            raise Forbidden("The key is not valid.")
-        if refused == Unavailable.code:
-            raise Unavailable("The key can't be looked up now.")
-        if refused is not None:
-            raise Unauthenticated("The call carries no key.")
-
-    @classmethod
-    def _checked(cls, tenant: object, scopes: object, key_id: object) -> Caller:
+        stated = (event.get("requestContext", {}).get("authorizer") or {}).get("lambda") or {}
+        cls._let_in(stated.get("refused"), "valid token" if stated.get("issuer") else "key")
+        tenant, scopes, key_id = (stated.get(name) for name in ("tenant", "scopes", "key_id"))
         if not isinstance(tenant, str) or tenant == OPERATOR:
             raise Unauthenticated("The call carries no tenant.")
         try:
@@ -202,11 +185,21 @@ class Caller:
         granted = frozenset(scopes.split()) if isinstance(scopes, str) else frozenset[str]()
         return cls(scope, granted, key_id if isinstance(key_id, str) else None)
 
+    @staticmethod
+    def _let_in(refused: object, credential: str) -> None:
+        """Raise the error for what the authorizer has refused; it states None where it vouches for the caller."""
+        if refused == Forbidden.code:
+            raise Forbidden(f"The {credential} is not valid.")
+        if refused == Unavailable.code:
+            raise Unavailable("Whose the call is can't be found out now.")
+        if refused is not None:
+            raise Unauthenticated(f"The call carries no {credential}.")
+
     def require(self, *scopes: str) -> None:
-        """Raise `Forbidden` unless the credential has every one of these scopes."""
+        """Raise `MissingScope` unless the credential has every one of these scopes."""
         missing = [scope for scope in scopes if scope not in self.scopes]
         if missing:
-            raise Forbidden(f"The credential lacks the scope {missing[0]}.", code="missing_scope")
+            raise MissingScope(missing=missing[0], needed=scopes)
 
 
 @dataclass(frozen=True, slots=True)

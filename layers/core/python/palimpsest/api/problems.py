@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Annotated, Any, NotRequired
+from urllib.parse import quote
 
 from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValidationError
 from pydantic import Field, ValidationError
@@ -24,6 +25,7 @@ from palimpsest.errors import (
     FieldError,
     Forbidden,
     LimitReached,
+    MissingScope,
     ModelFailed,
     NotFound,
     PalimpsestError,
@@ -55,6 +57,8 @@ TITLES = {
 }
 """RFC 9110's names where Python has others before 3.13."""
 HEADERS = {HTTPStatus.UNAUTHORIZED: {"WWW-Authenticate": "Bearer"}}
+METADATA = "/.well-known/oauth-protected-resource"
+IN_PATHS = "/:@+=%"  # besides letters, digits and -._~; a path may be encoded already
 RETRY_AFTER = "1"  # seconds, with every answer that may be tried again
 INTERNAL_ERROR = "internal_error"
 INVALID_ID = "invalid_id"  # pydantic's name, too, for an id that is none
@@ -152,6 +156,21 @@ def _headers(error: PalimpsestError, status: HTTPStatus) -> Mapping[str, str]:
     if isinstance(error, LimitReached) and error.retry_after is not None:
         return {"Retry-After": str(error.retry_after)}
     return {"Retry-After": RETRY_AFTER} if error.retryable else HEADERS.get(status, {})
+
+
+def challenge(event: Mapping[str, Any], error: Exception) -> dict[str, str]:
+    """The header of a refusal where tokens are taken (RFC 6750): it names the page that says whose (RFC 9728)."""
+    context = event["requestContext"]
+    takes_tokens = ((context.get("authorizer") or {}).get("lambda") or {}).get("issuer")
+    if not takes_tokens or not isinstance(error, (Unauthenticated, MissingScope)):
+        return {}
+    page = f"https://{context['domainName']}{METADATA}{quote(event['rawPath'], safe=IN_PATHS)}"
+    said = [f'resource_metadata="{page}"']
+    if isinstance(error, MissingScope):
+        said += ['error="insufficient_scope"', f'scope="{" ".join(error.needed)}"']
+    elif any(name.lower() == "authorization" for name in event.get("headers") or {}):
+        said += ['error="invalid_token"']
+    return {"WWW-Authenticate": f"Bearer {', '.join(said)}"}
 
 
 def _more(error: PalimpsestError) -> Mapping[str, Any]:

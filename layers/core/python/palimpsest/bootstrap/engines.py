@@ -29,6 +29,7 @@ from palimpsest.usage.ports import Usages
 from palimpsest.vectors.ports import VectorStore
 
 if TYPE_CHECKING:
+    from palimpsest.api.tokens import AuthorizeTokens
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
     from palimpsest.models.openai.chat import OpenAIChatModel
 
@@ -287,6 +288,11 @@ def system_clock() -> Clock:
 
 
 @cache
-def authorizer() -> Authorize:
-    """The use case of the function `authorize`, which needs no other part of the service."""
-    return Authorize(tenant_store(settings.AuthorizeSettings.read().tenants_table), system_clock())
+def authorizer() -> Authorize | AuthorizeTokens:
+    """What the function `authorize` asks, which needs no other part of the service: for keys, or for tokens."""
+    told = settings.AuthorizeSettings.read()
+    if not told.jwt_issuer:
+        return Authorize(tenant_store(told.tenants_table), system_clock())
+    from palimpsest.api.tokens import AuthorizeTokens
+
+    return AuthorizeTokens.of(told.jwt_issuer, told.jwt_audience)

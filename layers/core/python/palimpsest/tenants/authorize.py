@@ -5,8 +5,10 @@ from __future__ import annotations
 import hashlib
 import re
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.errors import Forbidden, Unauthenticated
 from palimpsest.tenants.ports import ApiKey, Tenants
 
 BEARER = re.compile(r"(?:Bearer|Token) (pal_[A-Za-z0-9_-]{43})", re.IGNORECASE)
@@ -22,23 +24,26 @@ def key_id(secret: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Authorize:
-    """A key that was found is not looked up again for `KNOWN_SECONDS`, in this process."""
+    """A key that was found is not looked up again for `KNOWN_SECONDS`, in this process. Nobody issues tokens."""
 
+    issuer: ClassVar[str] = ""
     tenants: Tenants
     clock: Clock
     known: dict[str, tuple[int, ApiKey]] = field(default_factory=dict)
 
-    def __call__(self, authorization: str | None) -> ApiKey | None:
-        """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0); None for anything
-        malformed, unknown, revoked or expired.
+    def __call__(self, authorization: str | None) -> ApiKey:
+        """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0).
+
+        Raises `Unauthenticated` without a credential, `Forbidden` for one that is malformed, unknown, revoked or
+        expired, and `Unavailable`.
         """
-        match = BEARER.fullmatch(authorization or "")
-        if match is None:
-            return None
-        now = seconds(self.clock.now())
-        key = self._found(key_id(match[1]), now)
-        is_over = key is None or key.revoked or (key.expires_at is not None and key.expires_at <= now)
-        return None if is_over else key
+        if not authorization:
+            raise Unauthenticated("The call carries no key.")
+        match, now = BEARER.fullmatch(authorization), seconds(self.clock.now())
+        key = self._found(key_id(match[1]), now) if match else None
+        if key is None or key.revoked or (key.expires_at is not None and key.expires_at <= now):
+            raise Forbidden("The key is not valid.")
+        return key
 
     def _found(self, id_: str, now: int) -> ApiKey | None:
         since, key = self.known.get(id_, (0, None))
