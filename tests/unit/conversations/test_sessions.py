@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from palimpsest.conversations.listing import ListSessions
 from palimpsest.conversations.manage import Wanted
 from palimpsest.errors import BadRequest, Conflict, NotFound
 
@@ -190,7 +191,7 @@ def test_sessions_are_listed_by_user_agent_and_status() -> None:
 
     def listed(**asked: object) -> list[str]:
         query = {"user": "sarah", "agent": None, "status": None, "limit": 10, "after": None, "newest_first": True}
-        found, _ = service.app.manage.listed(TENANT, **(query | asked))  # type: ignore[arg-type]
+        found, _ = ListSessions(service.sessions, service.clock)(TENANT, **(query | asked))  # type: ignore[arg-type]
         return [session.id for session in found]
 
     assert listed() == ["b", "a"]

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.listing import ListSessions
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.memory.records import Record
@@ -84,7 +85,9 @@ def test_what_a_shorter_retention_ends_is_gone_at_once_and_removed_by_the_sweep(
     service.say("lives in Ulm", topic="home")
     service.keep(sessions=7, memories=7)
     service.drain()
-    assert [found.id for found in service.app.manage.opened(TENANT, ["s", "newer"])] == ["newer"]
+    assert [found.id for found in ListSessions(service.sessions, service.clock).opened(TENANT, ["s", "newer"])] == [
+        "newer"
+    ]
     assert service.current() == ["lives in Ulm"]
     service.time.advance(60)
     service.sweep_all()

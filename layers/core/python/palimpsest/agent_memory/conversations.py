@@ -18,10 +18,9 @@ from palimpsest.context.read import Context
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import check_owner
-from palimpsest.conversations.manage import Session
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.overflow.arm import WhyNot
-from palimpsest.conversations.session import Compaction
+from palimpsest.conversations.session import Compaction, Session
 from palimpsest.errors import Conflict
 from palimpsest.scope import SessionScope, UserScope, checked_id
 
@@ -103,7 +102,7 @@ class Conversations:
 
     def sessions(self) -> Iterator[Session]:
         """The user's sessions, the newest first."""
-        listed = partial(self._memories.manage.listed, self._user.owner, user=self._user.user, agent=None, status=None)
+        listed = partial(self._memories.list_sessions, self._user.owner, user=self._user.user, agent=None, status=None)
         return pages(lambda after: listed(limit=PAGE, after=after, newest_first=True))
 
     def extract(self, session: str | Conversation) -> str | None:

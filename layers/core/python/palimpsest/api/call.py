@@ -26,6 +26,7 @@ if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.context.read import ReadContext
     from palimpsest.conversations.append import Append
     from palimpsest.conversations.history import History, ListJobs
+    from palimpsest.conversations.listing import ListSessions
     from palimpsest.conversations.manage import ManageSessions
     from palimpsest.conversations.overflow.arm import Prune
     from palimpsest.conversations.redact import Redact
@@ -154,6 +155,8 @@ class MemoryUseCases(Common, Windows, Protocol):
     def search(self) -> SearchMemories: ...
     @property
     def tools(self) -> MemoryTools: ...
+    @property
+    def list_sessions(self) -> ListSessions: ...
     @property
     def find_sessions(self) -> FindSessions: ...
 

@@ -38,6 +38,7 @@ from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import ListSessions
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -172,6 +173,10 @@ class MemoriesApp:
     @property
     def tools(self) -> MemoryTools:
         return MemoryTools(self.recall, self.remember, self.manage_memories)
+
+    @property
+    def list_sessions(self) -> ListSessions:
+        return ListSessions(self.stores.sessions, self.clock)
 
     @property
     def find_sessions(self) -> FindSessions:

@@ -32,6 +32,7 @@ from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import History, ListJobs
 from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import ListSessions
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Arm, Near, Prune
 from palimpsest.conversations.ports import Sessions
@@ -140,7 +141,7 @@ def wire_sessions(
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, None if search is None else _near(search)),
         manage=manage,
-        forget_sessions=ForgetSessions(manage, jobs, clock),
+        forget_sessions=ForgetSessions(ListSessions(sessions, clock), jobs, clock),
         history=History(sessions, clock, contents),
         redact=Redact(sessions, tokens, clock),
         read_job=ReadJob(jobs, clock),

@@ -1,17 +1,16 @@
-"""Begin, configure, read, list, end and delete sessions."""
+"""Begin, configure, read, end and delete a session."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, stored
-from palimpsest.conversations.history import PAGES_PER_LIST, live
+from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import (
     Configuration,
     begun,
@@ -26,36 +25,17 @@ from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
-from palimpsest.conversations.session import Commit, Head, Settings, Status
+from palimpsest.conversations.session import Commit, Head, Session, Settings
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.scope import SessionScope
 from palimpsest.tenants import allowed_models
 from palimpsest.tenants.ports import Tenants, TenantSettings
 
-PAGE = 100
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """A session as callers see it."""
-
-    id: str
-    head: Head
-    settings: Settings
-
-
-@dataclass(frozen=True, slots=True)
-class Activity:
-    """A user's sessions in numbers. `last` is the last write to one in epoch milliseconds, None without sessions."""
-
-    active: int
-    ended: int
-    last: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,71 +232,6 @@ class ManageSessions:
     def read(self, scope: SessionScope) -> Session:
         """The session. Raises `NotFound` (`session_not_found`), `Unavailable`."""
         return Session(scope.session, *live(self.sessions.open(scope, settings=True), now=self.clock.now()))
-
-    def listed(
-        self,
-        scope: Scope,
-        *,
-        user: str | None,
-        agent: str | None,
-        status: Status | None,
-        since: str | None = None,
-        until: str | None = None,
-        where: Callable[[Session], bool] = lambda _: True,
-        limit: int,
-        after: str | None,
-        newest_first: bool,
-    ) -> tuple[tuple[Session, ...], str | None]:
-        """A page of live sessions that pass `where`, and the cursor of the next page (None: this is the last one).
-
-        A page may be short although more follow: the filters are applied after reading.
-        """
-        found: list[Session] = []
-        for _ in range(PAGES_PER_LIST):
-            page = self.sessions.listed(
-                scope,
-                user=user,
-                since=since,
-                until=until,
-                limit=limit - len(found),
-                after=after,
-                newest_first=newest_first,
-            )
-            found += [
-                session
-                for session in self.opened(scope, page.sessions)
-                if agent in (None, session.head.agent) and status in (None, session.head.status) and where(session)
-            ]
-            after = page.after
-            if after is None or len(found) >= limit:
-                break
-        return tuple(found), after
-
-    def opened(self, scope: Scope, ids: Sequence[str]) -> list[Session]:
-        """Read the sessions with these ids, in this order; those that are deleted or expired are left out."""
-        now = self.clock.now()
-
-        def opened(session_id: str) -> Session | None:
-            one = scope.session(session_id)
-            try:
-                return Session(session_id, *live(self.sessions.open(one, settings=True), now=now))
-            except NotFound:
-                return None  # the index follows the table a moment later
-
-        return [session for session in parallel.each(opened, ids) if session is not None]
-
-    def activity(self, scope: UserScope) -> Activity:
-        """How many sessions the user has, and when one was last written to. Reads all of them. Raises `Unavailable`."""
-        found: list[Head] = []
-        after: str | None = None
-        while True:
-            page = self.sessions.listed(scope.owner, user=scope.user, limit=PAGE, after=after)
-            found += [session.head for session in self.opened(scope.owner, page.sessions)]
-            after = page.after
-            if after is None:
-                break
-        active = sum(head.status == "active" for head in found)
-        return Activity(active, len(found) - active, max((head.updated_at for head in found), default=None))
 
     def end(self, scope: SessionScope) -> tuple[Session, str | None]:
         """Mark the session as ended; the next append makes it active again. Returns the session, and the id of the job

@@ -139,6 +139,15 @@ class Settings:
 
 
 @dataclass(frozen=True, slots=True)
+class Session:
+    """A session as callers see it."""
+
+    id: str
+    head: Head
+    settings: Settings
+
+
+@dataclass(frozen=True, slots=True)
 class Compaction:
     """A record, never changed, of messages that left the window: `first` through `last`. `last` is also its number.
 

@@ -101,7 +101,7 @@ def read_user(user_id: UserId) -> User:
 
 def _counted(now: Call, user_id: str) -> User:
     scope = now.user(user_id)
-    counts, activity = now.memory.manage_memories.counts(scope), now.memory.manage.activity(scope)
+    counts, activity = now.memory.manage_memories.counts(scope), now.memory.list_sessions.activity(scope)
     memories: MemoryCounts = {
         "fact": counts["fact"],
         "event": counts["event"],

@@ -9,7 +9,8 @@ from datetime import datetime
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.history import live
-from palimpsest.conversations.manage import ManageSessions, tombstone_session
+from palimpsest.conversations.listing import ListSessions
+from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Status
 from palimpsest.errors import CommitLost, NotFound
@@ -45,7 +46,7 @@ class WhichSessions:
 
 @dataclass(frozen=True, slots=True)
 class ForgetSessions:
-    manage: ManageSessions
+    listed: ListSessions
     jobs: Jobs
     clock: Clock
 
@@ -56,7 +57,7 @@ class ForgetSessions:
     def _matching(self, scope: Scope, which: WhichSessions) -> Iterator[str]:
         after = None
         while True:
-            page, after = self.manage.listed(
+            page, after = self.listed(
                 scope,
                 user=which.user,
                 agent=which.agent,

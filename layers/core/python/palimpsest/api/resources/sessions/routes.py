@@ -42,7 +42,7 @@ from palimpsest.api.resources.sessions.shapes import (
     SessionSetup,
 )
 from palimpsest.clock import milliseconds, stamp
-from palimpsest.conversations.manage import Session
+from palimpsest.conversations.session import Session
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
 
 operation = operations_on("sessions", function="sessions")
@@ -235,7 +235,7 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
         sorted(terms.items(), key=str), q,
     )  # fmt: skip
     find: Find[Session] = partial(
-        call().memory.manage.listed, tenant, user=user_id, agent=agent_id, status=status, since=since, until=until,
+        call().memory.list_sessions, tenant, user=user_id, agent=agent_id, status=status, since=since, until=until,
         where=where, newest_first=order == "desc",
     )  # fmt: skip
     if q is not None:
@@ -253,7 +253,7 @@ def _matching(words: str, where: _Wanted, *, limit: int, after: str | None) -> t
         ids, following = memory.find_sessions.of_tenant(tenant, words, limit=limit, after=after, where=messages)
     else:
         ids, following = memory.find_sessions(tenant.user(where.user), words, limit=limit, where=messages), None
-    return list(filter(where, memory.manage.opened(tenant, ids))), following
+    return list(filter(where, memory.list_sessions.opened(tenant, ids))), following
 
 
 def _stamped(given: str | None) -> str | None:

@@ -26,6 +26,7 @@ from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import DAY
 from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.session import CompactionState, Status
+from palimpsest.conversations.session import Session as StoredSession
 from palimpsest.jobs.job import JobState
 
 
@@ -123,7 +124,7 @@ class SessionPage(TypedDict):
     next_cursor: NextCursor
 
 
-def session(shown: manage.Session) -> Session:
+def session(shown: StoredSession) -> Session:
     head, settings = shown.head, shown.settings
     return {
         "session_id": shown.id,
