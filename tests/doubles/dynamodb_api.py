@@ -6,15 +6,15 @@ store = DynamoDbSessions(table, endpoint=api.endpoint)
 """
 
 import json
-import threading
 import urllib.error
 import urllib.request
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.doubles.http_double import HttpDouble
 
 NAMESPACE = "com.amazonaws.dynamodb.v20120810"
 
@@ -47,19 +47,16 @@ class Call:
 
 
 @dataclass
-class DynamoDbApi:
+class DynamoDbApi(HttpDouble):
     """The server; `calls` is what it was asked, in order."""
 
     engine: str
     calls: list[Call] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._steps: deque[Step] = deque()
         self._failing: Callable[[Call], bool] = lambda call: False
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self._closing = threading.Event()
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
 
     def script(self, *steps: Step) -> None:
         self._steps.extend(steps)
@@ -72,15 +69,6 @@ class DynamoDbApi:
     def fail(self, failing: Callable[[Call], bool]) -> None:
         """From now on every call that this is true of is answered by `BROKEN`, and takes no step of the script."""
         self._failing = failing
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
 
     def _answer(self, headers: Mapping[str, str], body: bytes) -> tuple[int, bytes] | None:
         """Status and body; None if the connection is to be closed instead."""

@@ -16,9 +16,10 @@ import threading
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.doubles.http_double import HttpDouble
 
 Answer = Callable[[dict[str, Any]], str | dict[str, Any]]
 
@@ -59,32 +60,21 @@ def echo(request: dict[str, Any]) -> str:
 
 
 @dataclass
-class OpenAIApi:
+class OpenAIApi(HttpDouble):
     """The server; `requests` is what it was asked, in order."""
 
     answer: Answer = echo
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._steps: deque[Step] = deque()
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.base_url = f"http://127.0.0.1:{self._server.server_port}/v1"
+        self.base_url = f"{self.endpoint}/v1"
 
     def script(self, *steps: Step) -> None:
         with self._lock:
             self._steps.extend(steps)
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
 
     def _handler(self) -> type[BaseHTTPRequestHandler]:
         outer = self

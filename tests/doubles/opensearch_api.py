@@ -10,9 +10,10 @@ import json
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Self
+from http.server import BaseHTTPRequestHandler
+from typing import Any
+
+from tests.doubles.http_double import HttpDouble
 
 INDEX = "memories.words.1"
 ALIASES: dict[str, Any] = {INDEX: {"aliases": {"memories": {}, f"{INDEX}.in": {}}}}
@@ -36,25 +37,13 @@ class Request:
 
 
 @dataclass
-class OpenSearchApi:
+class OpenSearchApi(HttpDouble):
     says: Mapping[str, Said | Sequence[Said] | dict[str, Any]]
     requests: list[Request] = field(default_factory=list)
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         self._lock = threading.Lock()
-        self._closing = threading.Event()
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
-        self._server.daemon_threads = True
-        self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
-
-    def __enter__(self) -> Self:
-        threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
-        return self
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        self._closing.set()
-        self._server.shutdown()
-        self._server.server_close()
 
     def asked(self, last: str) -> list[Request]:
         return [request for request in self.requests if _last(request.path) == last]

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from palimpsest.conversations.messages import (
     ITEM,
@@ -37,6 +37,9 @@ class Draft:
     client_id: str | None = None
     timestamp: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
+
+
+Sized = TypeVar("Sized", Draft, Message)
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:
@@ -97,6 +100,16 @@ def check_size(drafts: Sequence[Draft], *, has_contents: bool = False) -> int:
     if size > most:
         raise TooLarge(f"The messages have {size} bytes of at most {most}.", code="batch_too_large")
     return size
+
+
+def first_batch(messages: Sequence[Sized], *, most: int = MAX_BATCH_BYTES) -> Sequence[Sized]:
+    """The first of the messages, as many as one append takes: 50 of `most` bytes together, or one that is larger."""
+    size = 0
+    for number, message in enumerate(messages[:MAX_MESSAGES_PER_APPEND]):
+        size += size_of(message.chat, message.extra, message.metadata)
+        if number and size > most:
+            return messages[:number]
+    return messages[:MAX_MESSAGES_PER_APPEND]
 
 
 def numbered(

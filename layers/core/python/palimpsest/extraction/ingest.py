@@ -10,14 +10,7 @@ from itertools import islice
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.append import Append, Appended
-from palimpsest.conversations.drafts import (
-    MAX_BATCH_BYTES,
-    MAX_MESSAGES_PER_APPEND,
-    Draft,
-    message_sizes,
-    open_calls_after,
-    with_joined_calls,
-)
+from palimpsest.conversations.drafts import Draft, first_batch, message_sizes, open_calls_after, with_joined_calls
 from palimpsest.conversations.history import MOVED_ON
 from palimpsest.conversations.lifecycle import check_owner
 from palimpsest.conversations.messages import digest
@@ -53,18 +46,11 @@ class _Transcript:
     owner: UserScope
     agent: str | None
     drafts: Sequence[Draft]
-    sizes: Sequence[int]
     ids: Sequence[str]
 
     def batch(self, start: int) -> Sequence[Draft]:
         """The messages of the next append."""
-        end, size = start, 0
-        while end < len(self.drafts) and end - start < MAX_MESSAGES_PER_APPEND:
-            size += self.sizes[end]
-            if size > MAX_BATCH_BYTES and end > start:
-                break
-            end += 1
-        return self.drafts[start:end]
+        return first_batch(self.drafts[start:])
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,18 +83,18 @@ class Ingest:
         drafts = with_joined_calls(drafts)
         check_length(drafts)
         open_calls_after(drafts, b"")
-        sizes = message_sizes(drafts, has_contents=self.append.contents is not None)
+        message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
-            return self._ingested(_transcript(scope, drafts, session_id, agent, sizes))
+            return self._ingested(_transcript(scope, drafts, session_id, agent))
         epoch = self.memories.user(scope).epoch
         for length in range(1, len(drafts)):
             session = _derived(scope, drafts[:length], epoch=epoch)
             try:
-                return self._ingested(_transcript(scope, drafts, session, agent, sizes))
+                return self._ingested(_transcript(scope, drafts, session, agent))
             except Conflict as conflict:  # another transcript begins like this one
                 if conflict.code != DIVERGED:
                     raise
-        return self._ingested(_transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent, sizes))
+        return self._ingested(_transcript(scope, drafts, _derived(scope, drafts, epoch=epoch), agent))
 
     def _ingested(self, transcript: _Transcript) -> Ingested:
         appended, created, job_id = 0, False, None
@@ -174,11 +160,9 @@ def check_length(drafts: Sequence[Draft]) -> None:
         raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
 
 
-def _transcript(
-    scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None, sizes: Sequence[int]
-) -> _Transcript:
+def _transcript(scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None) -> _Transcript:
     ids = tuple(_digests(drafts, session=session))
-    return _Transcript(scope.owner.session(session), scope, agent, drafts, sizes, ids)
+    return _Transcript(scope.owner.session(session), scope, agent, drafts, ids)
 
 
 def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:

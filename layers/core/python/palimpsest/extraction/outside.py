@@ -10,9 +10,9 @@ from typing import Any, Protocol, runtime_checkable
 from palimpsest.clock import seconds, stamp
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.drafts import MAX_BATCH_BYTES, MAX_MESSAGES_PER_APPEND, Draft, message_sizes, numbered
+from palimpsest.conversations.drafts import Draft, first_batch, message_sizes, numbered
 from palimpsest.conversations.lifecycle import Beginning, check_owner, touched, with_messages
-from palimpsest.conversations.messages import Message, digest, size_of, weigh
+from palimpsest.conversations.messages import Message, digest, weigh
 from palimpsest.conversations.session import Commit, Head
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.extraction.ingest import Ingested, check_length
@@ -113,7 +113,7 @@ class IngestOutside:
         new = self._new(scope, head, drafts)
         if not new:
             return _Taken()
-        batch = _batch(new)
+        batch = first_batch(new)
         held, uploaded = self.contents.hand_over(scope, self._numbered(scope, head, batch, now))
         after = with_messages(touched(head, now=now), held, open_calls=head.open_calls, system_tokens=None)
         commit = Commit(
@@ -157,16 +157,6 @@ def _check_ids(drafts: Sequence[Draft]) -> None:
     if missing:
         error = FieldError(f"messages.{missing[0]}.id", "is missing")
         raise Unprocessable("Messages that are not stored need ids of yours.", errors=(error,))
-
-
-def _batch(drafts: Sequence[Draft]) -> Sequence[Draft]:
-    """The first messages, as many as one commit takes in."""
-    size = 0
-    for number, draft in enumerate(drafts[:MAX_MESSAGES_PER_APPEND]):
-        size += size_of(draft.chat, draft.extra, draft.metadata)
-        if number and size > MAX_BATCH_BYTES:
-            return drafts[:number]
-    return drafts[:MAX_MESSAGES_PER_APPEND]
 
 
 def newest(

@@ -9,10 +9,10 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.drafts import MAX_CALL_BYTES, MAX_MESSAGES_PER_APPEND
+from palimpsest.conversations.drafts import MAX_CALL_BYTES, first_batch
 from palimpsest.conversations.lifecycle import deletion
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import Message, size_of
+from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import Unavailable
@@ -166,7 +166,7 @@ class _Place:
         there = self._head.seq if self._head else 0
         left = [message for message in messages if message.seq > there]
         while left:
-            batch = _batch(left)
+            batch = first_batch(left, most=MAX_CALL_BYTES)
             left = left[len(batch) :]
             self.commit(batch, is_last=not left)
 
@@ -200,16 +200,6 @@ def _parts(rows: Iterator[Row]) -> tuple[Progress | None, list[Compaction], list
             case _:
                 messages.append(read(Message, row))
     return progress, compactions, messages
-
-
-def _batch(messages: Sequence[Message]) -> Sequence[Message]:
-    """The first messages, as many as one append could have stored."""
-    size = 0
-    for number, message in enumerate(messages[:MAX_MESSAGES_PER_APPEND]):
-        size += size_of(message.chat, message.extra, message.metadata)
-        if number and size > MAX_CALL_BYTES:
-            return messages[:number]
-    return messages[:MAX_MESSAGES_PER_APPEND]
 
 
 def _place(after: str | None, name: str | None = None, seq: int = 0, last: int = 0) -> str:
