@@ -13,6 +13,7 @@ import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -91,6 +92,7 @@ def _throughput(stack: Stack, *, quick: bool) -> Table:
         "append": _appends,
         "context": _contexts,
         "recall": _recalls,
+        "recall, rerank: false": partial(_recalls, rerank=False),
     }
     rows: list[list[Cell]] = []
     for name, prepared in calls.items():
@@ -163,11 +165,12 @@ def _contexts(caller: Caller) -> Callable[[], Any]:
     return lambda: caller("GET", f"{path}/context")
 
 
-def _recalls(caller: Caller) -> Callable[[], Any]:
+def _recalls(caller: Caller, *, rerank: bool = True) -> Callable[[], Any]:
     user = f"user-{uuid.uuid4().hex}"
     facts = [{"type": "fact", "content": f"Colleague {number} has desk {number * 7}"} for number in range(KEPT)]
     caller("POST", f"/v1/users/{user}/memories", {"memories": facts})
-    return lambda: caller("POST", f"/v1/users/{user}/recall", {"query": "Which desk has colleague 5?"})
+    asked = {"query": "Which desk has colleague 5?", "rerank": rerank}
+    return lambda: caller("POST", f"/v1/users/{user}/recall", asked)
 
 
 def _freshness(stack: Stack, *, rounds: int) -> Table:

@@ -101,25 +101,27 @@ class FindCandidates:
         """What the index may not have had yet, or, if the recall looks back, no longer has: each with the share of the
         question's words that its text holds.
         """
-        wanted = request.filter
-        texts: dict[str, str] = {}
-        if request.looks_back:
-            texts |= {record.id: words_of(record) for record in self._records(scope, wanted.record_types)}
-        elif wanted.record_types:
-            page = self.memories.listed(scope, limit=NEWEST_RECORDS).records
-            since = now - JUST_CHANGED
-            new = [record for record in page if record.index_state == "pending" or record.version > since]
-            texts |= {record.id: words_of(record) for record in new}
-        if wanted.includes_messages:
-            texts |= self._messages(scope, wanted, sessions=1, most=NEWEST_MESSAGES)
-        covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in texts.items())
+        records, messages = parallel.both(
+            partial(self._new_records, scope, request, now=now),
+            partial(self._messages, scope, request.filter, sessions=1, most=NEWEST_MESSAGES),
+        )
+        covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in (records | messages).items())
         return [(key, share) for key, share in covered if share > 0]
+
+    def _new_records(self, scope: UserScope, request: RecallRequest, *, now: int) -> dict[str, str]:
+        """Texts of the records that the index may lack, by id."""
+        types = request.filter.record_types
+        if request.looks_back:
+            return {record.id: words_of(record) for record in self._records(scope, types)}
+        page = self.memories.listed(scope, limit=NEWEST_RECORDS).records if types else ()
+        since = now - JUST_CHANGED
+        new = [record for record in page if record.index_state == "pending" or record.version > since]
+        return {record.id: words_of(record) for record in new}
 
     def _without_index(self, scope: UserScope, query: Query, wanted: Filter) -> list[tuple[str, float]]:
         """The newest records and messages, scored by their words, where the index can't answer."""
         texts = {record.id: words_of(record) for record in self._records(scope, wanted.record_types)}
-        if wanted.includes_messages:
-            texts |= self._messages(scope, wanted, sessions=FALLBACK_SESSIONS, most=FALLBACK_MESSAGES)
+        texts |= self._messages(scope, wanted, sessions=FALLBACK_SESSIONS, most=FALLBACK_MESSAGES)
         rated = scores(query.terms, [terms(text) for text in texts.values()])
         return [(key, score) for key, score in zip(texts, rated, strict=True) if score > 0]
 
@@ -134,9 +136,11 @@ class FindCandidates:
                 return
 
     def _messages(self, scope: UserScope, wanted: Filter, *, sessions: int, most: int) -> dict[str, str]:
-        """Texts of the newest messages, by key: at most `most`, of the sessions that began last or of the one in the
-        filter.
+        """Texts of the newest messages, by key, if messages are wanted: at most `most`, of the sessions that began last
+        or of the one in the filter.
         """
+        if not wanted.includes_messages:
+            return {}
         names: Sequence[str] = (wanted.session,) if wanted.session is not None else ()
         names = names or self.sessions.listed(scope.owner, user=scope.user, limit=sessions).sessions
         texts: dict[str, str] = {}

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from typing import TypeVar
 
 from palimpsest import parallel
@@ -82,6 +83,7 @@ class _RecordReader:
     sessions: Sessions
 
     def __call__(self, run: RecallRun, ids: Sequence[str]) -> ReadResult:
+        used = parallel.begin(partial(self._uses, run.scope, ids))
         stored = [record for page in _pages(ids) for record in self.memories.records(run.scope, page)]
         pointers = self._pointers(run.scope, stored)
         read = ReadResult(dropped=dict.fromkeys(set(ids) - {record.id for record in stored}, "missing"))
@@ -94,7 +96,9 @@ class _RecordReader:
             read.dropped |= {r.id: "not_current" for r in stored if r.topic_key is not None and r.id not in current}
         reasons = {record.id: _reason_against_record(record, run) for record, _ in held}
         read.dropped |= {name: reason for name, reason in reasons.items() if reason is not None}
-        read.found = self._found(run, [one for one in held if reasons[one[0].id] is None])
+        kept = [one for one in held if reasons[one[0].id] is None]
+        earlier = [record.id for record, _ in kept if record.id not in run.scores]  # versions that only the topic knows
+        read.found = self._found(run, kept, uses=used.result() | self._uses(run.scope, earlier))
         return read
 
     def _pointers(self, scope: UserScope, records: Iterable[Record]) -> dict[str, Pointer]:
@@ -114,11 +118,14 @@ class _RecordReader:
                 found = [run.scores[record.id] for record in stored if record.topic_key == topic]
                 yield version, {name: score for scores in found for name, score in scores.items()}
 
-    def _found(self, run: RecallRun, held: Sequence[Held]) -> list[FoundMemory]:
+    def _uses(self, scope: UserScope, ids: Sequence[str]) -> dict[str, tuple[int, int]]:
+        found: dict[str, tuple[int, int]] = {}
+        for page in _pages(ids):
+            found |= self.memories.uses(scope, page)
+        return found
+
+    def _found(self, run: RecallRun, held: Sequence[Held], *, uses: Mapping[str, tuple[int, int]]) -> list[FoundMemory]:
         over = self._ended_sessions(run, [record for record, _ in held])
-        uses: dict[str, tuple[int, int]] = {}
-        for page in _pages([record.id for record, _ in held]):
-            uses |= self.memories.uses(run.scope, page)
         return [
             _found_record(record, scores, run, uses=uses.get(record.id, (0, 0)), is_over=record.source.session in over)
             for record, scores in held

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 
+from palimpsest import parallel
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put, put_reminder
@@ -155,8 +157,8 @@ class DynamoDbMemories:
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
         epoch = self.user(scope).epoch
-        for record_id in dict.fromkeys(ids):
-            _count_use(self._table, scope, record_id, epoch=epoch, now=now)
+        count = partial(_count_use, self._table, scope, epoch=epoch, now=now)
+        parallel.each(count, list(dict.fromkeys(ids)))  # whoever recalls waits for it
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         found = self._found(scope, map(items.uses_sort, ids))
