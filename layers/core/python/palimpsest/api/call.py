@@ -25,8 +25,8 @@ from palimpsest.usage.ports import Usages
 if TYPE_CHECKING:  # a function loads what its own routes need
     from palimpsest.context.read import ReadContext
     from palimpsest.conversations.append import Append
-    from palimpsest.conversations.history import History, ListJobs
-    from palimpsest.conversations.listing import ListSessions
+    from palimpsest.conversations.history import History
+    from palimpsest.conversations.listing import ListJobs, ListSessions
     from palimpsest.conversations.manage import ManageSessions
     from palimpsest.conversations.overflow.arm import Prune
     from palimpsest.conversations.redact import Redact

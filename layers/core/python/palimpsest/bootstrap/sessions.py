@@ -30,9 +30,9 @@ from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.history import History, ListJobs
+from palimpsest.conversations.history import History
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.listing import ListSessions
+from palimpsest.conversations.listing import ListJobs, ListSessions
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Arm, Near, Prune
 from palimpsest.conversations.ports import Sessions

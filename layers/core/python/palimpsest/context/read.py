@@ -198,19 +198,8 @@ class ReadContext:
             head, stored = self._window(plan)
         stored, is_whole = loaded(self.contents, stored, most=MOST_LOADED)
         stored = within(stored, most=MOST_PARTS)
-        count = partial(self._count, plan.encoding)
         tools = _tools() if config.auto_recall else ()
-        material = Material(
-            system=plan.settings.system,
-            system_tokens=plan.system_tokens,
-            summary=summary.summary if summary else None,
-            summary_as=config.summary_as if isinstance(config, Summarize) else "user",
-            messages=[weighed_in(message, encoding=plan.encoding, count=count) for message in stored],
-            given=plan.given,
-            budget=plan.budget,
-            count=count,
-            taken=sum(count(json.dumps(tool)) for tool in tools),
-        )
+        material = self._material(plan, stored, summary=summary, tools=tools)
         made = _Fitted(material.fitted()) if reading is None else _with_memory(material, reading, plan)
         return Context(
             fitted=made.fitted,
@@ -226,6 +215,22 @@ class ReadContext:
             tools=tools,
             tools_tokens=material.taken,
             ids={message.seq: message.id for message in stored},
+        )
+
+    def _material(
+        self, plan: _Plan, stored: Sequence[Message], *, summary: Compaction | None, tools: Sequence[Mapping[str, Any]]
+    ) -> Material:
+        count = partial(self._count, plan.encoding)
+        return Material(
+            system=plan.settings.system,
+            system_tokens=plan.system_tokens,
+            summary=summary.summary if summary else None,
+            summary_as=plan.config.summary_as if isinstance(plan.config, Summarize) else "user",
+            messages=[weighed_in(message, encoding=plan.encoding, count=count) for message in stored],
+            given=plan.given,
+            budget=plan.budget,
+            count=count,
+            taken=sum(count(json.dumps(tool)) for tool in tools),
         )
 
     def _window(self, plan: _Plan) -> tuple[Head, tuple[Message, ...]]:

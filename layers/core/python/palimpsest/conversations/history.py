@@ -1,4 +1,4 @@
-"""Read a session's messages, compactions and jobs; empty its window; withdraw its newest messages."""
+"""Read a session's messages and compactions; empty its window; withdraw its newest messages."""
 
 from __future__ import annotations
 
@@ -14,14 +14,12 @@ from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
-from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound, Unprocessable
-from palimpsest.jobs.job import Job, JobState, armed
+from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound
+from palimpsest.jobs.job import armed
 from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.jobs.ports import Jobs
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import SessionScope
 
-PAGES_PER_LIST = 5
 LINK_SECONDS = 900
 MOST_LARGE = 5_000_000  # bytes of large contents on one page; one message may have more
 MOVED_ON = "history_moved_on"
@@ -266,48 +264,3 @@ class History:
         """The newest compaction that ends before message `seq`; None if there is none."""
         found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
         return found[0] if found else None
-
-
-@dataclass(frozen=True, slots=True)
-class ListJobs:
-    """`shown` gives the job as callers see it: work that failed may have been done by another job since."""
-
-    sessions: Sessions
-    jobs: Jobs
-    shown: Callable[[Job], Job]
-
-    def __call__(
-        self,
-        scope: Scope,
-        *,
-        user: str | None = None,
-        session: str | None = None,
-        state: JobState | None = None,
-        limit: int,
-        after: str | None = None,
-        newest_first: bool = True,
-    ) -> tuple[tuple[Job, ...], str | None]:
-        """A page of jobs by creation, and the cursor of the next page (None: this is the last one). A page may be short
-        although more follow: the filters are applied after reading.
-
-        With `session`, its user's jobs are searched; that also works after the session was deleted. Without a user and
-        a session, jobs of the whole tenant are listed if `state` is "failed". Raises `Unprocessable` for another state
-        then.
-        """
-        if session is not None:
-            head = self.sessions.open(scope.session(session)).head
-            if head is None or user not in (None, head.user):
-                return (), None
-            user = head.user
-        if user is None and state != "failed":
-            error = FieldError("user_id", "is required, or session_id, or state=failed")
-            raise Unprocessable("Name a user or a session, or ask for failed jobs.", errors=(error,))
-        read = partial(self.jobs.failed, scope) if user is None else partial(self.jobs.listed, scope.user(user))
-        found: list[Job] = []
-        for _ in range(PAGES_PER_LIST):
-            page, after = read(limit=limit - len(found), after=after, newest_first=newest_first)
-            mine = [self.shown(job) for job in page if session in (None, job.session)]
-            found += [job for job in mine if state in (None, job.state)]
-            if after is None or len(found) >= limit:
-                break
-        return tuple(found), after

@@ -1,19 +1,41 @@
-"""List sessions: page by page, by their ids, and in numbers."""
+"""List sessions and jobs page by page, also with filters that no index knows; count a user's sessions."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import Clock
-from palimpsest.conversations.history import PAGES_PER_LIST, live
+from palimpsest.conversations.history import live
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Session, Status
-from palimpsest.errors import NotFound
+from palimpsest.errors import FieldError, NotFound, Unprocessable
+from palimpsest.jobs.job import Job, JobState
+from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
 
 PAGE = 100
+PAGES_PER_LIST = 5
+
+Row = TypeVar("Row")
+
+
+def filled(
+    page: Callable[..., tuple[Sequence[Row], str | None]], *, limit: int, after: str | None
+) -> tuple[tuple[Row, ...], str | None]:
+    """Read page after page, five at most, until there are `limit` rows; return them, and the cursor of the next page
+    (None: nothing follows). `page` takes `limit` and `after`, and returns what passes its filters, and the cursor.
+    """
+    found: list[Row] = []
+    for _ in range(PAGES_PER_LIST):
+        rows, after = page(limit=limit - len(found), after=after)
+        found += rows
+        if after is None or len(found) >= limit:
+            break
+    return tuple(found), after
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,26 +70,16 @@ class ListSessions:
 
         A page may be short although more follow: the filters are applied after reading.
         """
-        found: list[Session] = []
-        for _ in range(PAGES_PER_LIST):
-            page = self.sessions.listed(
-                scope,
-                user=user,
-                since=since,
-                until=until,
-                limit=limit - len(found),
-                after=after,
-                newest_first=newest_first,
+
+        def page(*, limit: int, after: str | None) -> tuple[list[Session], str | None]:
+            found = self.sessions.listed(
+                scope, user=user, since=since, until=until, limit=limit, after=after, newest_first=newest_first
             )
-            found += [
-                session
-                for session in self.opened(scope, page.sessions)
-                if agent in (None, session.head.agent) and status in (None, session.head.status) and where(session)
-            ]
-            after = page.after
-            if after is None or len(found) >= limit:
-                break
-        return tuple(found), after
+            opened = self.opened(scope, found.sessions)
+            mine = [one for one in opened if agent in (None, one.head.agent) and status in (None, one.head.status)]
+            return list(filter(where, mine)), found.after
+
+        return filled(page, limit=limit, after=after)
 
     def opened(self, scope: Scope, ids: Sequence[str]) -> list[Session]:
         """Read the sessions with these ids, in this order; those that are deleted or expired are left out."""
@@ -94,3 +106,47 @@ class ListSessions:
                 break
         active = sum(head.status == "active" for head in found)
         return Activity(active, len(found) - active, max((head.updated_at for head in found), default=None))
+
+
+@dataclass(frozen=True, slots=True)
+class ListJobs:
+    """`shown` gives the job as callers see it: work that failed may have been done by another job since."""
+
+    sessions: Sessions
+    jobs: Jobs
+    shown: Callable[[Job], Job]
+
+    def __call__(
+        self,
+        scope: Scope,
+        *,
+        user: str | None = None,
+        session: str | None = None,
+        state: JobState | None = None,
+        limit: int,
+        after: str | None = None,
+        newest_first: bool = True,
+    ) -> tuple[tuple[Job, ...], str | None]:
+        """A page of jobs by creation, and the cursor of the next page (None: this is the last one). A page may be short
+        although more follow: the filters are applied after reading.
+
+        With `session`, its user's jobs are searched; that also works after the session was deleted. Without a user and
+        a session, jobs of the whole tenant are listed if `state` is "failed". Raises `Unprocessable` for another state
+        then.
+        """
+        if session is not None:
+            head = self.sessions.open(scope.session(session)).head
+            if head is None or user not in (None, head.user):
+                return (), None
+            user = head.user
+        if user is None and state != "failed":
+            error = FieldError("user_id", "is required, or session_id, or state=failed")
+            raise Unprocessable("Name a user or a session, or ask for failed jobs.", errors=(error,))
+        read = partial(self.jobs.failed, scope) if user is None else partial(self.jobs.listed, scope.user(user))
+
+        def page(*, limit: int, after: str | None) -> tuple[list[Job], str | None]:
+            found, following = read(limit=limit, after=after, newest_first=newest_first)
+            mine = [self.shown(job) for job in found if session in (None, job.session)]
+            return [job for job in mine if state in (None, job.state)], following
+
+        return filled(page, limit=limit, after=after)

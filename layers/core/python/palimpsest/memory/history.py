@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from palimpsest import parallel
+from palimpsest.conversations.listing import filled
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
 from palimpsest.memory.records import Record, Version, versions
 from palimpsest.scope import UserScope
-
-PAGES_PER_LIST = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,20 +33,9 @@ class ShowMemories:
         """Return a page of current memories, or of superseded ones, and the cursor of the next page (None: this is the
         last one). It reads at most 5 pages of the store, so a page may be short although more follow.
         """
-        found: list[Record] = []
-        for _ in range(PAGES_PER_LIST):
-            page, after = self.manage.listed(
-                scope,
-                where=where,
-                limit=limit - len(found),
-                after=after,
-                newest_first=newest_first,
-                superseded=superseded,
-            )
-            found += page
-            if after is None or len(found) >= limit:
-                break
-        return self(scope, found), after
+        page = partial(self.manage.listed, scope, where=where, newest_first=newest_first, superseded=superseded)
+        found, following = filled(page, limit=limit, after=after)
+        return self(scope, found), following
 
     def __call__(self, scope: UserScope, records: Sequence[Record]) -> tuple[Version, ...]:
         """Return the version of each record, with its uses, in the order of the records (at most 100). It reads each

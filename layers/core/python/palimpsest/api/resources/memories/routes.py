@@ -49,6 +49,28 @@ operation = operations_on("memories", function="memories")
 
 MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra=LIKE_AN_ID)]
 
+Types = Annotated[list[ListedType] | None, Query(description="Only these types")]
+MinImportance = Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")]
+MaxImportance = Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as important")]
+MinConfidence = Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as certain")]
+MaxConfidence = Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as certain")]
+CreatedAfter = Annotated[Timestamp | None, Query(description="Only what was saved then or later")]
+CreatedBefore = Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")]
+About = Annotated[str | None, Query(max_length=200, description="Only what is about this, in any case")]
+OfTopic = Annotated[str | None, Query(max_length=160, description="Only what belongs to this topic")]
+Status = Annotated[Literal["current", "superseded"], Query(description="What holds, or what was replaced")]
+FromSession = Annotated[
+    str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
+]
+FromAgent = Annotated[str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)]
+Terms = Annotated[
+    list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
+    Query(
+        description="Only what meets all these: `name=value`, or `name[gte]=value` with an operator of the filter, "
+        "`in` once for each value; a number, true or false counts as one"
+    ),
+]
+
 
 @operation("POST /v1/users/{user_id}/memories", answers={201: "SavedMemories"})
 def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
@@ -72,31 +94,19 @@ def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
 @operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
 def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
     user_id: UserId,
-    types: Annotated[list[ListedType] | None, Query(description="Only these types")] = None,
-    min_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")] = None,
-    max_importance: Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as important")] = None,
-    min_confidence: Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as certain")] = None,
-    max_confidence: Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as certain")] = None,
-    created_after: Annotated[Timestamp | None, Query(description="Only what was saved then or later")] = None,
-    created_before: Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")] = None,
-    subject: Annotated[str | None, Query(max_length=200, description="Only what is about this, in any case")] = None,
-    topic_key: Annotated[str | None, Query(max_length=160, description="Only what belongs to this topic")] = None,
-    status: Annotated[
-        Literal["current", "superseded"], Query(description="What holds, or what was replaced")
-    ] = "current",
-    session_id: Annotated[
-        str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
-    ] = None,
-    agent_id: Annotated[
-        str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)
-    ] = None,
-    metadata: Annotated[
-        list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
-        Query(
-            description="Only what meets all these: `name=value`, or `name[gte]=value` with an operator of the filter, "
-            "`in` once for each value; a number, true or false counts as one"
-        ),
-    ] = None,
+    types: Types = None,
+    min_importance: MinImportance = None,
+    max_importance: MaxImportance = None,
+    min_confidence: MinConfidence = None,
+    max_confidence: MaxConfidence = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    subject: About = None,
+    topic_key: OfTopic = None,
+    status: Status = "current",
+    session_id: FromSession = None,
+    agent_id: FromAgent = None,
+    metadata: Terms = None,
     limit: Limit = DEFAULT_LIMIT,
     cursor: Cursor = None,
     order: Order = "desc",
@@ -123,11 +133,10 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
         any_case=True,
     )
     scope = call().user(user_id)
-    listed = (scope.partition, "memories", *_limits(where), status, order)
-    is_superseded = status == "superseded"
     find = partial(
-        call().memory.show.listed, scope, where=where, newest_first=order == "desc", superseded=is_superseded
+        call().memory.show.listed, scope, where=where, newest_first=order == "desc", superseded=status == "superseded"
     )
+    listed = (scope.partition, "memories", *_limits(where), status, order)
     return listing("memories", find, shown, listed=listed, limit=limit, cursor=cursor)
 
 

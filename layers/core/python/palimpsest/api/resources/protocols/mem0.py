@@ -41,6 +41,9 @@ Body = TypeVar("Body", bound=BaseModel)
 MemoryId = Annotated[
     str, Path(description="`{memory_id}@{user_id}`, as the answers give it", json_schema_extra=LIKE_AN_ID)
 ]
+OfUser = Annotated[str | None, Query(description="Whose memories")]
+FromAgent = Annotated[str | None, Query(description="Only what this agent saved")]
+FromRun = Annotated[str | None, Query(description="Only what comes from this session")]
 
 
 class Open(BaseModel):
@@ -160,19 +163,14 @@ def mem0_search(body: Mem0Query) -> Mem0Results:
     A recall, of records alone.
     """
     user, agent, run = _whom(body.model_dump())
-    limits = {"types": TYPES, "agent_id": agent, "session_id": run}
-    asked = {"query": body.query, "k": body.top_k or body.limit or 10, "filter": _given(limits)}
+    asked = {"query": body.query, "k": body.top_k or body.limit or 10, "filter": _limits(agent, run)}
     found = recalling.recall(user, _asked(recalling.RecallBody, asked))["memories"]
     least = body.threshold or 0
     return {"results": [_shown(user, each, score=each["score"]) for each in found if each["score"] >= least]}
 
 
 @operation("GET /compat/mem0/memories", answers={200: "Mem0Results"})
-def mem0_list(
-    user_id: Annotated[str | None, Query(description="Whose memories")] = None,
-    agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
-    run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
-) -> Mem0Results:
+def mem0_list(user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None) -> Mem0Results:
     """List memories.
 
     The newest 100.
@@ -196,18 +194,13 @@ def mem0_list_by(
 
 
 @operation("DELETE /compat/mem0/memories", answers={200: "Mem0Message"})
-def mem0_delete_all(
-    user_id: Annotated[str | None, Query(description="Whose memories")] = None,
-    agent_id: Annotated[str | None, Query(description="Only what this agent saved")] = None,
-    run_id: Annotated[str | None, Query(description="Only what comes from this session")] = None,
-) -> Mem0Message:
+def mem0_delete_all(user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRun = None) -> Mem0Message:
     """Delete all memories of a user.
 
     Or those of an agent, or those that come from a session.
     """
     user, agent, run = _whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    limits = {"types": TYPES, "agent_id": agent, "session_id": run}
-    memories.forget_memories(user, _asked(ForgetRequest, {"filter": _given(limits), "wait": LONGEST_WAIT}))
+    memories.forget_memories(user, _asked(ForgetRequest, {"filter": _limits(agent, run), "wait": LONGEST_WAIT}))
     return {"message": "All relevant memories deleted"}
 
 
@@ -289,6 +282,10 @@ def _whom(given: Json) -> tuple[str, str | None, str | None]:
     if "user_id" not in found:
         raise Unprocessable("Memories are a user's.", errors=(FieldError("user_id", "is required"),))
     return found["user_id"], found.get("agent_id"), found.get("run_id")
+
+
+def _limits(agent: str | None, run: str | None) -> Json:
+    return _given({"types": TYPES, "agent_id": agent, "session_id": run})
 
 
 def _split(mem0_id: str) -> tuple[str, str]:
