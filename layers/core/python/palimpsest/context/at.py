@@ -1,4 +1,4 @@
-"""Find out how a window was after an earlier message, from the compactions of what has left it since."""
+"""Restore a window as it was after an earlier message, with the help of the compactions made since."""
 
 from __future__ import annotations
 

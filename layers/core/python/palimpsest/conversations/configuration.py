@@ -1,4 +1,4 @@
-"""The blocks of long-term memory that a context may hold: how each is configured, and what it brings."""
+"""A session's memory configuration: the budget, what a full window does, and the blocks that contexts hold."""
 
 from __future__ import annotations
 

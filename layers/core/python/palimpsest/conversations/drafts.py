@@ -1,4 +1,4 @@
-"""Drafts of messages: one batch of them made ready to be stored, within the limits of an append, and numbered."""
+"""Make a batch of messages ready to be stored: join calls, check limits and results of calls, give numbers and ids."""
 
 from __future__ import annotations
 

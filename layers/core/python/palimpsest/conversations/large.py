@@ -1,4 +1,4 @@
-"""What stays in its item of a message that no item can hold, and how contexts name the images and files they lack."""
+"""Large messages: which part of one stays in the table, and how a context names images and files it leaves out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The bus on which the service tells others what has happened, on EventBridge."""
+"""Publish what has happened, for other programs to act on: `EventBus` on EventBridge."""
 
 from __future__ import annotations
 

@@ -93,7 +93,7 @@ class Queues(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StreamRecord:
-    """What one record of a table's stream tells: what is to be sent (None: nothing), what a session has taken in, and
+    """One record of a table's stream, decoded: what is to be sent (None: nothing), what a session has taken in, and
     what has happened.
     """
 

@@ -1,4 +1,4 @@
-"""Limits how many topics of a kind a user may have, to the last one, however many write at the same time."""
+"""Limits how many topics of a kind a user may have; the limit is exact, also where many write at the same time."""
 
 from __future__ import annotations
 

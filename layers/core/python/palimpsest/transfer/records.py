@@ -74,8 +74,8 @@ class RecordsKind:
             return ()
         stored = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
         at, source, seq, rank, name = topic["order"]
-        told = Pointer(record.topic_key, topic["record"], (at, source, seq, rank, name))
+        exported = Pointer(record.topic_key, topic["record"], (at, source, seq, rank, name))
         if stored is None:
-            return (told,)
-        newer = replace(told, version=stored.version, was=stored.was)
-        return (stored if stored.order > told.order else newer,)
+            return (exported,)
+        newer = replace(exported, version=stored.version, was=stored.was)
+        return (stored if stored.order > exported.order else newer,)

@@ -46,12 +46,12 @@ class VectorsKind:
         """Store the vectors that are not there. A namespace of another dimension or model is a conflict and stays.
         Raises `CommitLost`, `Unavailable`.
         """
-        told = read(Namespace, next(rows))
-        found = self.store.namespace(scope, told.name)
-        if found is not None and found.count and (found.dimension, found.model) != (told.dimension, told.model):
+        exported = read(Namespace, next(rows))
+        found = self.store.namespace(scope, exported.name)
+        if found is not None and found.count and (found.dimension, found.model) != (exported.dimension, exported.model):
             return "conflicts"
-        stored = found or replace(told, epoch=self.memories.user(scope).epoch)
-        space = replace(stored, dimension=told.dimension, model=told.model)
+        stored = found or replace(exported, epoch=self.memories.user(scope).epoch)
+        space = replace(stored, dimension=exported.dimension, model=exported.model)
         given, outcome = [read(StoredVector, row) for row in rows], "there"
         for start in range(0, len(given), AT_ONCE):
             part = given[start : start + AT_ONCE]

@@ -33,18 +33,18 @@ class Dispatch:
 
         Raises `Unavailable` if the queue or the store does not answer; the stream then delivers the record again.
         """
-        told = self.read(record)
-        self._send(told.asks)
-        if told.tally is not None:
-            self._count(told.tally)
-        if told.happened is not None:
-            self._tell(told.happened)
+        found = self.read(record)
+        self._send(found.asks)
+        if found.tally is not None:
+            self._count(found.tally)
+        if found.happened is not None:
+            self._publish(found.happened)
 
     def publish(self, body: str) -> None:
         """Publish the event of a queue message. Raises `Unavailable`, `ValueError` for a message that names none."""
         self.bus.publish([read_event(body)])
 
-    def _tell(self, event: Happened) -> None:
+    def _publish(self, event: Happened) -> None:
         try:
             self.bus.publish([event])
         except Unavailable:

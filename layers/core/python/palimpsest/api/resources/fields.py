@@ -209,7 +209,7 @@ WRITERS_KNOW = frozenset({
     "result", "seq", "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage", "version",
     "window",
 })  # fmt: skip
-"""Fields that a caller who may not read is told: what it made, how far that is, counts, times of the service."""
+"""Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""
 NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None}
 
 

@@ -1,4 +1,4 @@
-"""Export what is stored of a user or of the tenant, and import it again; what other services exported, too."""
+"""Export all that is stored of a user or of the tenant, and import it again; import what other services export."""
 
 from __future__ import annotations
 

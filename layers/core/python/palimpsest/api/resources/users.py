@@ -1,4 +1,4 @@
-"""Users: those of whom the tenant remembers anything, and erasing one."""
+"""Users of the tenant: list them, count what is remembered of one, erase one."""
 
 from __future__ import annotations
 

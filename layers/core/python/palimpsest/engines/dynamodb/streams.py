@@ -1,4 +1,4 @@
-"""What a record of the tables' streams tells of, read from DynamoDB's own JSON."""
+"""Decode the records of the tables' streams, which are in DynamoDB's own JSON."""
 
 from __future__ import annotations
 

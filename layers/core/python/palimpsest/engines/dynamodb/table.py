@@ -21,7 +21,7 @@ from palimpsest.retry import back_off
 Item = Mapping[str, Any]
 """An item or a part of one as DynamoDB has it: {"name": {"S": "text"}}."""
 Meter = Callable[[str, Any], None]
-"""Told the operation and its `ConsumedCapacity` after each call."""
+"""Called with the operation and its `ConsumedCapacity` after each call."""
 
 CONNECT_SECONDS = 1.0  # with three attempts, well inside the front door's 30 s
 READ_SECONDS = 3.0

@@ -1,6 +1,4 @@
-"""What a tenant uses, on DynamoDB: a row a day for each life of a session, one for each user's model calls, in buckets
-by user beside the sessions.
-"""
+"""The usage of tenants on DynamoDB: one row a day for each session and for each user's model calls."""
 
 from __future__ import annotations
 

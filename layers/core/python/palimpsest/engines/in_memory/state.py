@@ -21,7 +21,7 @@ from palimpsest.usage.counts import Row, Tally
 
 T = TypeVar("T")
 Faults = Callable[[str], None]
-"""Told `before commit`, `after commit` and so on around each write; what it raises happens there."""
+"""Called with `before commit`, `after commit` and so on around each write; an error that it raises happens there."""
 
 
 def _no_faults(_step: str) -> None:
