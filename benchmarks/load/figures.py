@@ -52,13 +52,13 @@ def context_table(figures: Figures) -> Table:
         _row(figures, "read units allowed", read_bound),
         _row(figures, "requests to the table", lambda of: of.readings["context"].requests),
     ]
-    note = f"The context holds {WINDOW} messages. Allowed: 4 + (window + summary + settings bytes) / 4 KB."
+    note = f"{WINDOW} messages. Allowed: 6 + (window + summary + settings bytes) / 4 KB; without memory 4."
     return Table(f"Context of {WINDOW} messages", _columns(figures), rows, (note,))
 
 
 def read_bound(of: Sized) -> float:
-    """The read units that a context of the whole window may take."""
-    return 4 + (WINDOW * of.bytes_of["message"] + of.bytes_of["settings"]) / 4096
+    """The read units that a context of the whole window may take: static facts and the user's memories take two."""
+    return 6 + (WINDOW * of.bytes_of["message"] + of.bytes_of["settings"]) / 4096
 
 
 def cpu_of(figures: Figures, call: str) -> dict[int, float]:
