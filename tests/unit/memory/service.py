@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from palimpsest.clock import milliseconds
+from palimpsest.memory.decisions import Near, Remembered, is_same
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.statements import Near, Remembered, Statement, is_same
+from palimpsest.memory.statements import Statement
 from palimpsest.tenants.ports import TenantSettings
 
 from tests.service import SARAH, TENANT, Service

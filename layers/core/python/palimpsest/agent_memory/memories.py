@@ -19,8 +19,8 @@ from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
 from palimpsest.extraction.outside import ChatHistoryProvider, newest
 from palimpsest.jobs.job import Job
+from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.records import Record, Version
-from palimpsest.memory.statements import Remembered
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named

@@ -44,6 +44,7 @@ from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues
 from palimpsest.jobs.restart import GiveUpStep, RestartSteps
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.decisions import Near, is_same
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.records import KEYED, Record
 from palimpsest.memory.remember import Remember
@@ -54,7 +55,6 @@ from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
 from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
-from palimpsest.memory.statements import Near, is_same
 from palimpsest.models.ports import TokenCounter
 from palimpsest.tenants.ports import Tenants
 from palimpsest.text.comparing import says_the_same

@@ -24,12 +24,12 @@ from palimpsest.graph.things import (
 )
 from palimpsest.graph.walk import Around, Direction, around
 from palimpsest.idempotency import Once
+from palimpsest.memory.decisions import Outcome, Remembered
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import GraphType, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
-from palimpsest.memory.statements import Outcome, Remembered
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 

@@ -14,12 +14,13 @@ from typing import Any
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import NotFound
 from palimpsest.memory.at_most import AtMost
+from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.records import MAX_CONTENT, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
-from palimpsest.memory.statements import Remembered, Statement
+from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id
 

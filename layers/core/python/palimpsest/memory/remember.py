@@ -9,27 +9,23 @@ from functools import partial
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.records import Record
-from palimpsest.memory.statements import (
-    AT_ONCE,
+from palimpsest.memory.decisions import (
+    Lifetime,
     MemoryState,
     Near,
     Outcome,
     Remembered,
-    Statement,
     Topic,
-    confirmed,
-    drafted,
-    event_before,
+    changed_records,
     is_of_one_message,
     is_same,
-    placed,
-    said_also,
     taken_in,
     topic_since,
-    updated,
+    with_updates,
 )
+from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.records import Record
+from palimpsest.memory.statements import AT_ONCE, Statement, drafted, event_before, placed
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
@@ -70,8 +66,6 @@ class Prepared:
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
 """Adds to a commit what makes it lost if a limit could be passed; raises `Conflict` if it is."""
-Lifetime = Callable[[str], int | None]
-"""How many seconds a record of a type is kept after it was last written or confirmed; None: for ever."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,11 +154,11 @@ class Remember:
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
         there = dict(known.records)
         before = dict(known.topics)
-        made = _updated(taken_in(drafts, known, near=self.near), statements, known)
+        made = with_updates(taken_in(drafts, known, near=self.near), statements, known)
         commit = MemoryCommit(
             epoch=user.epoch,
             new=tuple(known.new),
-            changed=_changed(made, drafts, there, known.topics, now=now, lifetime=lifetime),
+            changed=changed_records(made, drafts, there, known.topics, now=now, lifetime=lifetime),
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
@@ -271,57 +265,6 @@ def _drafts(
             latest[key] = max(latest.get(key, 0), draft.valid_from)
         drafts.append(draft)
     return drafts
-
-
-def _updated(made: Sequence[Remembered], statements: Sequence[Statement], known: MemoryState) -> tuple[Remembered, ...]:
-    """The outcomes, where a statement that is stored already may set fields of its record, if that is current."""
-    results = []
-    for one, statement in zip(made, statements, strict=True):
-        record = known.records.get(one.record.id, one.record)
-        after = (
-            updated(record, statement) if one.outcome == "unchanged" and _is_current(record, known.topics) else record
-        )
-        if after != record:
-            known.records[record.id] = after
-            known.new[:] = [after if each.id == after.id else each for each in known.new]
-        results.append(one if after == record else Remembered(after, "updated"))
-    return tuple(results)
-
-
-def _changed(
-    made: Sequence[Remembered],
-    drafts: Sequence[Record],
-    there: Mapping[str, Record],
-    topics: Mapping[str, Topic],
-    *,
-    now: int,
-    lifetime: Lifetime,
-) -> tuple[Record, ...]:
-    """The stored records that change: one that is said again expires later, and one that becomes current or stops being
-    current is indexed again.
-    """
-    changed: dict[str, Record] = {}
-    for one, draft in zip(made, drafts, strict=True):
-        record = there.get(one.record.id)
-        if record is not None and _is_current(record, topics):
-            again = one.record if one.outcome == "updated" else changed.get(record.id, record)
-            again = said_also(again, draft)
-            again = confirmed(again, now=now, lifetime=lifetime(again.type))
-            if one.outcome != "unchanged":
-                again = replace(again, index_state="pending")
-            if again != record:
-                changed[record.id] = again
-    for one in made:
-        if one.displaced is not None and one.displaced.id in there:
-            changed[one.displaced.id] = replace(there[one.displaced.id], index_state="pending")
-    return tuple(changed.values())
-
-
-def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
-    if record.topic_key is None:
-        return True
-    current = topics.get(record.topic_key, Topic()).current
-    return current is not None and current.id == record.id
 
 
 def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]) -> list[Pointer]:

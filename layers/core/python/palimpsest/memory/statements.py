@@ -1,16 +1,14 @@
-"""Decide whether each statement is new, known already, or supersedes the current record of its topic."""
+"""A statement to remember, the record that it becomes, and what an edit or a repetition changes in a record."""
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal
+from typing import Any
 
-from palimpsest.memory.records import KEYED, MAX_ALSO, Method, Order, Record, RecordType, Source, record_id, said_again
+from palimpsest.memory.records import KEYED, MAX_ALSO, Method, Record, RecordType, Source, record_id
 from palimpsest.text.analyser import normalized, topic_key
 
-Outcome = Literal["created", "updated", "unchanged"]
 DAY = 24 * 3600
 AT_ONCE = 60_000
 """Milliseconds. An event without a time of its own that comes again within a minute was sent more than once."""
@@ -52,80 +50,6 @@ class Statement:
         if self.type in KEYED:
             return self.topic
         return topic_key(self.topic) if self.topic and self.type in TOPICAL else None
-
-
-@dataclass(frozen=True, slots=True)
-class Topic:
-    """What is known of a topic when a statement arrives.
-
-    `said` holds its statements, oldest first; only the newest is needed if every new statement is newer still. `order`
-    is that of the last statement, even if its record was deleted since; then `current` is None.
-    """
-
-    current: Record | None = None
-    order: Order | None = None
-    said: tuple[tuple[Order, Record], ...] = ()
-
-    def is_behind(self, order: Order) -> bool:
-        """Whether a statement with this order is older than the topic's last one. If the last one was deleted, other
-        statements of the same message count as older too.
-        """
-        if self.order is None:
-            return False
-        return order < self.order if self.current else order[:3] <= self.order[:3]
-
-    def neighbours(self, order: Order) -> list[tuple[Order, Record]]:
-        """The statements of the same message, the one just before and the one just after; none from before a
-        deletion.
-        """
-        if self.current is None and not self.is_behind(order):
-            return []
-        same = [entry for entry in self.said if entry[0][:3] == order[:3]]
-        before = [entry for entry in self.said if entry[0] < order]
-        after = [entry for entry in self.said if entry[0] > order]
-        return [*same, *before[-1:], *after[:1]]
-
-    def having(self, order: Order, record: Record) -> Topic:
-        """The topic with this record added at this place."""
-        said = tuple(sorted([*self.said, (order, record)], key=lambda entry: entry[0]))
-        if self.is_behind(order):
-            return replace(self, said=said)
-        return Topic(record, order, said)
-
-
-@dataclass(frozen=True, slots=True)
-class Remembered:
-    """The outcome of one statement: the record that now holds it, and the record that it displaced.
-
-    `created`: a new record, or a new version of its topic. `updated`: it was stored already, and fields of it changed.
-    """
-
-    record: Record
-    outcome: Outcome
-    displaced: Record | None = None
-
-
-@dataclass(slots=True)
-class MemoryState:
-    """The part of a user's memory that statements concern: records by id, topics by key. Each decision adds to it.
-
-    `new` holds the records to create, `said` the known records that were said again, with the new time and source.
-    """
-
-    records: dict[str, Record]
-    topics: dict[str, Topic]
-    new: list[Record] = field(default_factory=list)
-    said: list[Record] = field(default_factory=list)
-
-
-Near = Callable[[Record, Record], bool]
-"""Whether two records of one topic say the same in other words."""
-
-
-def is_same(one: Record, other: Record) -> bool:
-    if one.type in KEYED:
-        return json.dumps(one.data, sort_keys=True) == json.dumps(other.data, sort_keys=True)
-    return normalized(one.content) == normalized(other.content)
 
 
 def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0) -> Record:
@@ -177,69 +101,12 @@ def event_before(statement: Statement, draft: Record, *, tenant: str, user: str)
     return record_id(tenant=tenant, user=user, kind="event", content=draft.content, valid_from=at)
 
 
-def topic_since(record: Record, there: Record | None, *, is_said_now: bool) -> str | None:
-    """The topic that an edit gave to the stored record: a later statement without a topic may repeat its words."""
-    if there is None or record.topic_key is not None:
-        return None
-    return there.topic_key if is_said_now or record.valid_from > there.valid_from else None
-
-
 def placed(record: Record, *, tenant: str, user: str, topic: str, valid_from: int) -> Record:
     """The record as a version of the topic."""
     new_id = record_id(
         tenant=tenant, user=user, kind=record.type, content=record.content, topic=topic, valid_from=valid_from
     )
     return replace(record, id=new_id, topic_key=topic, valid_from=valid_from)
-
-
-def taken_in(records: Sequence[Record], known: MemoryState, *, near: Near = is_same) -> tuple[Remembered, ...]:
-    """Decide each record in turn, and add the decisions to `known`; later records see the earlier decisions.
-
-    A statement with a topic is unchanged only if the statement just before or just after it says the same (`near`);
-    a return to an earlier value is a new version. A statement older than the current record is placed before it. So the
-    versions are the same in whatever order statements arrive.
-    """
-    made = []
-    for record in records:
-        there = known.records.get(record.id)
-        if there is not None and (record.topic_key is None or is_of_one_message(record, there)):
-            made.append(Remembered(there, "unchanged"))
-        elif record.topic_key is None:
-            made.append(Remembered(_stored(record, known), "created"))
-        else:
-            made.append(_topical(record, record.topic_key, known, near))
-    return tuple(made)
-
-
-def is_of_one_message(one: Record, other: Record) -> bool:
-    return one.order[:3] == other.order[:3]
-
-
-def _stored(record: Record, known: MemoryState) -> Record:
-    """Add the record to `known`, or note that the one with its id was said again; return the stored one."""
-    there = known.records.get(record.id)
-    if there is not None:
-        known.said.append(said_again(there, record))
-        return there
-    known.records[record.id] = record
-    known.new.append(record)
-    return record
-
-
-def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Remembered:
-    topic = known.topics.get(key, Topic())
-    for order, other in topic.neighbours(record.order):
-        if near(record, other):
-            if order[:3] != record.order[:3]:
-                again = said_again(other, record)
-                known.said.append(again)
-                known.topics[key] = topic.having(again.order, other)
-            return Remembered(known.records.get(other.id, other), "unchanged")
-    stored = _stored(record, known)
-    known.topics[key] = topic.having(record.order, stored)
-    if topic.is_behind(record.order) or topic.current is None:
-        return Remembered(stored, "created")
-    return Remembered(stored, "created", displaced=topic.current)
 
 
 def topic_of_edits(record: Record) -> str:

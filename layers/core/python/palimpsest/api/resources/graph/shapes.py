@@ -36,9 +36,9 @@ from palimpsest.graph.things import (
     relationship_id,
 )
 from palimpsest.graph.walk import Around
+from palimpsest.memory.decisions import Outcome
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import MAX_STATEMENTS
-from palimpsest.memory.statements import Outcome
 
 
 def _properties(given: dict[str, Any]) -> dict[str, Any]:
