@@ -109,7 +109,8 @@ class Service:
         self.index = FailingIndex(
             index or EmbeddedIndex((folder or NOWHERE) / "index.sqlite", space=self.embedder.space)
         )
-        if folder or index:
+        self.is_indexed = bool(folder or index)
+        if self.is_indexed:
             self.index.prepare()
         self.delivered, self.sent_again = 0, SentAgain()
         self._wire_front(long_term=long_term, selector=selector)
@@ -155,6 +156,7 @@ class Service:
             vectors=self.stores.vectors,
             usages=self.usages,
             queues=self.sent_again,
+            is_indexed=self.is_indexed,
         )
         steps = UserSteps(self.jobs, RestartSteps(self.jobs, self.clock), self.clock)
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock, steps)

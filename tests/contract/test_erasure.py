@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock
@@ -29,15 +30,18 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Source
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.erase import Erase, ErasePages
+from palimpsest.memory.removal.erase import Erase, ErasePages, receipt
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession
 from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.scope import SessionScope, UserScope
+from palimpsest.search import embed as embed_module
 from palimpsest.search.embed import Embed
 
 from tests.contract.builders import NOW, Conversation, compaction, key, settings
 from tests.contract.memory_builders import Memory, record, version
+from tests.contract.search_index.builders import document
 from tests.contract.tables import memories_table, sessions_table
+from tests.doubles.failing_index import FailingIndex
 from tests.doubles.queues import InMemoryQueues
 from tests.doubles.tokens import LetterCounter
 
@@ -174,14 +178,14 @@ def test_a_redactions_job_ends_when_the_index_has_lost_what_it_removed(
     memory.commit(said, record(2, "likes tea"))
     index = EmbeddedIndex(tmp_path / "index.sqlite", space=None)
     index.prepare()
-    steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock)
+    steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock, queues)
     embed = Embed(both.memories, both.sessions, index, None, clock, steps)
     changes = [RecordChanged(sarah.tenant, sarah.user, one.id) for one in (said, record(2))]
     assert embed([MessageChanged(scope.tenant, scope.session, 1), *changes]) == ()
     _, job_id = Redact(both.sessions, LetterCounter(), clock)(scope, 1, content="[redacted]")
     forget = ForgetMemoriesOfSession(both.memories, clock, both.jobs)
     contents = Contents(InMemoryBlobs(State()), both.jobs, clock)
-    take_back = TakeBackRedacted(both.sessions, both.jobs, steps, clock, forget, contents, queues)
+    take_back = TakeBackRedacted(both.sessions, both.jobs, steps, clock, forget, contents)
     take_back(JobNotice(scope.tenant, job_id, "redact"))
     waiting = both.jobs.get(scope.owner, job_id)
     assert waiting is not None
@@ -195,3 +199,68 @@ def test_a_redactions_job_ends_when_the_index_has_lost_what_it_removed(
     assert done is not None
     assert (done.state, done.result["memories"]) == ("done", 1)
     assert index.by_words(sarah, "card 4711", k=9) == ()
+
+
+def test_an_erasures_job_ends_when_the_index_holds_nothing_of_before(
+    both: Both, scope: SessionScope, sarah: UserScope, tmp_path: Path
+) -> None:
+    talk, memory, clock, queues = (
+        Conversation(both.sessions, scope),
+        Memory(both.memories, sarah),
+        FakeClock(),
+        InMemoryQueues(),
+    )
+    talk.begin()
+    talk.append("My card is 4711.")
+    memory.commit(record(1, "Her card is 4711."), record(2, "likes tea"))
+    index = FailingIndex(EmbeddedIndex(tmp_path / "index.sqlite", space=None))
+    index.prepare()
+    steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock, queues)
+    embed = Embed(both.memories, both.sessions, index, None, clock, steps)
+    changes = [RecordChanged(sarah.tenant, sarah.user, record(number).id) for number in (1, 2)]
+    assert embed([MessageChanged(scope.tenant, scope.session, 1), *changes]) == ()
+    forgotten = ("without-a-tombstone/7", "mem_of_a_lost_change")
+    index.write(sarah, [document(name, "My card is 4711.") for name in forgotten])
+    job_id = Erase(both.memories, clock)(sarah)
+    memory.commit(record(2, "likes tea"))  # she is back
+    ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)(
+        JobNotice(scope.tenant, job_id, "erase")
+    )
+    clock.advance(1)
+    states = {name: each["state"] for name, each in receipt_of(both, scope, job_id).items()}
+    assert (states["memories"], states["usage"], states["index"]) == ("done", "nameless", "pending")
+    for index.down, index.unwritable in ((True, set()), (False, {*forgotten})):
+        assert embed(queues.changes) == tuple(queues.changes)
+    assert receipt_of(both, scope, job_id)["index"] == {"state": "pending"}
+    index.unwritable = set()
+    assert embed(queues.changes) == ()
+    assert index.keys(sarah, limit=9) == (record(2).id,)
+    assert receipt_of(both, scope, job_id)["index"] == {"state": "done"}
+
+
+def receipt_of(both: Both, scope: SessionScope, job_id: str) -> dict[str, dict[str, Any]]:
+    job = both.jobs.get(scope.owner, job_id)
+    assert job is not None
+    return receipt(job)
+
+
+def test_an_erasure_of_many_documents_looks_at_them_in_several_deliveries(
+    both: Both, sarah: UserScope, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock, queues = FakeClock(), InMemoryQueues()
+    monkeypatch.setattr(embed_module, "AT_ONCE", 3)
+    monkeypatch.setattr(embed_module, "PAGES_AT_ONCE", 2)
+    index = EmbeddedIndex(tmp_path / "index.sqlite", space=None)
+    index.prepare()
+    index.write(sarah, [document(f"mem_{number}", "tea") for number in range(20)])
+    steps = UserSteps(both.jobs, RestartSteps(both.jobs, clock), clock, queues)
+    job_id = Erase(both.memories, clock)(sarah)
+    ErasePages(both.sessions, both.memories, InMemoryUsages(State()), steps, clock)(
+        JobNotice(sarah.tenant, job_id, "erase")
+    )
+    embed = Embed(both.memories, both.sessions, index, None, clock, steps)
+    left = []
+    while embed(queues.changes):
+        left.append(len(index.keys(sarah, limit=9)))
+    assert left == [8, 0]
+    assert index.keys(sarah, limit=9) == ()

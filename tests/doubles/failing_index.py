@@ -53,6 +53,10 @@ class FailingIndex:
             raise Unavailable("The search index that is read holds vectors of another model.")
         return self.index.by_vector(owner, vector, where=where, k=k)
 
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
+        self.check()
+        return self.index.keys(owner, after=after, limit=limit)
+
     def count(self, owner: UserScope) -> int:
         self.check()
         return self.index.count(owner)

@@ -27,5 +27,8 @@ class OwnedIndex:
     def by_vector(self, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
         return self.index.by_vector(self.owner, vector, where=where, k=k)
 
+    def keys(self, *, after: str = "", limit: int = 100) -> tuple[str, ...]:
+        return self.index.keys(self.owner, after=after, limit=limit)
+
     def count(self) -> int:
         return self.index.count(self.owner)

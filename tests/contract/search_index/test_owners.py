@@ -35,6 +35,21 @@ def test_owners_share_keys_and_texts_but_nothing_else(shared: Place, one: UserSc
     assert (mine.index.count(), theirs.index.count()) == (0, 1)
 
 
+def test_an_owners_keys_are_listed_in_order_and_at_once(part: Part) -> None:
+    index = part.index
+    foreign = OwnedIndex(part.place.open(SPACE), UserScope("another", index.owner.user))
+    foreign.write([document("b", "apple")])
+    index.write([document(key, "apple", vector=EAST) for key in ("c", "a/10", "a", "a/9")])
+    assert index.keys() == ("a", "a/10", "a/9", "c")
+    assert (index.keys(limit=2), index.keys(after="a/10", limit=2), index.keys(after="c")) == (
+        ("a", "a/10"), ("a/9", "c"), (),
+    )  # fmt: skip
+    index.write([Gone("a/10", 2), Gone("never", 2)])
+    assert index.keys() == ("a", "a/9", "c")
+    index.write([document("a/10", "apple", version=3)])
+    assert index.keys() == ("a", "a/10", "a/9", "c")
+
+
 def test_keys_are_taken_as_they_are(part: Part) -> None:
     odd = ["session/12", "../a", "a b", "*", '"', "'; --", "%00", "ключ", "k" * 400, "a", "A"]
     part.put(*(document(key, "apple") for key in odd))

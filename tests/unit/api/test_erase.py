@@ -79,12 +79,20 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
     assert (pending["kind"], pending["state"], pending["user_id"]) == ("erase", "pending", "sarah")
     assert pending["receipt"]["sessions"] == pending["receipt"]["memories"] == {"state": "pending", "count": 0}
     service.drain()
+    waiting = known("GET", answer.headers["Location"]).json
+    assert (waiting["state"], waiting["receipt"]["index"]) == ("running", {"state": "pending"})
+    assert waiting["receipt"]["memories"]["state"] == "done"
+    told = tuple(service.sent_again.changes)  # whatever becomes of the streams' records
+    assert service.embed(told) == told  # the records are of this same moment
+    service.time.advance(1)
+    assert service.embed(told) == ()
+    assert OwnedIndex(service.index, SARAH).keys() == ()
     done = known("GET", answer.headers["Location"]).json
     assert (done["state"], done["error"]) == ("done", None)
     assert done["receipt"]["sessions"] == {"state": "done", "count": 2}
     assert done["receipt"]["memories"]["state"] == "done"
     assert done["receipt"]["memories"]["count"] >= 5
-    assert done["receipt"]["index"] == {"state": "follows"}
+    assert done["receipt"]["index"] == {"state": "done"}
     remains = {
         "jobs": "2026-01-31", "tombstones": "2026-02-01", "queues": "2026-01-15", "logs": "2026-04-01",
         "exports": "2026-01-09", "backups": "2026-02-05",
@@ -225,6 +233,8 @@ def test_erasing_twice_is_two_erasures(known: Client, service: Service) -> None:
     first, second = (known("DELETE", USER).json["job_id"] for _ in range(2))
     assert first != second
     service.drain()
+    service.time.advance(1)
+    assert service.embed(tuple(service.sent_again.changes)) == ()
     assert {known("GET", f"/v1/jobs/{name}").json["state"] for name in (first, second)} == {"done"}
     assert not any(everything(known).values())
 

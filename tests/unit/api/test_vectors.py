@@ -163,6 +163,7 @@ def test_erasing_the_user_erases_them(call: Client, service: Service) -> None:
     erased = call("DELETE", "/v1/users/sarah")
     assert (near(call), counts(call)) == ([], {})
     service.drain()
+    assert service.embed(tuple(service.sent_again.changes)) == ()
     assert call("GET", f"/v1/jobs/{erased.json['job_id']}").json["state"] == "done"
     assert not any(era.vectors or era.namespaces for era in service.memories.known["acme", "sarah"].eras.values())
     put(call, {"id": "again", "values": [1.0, 0.0]})

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Redacted
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.observability import logger
 from palimpsest.workers.batches import LONGEST_BACKOFF, change_batch, pause, read_change
 
@@ -54,7 +54,7 @@ def told(change: Changed) -> str:
     return json.dumps(asdict(change))
 
 
-@pytest.mark.parametrize("change", [RECORD, MESSAGE, Redacted("acme", "job_1")])
+@pytest.mark.parametrize("change", [RECORD, MESSAGE, Removed("acme", "job_1")])
 def test_a_change_is_read_as_it_was_sent(change: Changed) -> None:
     assert read_change(told(change)) == change
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -92,8 +93,10 @@ def test_a_job_that_ended_while_the_sweep_looked_at_it_is_not_visited_again(
     assert (service.job(job.id).state, service.job(job.id).due_at) == ("done", None)
 
 
-def test_a_memory_whose_change_was_lost_on_its_way_to_the_index_is_sent_again_within_two_minutes() -> None:
-    service = MemoryService()
+def test_a_memory_whose_change_was_lost_on_its_way_to_the_index_is_sent_again_within_two_minutes(
+    tmp_path: Path,
+) -> None:
+    service = MemoryService(folder=tmp_path)
     record = service.say("works at A").record
     change = RecordChanged(SARAH.tenant, SARAH.user, record.id)
     service.sweep_all()  # it may be on its way

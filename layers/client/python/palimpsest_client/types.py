@@ -126,10 +126,6 @@ class Filter(TypedDict):
     metadata: NotRequired[dict[str, Any]]
 
 
-class Follows(TypedDict):
-    state: Literal["follows"]
-
-
 class Found(TypedDict):
     id: str
     type: Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]
@@ -406,7 +402,7 @@ class Recalled(TypedDict):
 class Receipt(TypedDict):
     sessions: Reached
     memories: Reached
-    index: Follows
+    index: Indexed
     usage: Nameless
     jobs: Expires
     tombstones: Expires

@@ -106,9 +106,10 @@ def wire_sweep(
     forget, give_up_removal = ForgetMemoriesOfSession(memories, clock), GiveUpOverflow(sessions, jobs, clock)
     removal = Handling(RemoveFromSession(sessions, jobs, clock, forget, contents), give_up_removal)
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
-    pages = UserSteps(jobs, restart, clock)
-    named, told = ForgetMemoriesOfSession(memories, clock, jobs), queues if is_indexed else None
-    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, told)
+    told = queues if is_indexed else None
+    pages = UserSteps(jobs, restart, clock, told)
+    named = ForgetMemoriesOfSession(memories, clock, jobs)
+    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents)
     work = Router(
         {
             "delete": removal,

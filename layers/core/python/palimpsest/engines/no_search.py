@@ -25,6 +25,9 @@ class AbsentIndex:
     def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
         raise _absent()
 
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
     def count(self, owner: UserScope) -> int:  # noqa: ARG002
         raise _absent()
 

@@ -41,6 +41,14 @@ class ProjectGraph:
                     again.update(part)
         return again
 
+    def whole(self, scope: UserScope) -> None:
+        """Bring up to date all that the index has of the user. Raises `Unavailable`."""
+        for listed in (self.index.relationships, self.index.entities):
+            after = None
+            while topics := listed(scope, after=after, limit=AT_ONCE):
+                self._settle(scope, topics)
+                after = topics[-1]
+
     def _bring(self, scope: UserScope, ids: Sequence[str]) -> None:
         records = {record.id: record for record in self.memories.records(scope, ids)}
         topics = {str(each.topic_key) for each in records.values() if each.type in KEYED}

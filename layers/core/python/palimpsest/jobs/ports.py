@@ -40,16 +40,16 @@ class MessageChanged:
 
 
 @dataclass(frozen=True, slots=True)
-class Redacted:
-    """The tables hold nothing any more of what a message said before it was redacted: once the index holds nothing of
-    it either, the job has ended.
+class Removed:
+    """The tables hold nothing any more of what a redaction or an erasure removes: once the index holds nothing of it
+    either, the job has ended.
     """
 
     tenant: str
     job_id: str
 
 
-Changed = RecordChanged | MessageChanged | Redacted
+Changed = RecordChanged | MessageChanged | Removed
 
 
 @dataclass(frozen=True, slots=True)

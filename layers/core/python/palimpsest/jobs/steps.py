@@ -11,7 +11,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs.job import ERASED, Job, next_step
 from palimpsest.jobs.kinds import ListPayload, Payload
-from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Removed
 from palimpsest.jobs.restart import RestartSteps
 from palimpsest.scope import Scope
 
@@ -27,11 +27,14 @@ of the next page (None: this was the last one), or only None if the user was era
 
 @dataclass(frozen=True, slots=True)
 class UserSteps:
-    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`."""
+    """Runs steps of a job. Every call is safe to repeat, and raises `Unavailable`. `queues` None: there is no index, or
+    it is brought up to date without queues.
+    """
 
     jobs: Jobs
     restart: RestartSteps
     clock: Clock
+    queues: Queues | None = None
 
     @property
     def deadline(self) -> datetime:
@@ -109,6 +112,18 @@ class UserSteps:
         """End this step. The first job of the chain stays `running` until the last step ends it."""
         with suppress(CommitLost):
             self.jobs.finish(replace(job, state="running" if job.parent is None else "done", due_at=None))
+
+    def end_with_index(self, job: Job, result: Mapping[str, int]) -> None:
+        """Have what brings the index up to date end the job, once nothing is left there either of what the job removed
+        from the tables. Until then the job runs; if the message is lost, the sweep begins it again.
+        """
+        if self.queues is None:
+            self.end(job, result)
+            return
+        self._show(job, result)
+        with suppress(CommitLost):  # another delivery of the same queue message was faster
+            self.jobs.finish(replace(job, state="running", result=result))
+        self.queues.send_changes([Removed(job.tenant, job.id)])
 
     def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:
         """End the first job of the chain, then this step. If the function fails in between, the step is delivered again

@@ -9,19 +9,22 @@ from functools import partial
 
 from palimpsest import parallel
 from palimpsest.clock import Clock
+from palimpsest.conversations.messages import message_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.graph.project import ProjectGraph
-from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Redacted
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
-from palimpsest.search.documents import Indexable
+from palimpsest.search.documents import MESSAGE_GONE, Indexable, gone
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
+AT_ONCE, PAGES_AT_ONCE = 100, 30  # documents of an erased user that are looked at with one delivery
 Planning = Callable[[], Plan | None]
 
 
@@ -57,30 +60,60 @@ class Embed:
 
         A document carries its item's version, and an item that the tables do not have is removed: so an old reading
         never wins over a newer one. If no vector can be made now, the words are indexed, and the change is returned.
-        A `Redacted` ends its job.
+        A `Removed` ends its job if the index holds nothing any more of what it removed.
         """
-        redacted = [change for change in changes if isinstance(change, Redacted)]
-        outcome = self.outcome([change for change in changes if not isinstance(change, Redacted)])
-        again = {*outcome.unwritten, *outcome.without_vector, *(each for each in redacted if not self._ends(each))}
+        removed = [change for change in changes if isinstance(change, Removed)]
+        outcome = self.outcome([change for change in changes if not isinstance(change, Removed)])
+        again = {*outcome.unwritten, *outcome.without_vector, *(each for each in removed if not self._ends(each))}
         return tuple(change for change in dict.fromkeys(changes) if change in again)
 
-    def _ends(self, change: Redacted) -> bool:
-        """End the job of a redaction, unless the index can't be written now: its message, those that quote it, and
-        every memory that it removed.
-        """
+    def _ends(self, change: Removed) -> bool:
+        """End the job, unless something of what it removed is left in the index, or may be."""
         if self.steps is None:
             return False
         try:
             job = self.steps.jobs.get(Scope(change.tenant), change.job_id)
             if job is None or job.has_ended:
                 return True
-            said = MessageChanged(job.tenant, job.session, job.first)
-            removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
-            if self.outcome([said, *removed]).unwritten:
+            is_gone = self._has_lost_user if job.kind == "erase" else self._has_lost_message
+            if not is_gone(job):
                 return False
             self.steps.end(job, job.result)
         except Unavailable:
             return False
+        return True
+
+    def _has_lost_message(self, job: Job) -> bool:
+        """Index what the tables have of a redaction: its message, those that quote it, what memories it removed."""
+        said = MessageChanged(job.tenant, job.session, job.first)
+        removed = (RecordChanged(job.tenant, job.user or "", name) for name in sorted(job.stored))
+        return not self.outcome([said, *removed]).unwritten
+
+    def _has_lost_user(self, job: Job) -> bool:
+        """Remove the user's documents that the tables do not have, which are all unless the user is back since. They
+        are looked for again: a version that a faster clock gave is not removed at once.
+        """
+        owner = Scope(job.tenant).user(job.user or "")
+        if self.graph is not None:
+            self.graph.whole(owner)
+        return not self._removes_stale(owner) or not self._removes_stale(owner)
+
+    def _removes_stale(self, owner: UserScope) -> bool:
+        """Whether there were, or may be, documents of items that the tables do not have. Raises `Unavailable`."""
+        last, found = "", False
+        for _ in range(PAGES_AT_ONCE):
+            keys = self.index.keys(owner, after=last, limit=AT_ONCE)
+            plannings = self._plannings(_named(owner, key) for key in keys)
+            plans = [plan for _, planning in plannings if (plan := planning()) is not None]
+            there = {key for plan in plans for key in plan.there}
+            known = {key: each for plan in plans for key, each in plan.gone.items()}
+            stale = [known.get(key) or gone(key, version=MESSAGE_GONE) for key in keys if key not in there]
+            if stale:
+                self.index.write(owner, stale)
+            found = found or bool(stale)
+            if len(keys) < AT_ONCE:
+                return found
+            last = keys[-1]
         return True
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
@@ -158,6 +191,12 @@ class Embed:
         for record in (*plan.settled, *indexed):
             if record.id not in vectorless and record.id not in failed:
                 self.memories.indexed(plan.owner, record)
+
+
+def _named(owner: UserScope, key: str) -> Changed:
+    """A change of the item that a document's key names."""
+    said = message_of(key)
+    return MessageChanged(owner.tenant, *said) if said else RecordChanged(owner.tenant, owner.user, key)
 
 
 def _one_by_one(embedder: Embedder, texts: Sequence[str]) -> Iterator[tuple[str, Vector]]:

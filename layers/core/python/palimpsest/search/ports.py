@@ -100,6 +100,9 @@ class SearchIndex(Words, Vectors, Protocol):
         not of the space, before anything is written.
         """
 
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
+        """The keys of the owner's documents behind `after`, in order. It sees every write that came before."""
+
     def count(self, owner: UserScope) -> int:
         """How many documents of the owner can be found."""
 

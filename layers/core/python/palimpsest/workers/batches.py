@@ -15,7 +15,7 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.kinds import KINDS
-from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Redacted
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
 from palimpsest.scope import Scope
@@ -24,7 +24,7 @@ from palimpsest.workers.router import GivesUp
 FIRST_BACKOFF = 5  # seconds, doubled with every receive
 LONGEST_BACKOFF = 900
 NOTICE = {field.name for field in fields(JobNotice)}
-CHANGES = [{field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Redacted)]
+CHANGES = [{field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)]
 """The fields of a queue's message, all of them and no others."""
 LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
 
@@ -55,7 +55,7 @@ def read_change(body: str) -> Changed:
         owner = Scope(said["tenant"]).user(said["user"])
         return RecordChanged(owner.tenant, owner.user, str(said["record_id"]))
     if "job_id" in said:
-        return Redacted(Scope(said["tenant"]).tenant, str(said["job_id"]))
+        return Removed(Scope(said["tenant"]).tenant, str(said["job_id"]))
     session = Scope(said["tenant"]).session(said["session"])
     return MessageChanged(session.tenant, session.session, int(said["seq"]))
 

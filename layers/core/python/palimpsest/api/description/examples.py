@@ -85,7 +85,7 @@ ERASED: Json = {
     "receipt": {
         "sessions": {"state": "done", "count": 4},
         "memories": {"state": "done", "count": 57},
-        "index": {"state": "follows"},
+        "index": {"state": "done"},
         "usage": {"state": "nameless"},
         "jobs": {"state": "expires", "until": "2026-02-04T09:29:58.000Z"},
         "tombstones": {"state": "expires", "until": "2026-02-05T09:29:58.000Z"},

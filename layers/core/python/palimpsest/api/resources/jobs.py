@@ -81,14 +81,8 @@ class Reached(TypedDict):
     count: Annotated[int, Field(description="How much was removed")]
 
 
-class Follows(TypedDict):
-    """The index follows the tables by their streams, and answers nothing that they do not have."""
-
-    state: Literal["follows"]
-
-
 class Indexed(TypedDict):
-    """Whether the index holds the new text alone. It answers nothing that the tables do not have, also before."""
+    """Whether the index holds nothing of it any more. It answers nothing that the tables do not have, also before."""
 
     state: Literal["pending", "done"]
 
@@ -117,7 +111,7 @@ class Receipt(TypedDict):
 
     sessions: Reached
     memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
-    index: Follows
+    index: Indexed
     usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
     jobs: Annotated[Expires, Field(description="They hold ids and counts")]
     tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]

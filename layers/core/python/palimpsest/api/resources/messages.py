@@ -236,7 +236,7 @@ def redact_message(session_id: SessionId, seq: Seq, body: Redaction) -> Response
 
     Replace what a message says. Its place, role and id stay; refusal, unknown fields and the arguments of its calls
     go. From this answer on no read of the session shows the old text. A job takes back the summaries and memories that
-    were made of it, and its receipt says so; the search index follows.
+    were made of it, and its receipt says so; it is done once the search index holds nothing of it either.
     """
     scope = call().session(session_id)
     head, job_id = call().use.redact(scope, seq, content=body.content, metadata=body.metadata)

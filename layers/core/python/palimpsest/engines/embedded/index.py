@@ -107,6 +107,11 @@ class EmbeddedIndex:
                 return ()
             return self._vectors.nearest(connection, shelf, vector, where=where, k=k)
 
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
+        with self._database.reading() as connection:
+            shelf = shelf_of(connection, index_read(connection), owner)
+            return _keys(connection, shelf, after, limit) if shelf else ()
+
     def count(self, owner: UserScope) -> int:
         with self._database.reading() as connection:
             shelf = shelf_of(connection, index_read(connection), owner)
@@ -138,6 +143,11 @@ def _by_words(
     conditions, more = _conditions(where)
     rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
     return tuple(Hit(row["key"], row["score"]) for row in rows)
+
+
+def _keys(connection: sqlite3.Connection, shelf: Shelf, after: str, limit: int) -> tuple[str, ...]:
+    asked = "SELECT key FROM documents WHERE shelf = ? AND gone_at IS NULL AND key > ? ORDER BY key LIMIT ?"
+    return tuple(row["key"] for row in connection.execute(asked, (shelf.id, after, limit)))
 
 
 def _count(connection: sqlite3.Connection, shelf: Shelf) -> int:

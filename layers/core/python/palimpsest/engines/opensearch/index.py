@@ -99,6 +99,14 @@ class OpenSearchIndex:
             found = self._search(owner, self._index_of_vectors(again=True), body)  # the alias may have moved since
         return tuple(_hit(each, 2 * each["_score"] - 1) for each in found)
 
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
+        return self._found(lambda: self._keys(owner, queries.listed(owner_id(owner), after=after, limit=limit))) or ()
+
+    def _keys(self, owner: UserScope, body: dict[str, Any]) -> tuple[str, ...]:
+        with translated():
+            self._client.indices.refresh(index=self._family.alias)
+        return tuple(_hit(each, 0).key for each in self._search(owner, self._family.alias, body))
+
     def count(self, owner: UserScope) -> int:
         return self._found(lambda: self._count(owner_id(owner))) or 0
 

@@ -114,6 +114,12 @@ def owned(owner: str) -> dict[str, Any]:
     return {"bool": {"filter": [{"term": {"owner": owner}}]}}
 
 
+def listed(owner: str, *, after: str, limit: int) -> dict[str, Any]:
+    """Ask for the keys of the owner's documents behind `after`, in order."""
+    behind = {"search_after": [after]} if after else {}
+    return {"query": owned(owner), "size": limit, "sort": ["key"], "docvalue_fields": ["key"], **behind}
+
+
 def statistics(query: QueryTerms, *, owner: str) -> dict[str, Any]:
     """Ask for the statistics of the owner's documents: of the fields, and how many documents have each term."""
     terms = {_name(group.is_word, term): _has(group.is_word, term) for group in asked(query) for term in group.terms}

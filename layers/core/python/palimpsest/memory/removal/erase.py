@@ -27,20 +27,22 @@ EXPORT_DAYS = 8  # of the whole tenant; those of the user are removed at once
 BACKUP_DAYS = 35
 """How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no backup."""
 
+TABLES = "tables"  # what a job has done that waits for the index alone
 _NEXT: dict[EraseStage, EraseStage] = {"sessions": "memories", "memories": "late_sessions", "late_sessions": "over"}
 
 
 def receipt(job: Job) -> dict[str, dict[str, Any]]:
     """For each store, whether its data is removed, and how much was. `until` is in epoch seconds.
 
-    The search index follows the tables by their streams, and no answer contains data that the tables lack. Jobs hold
-    only ids and counts.
+    The search index is the last: until it is done, it may hold documents of the user, but no answer contains data that
+    the tables lack. Jobs hold only ids and counts.
     """
-    has_sessions, has_all = "memories" in job.result or job.state == "done", job.state == "done"
+    is_done = job.state == "done"
+    has_sessions, has_all = "memories" in job.result or is_done, TABLES in job.stored or is_done
     return {
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
-        "index": {"state": "follows"},
+        "index": {"state": _state(is_done=is_done)},
         "usage": {"state": "nameless" if has_all else "pending"},
         "jobs": _expires(job, RETENTION_SECONDS),
         "tombstones": _expires(job, RETENTION_SECONDS + DAY),
@@ -110,7 +112,9 @@ class ErasePages:
             erased = self._page(scope, job, erased)
             if erased.stage == "over":
                 self.usages.forget(scope)
-                self.steps.end(job, _result(erased))
+                root = self.steps.jobs.get(scope.owner, job.root) or job
+                self.steps.jobs.mark(root, TABLES)
+                self.steps.end_with_index(job, _result(erased))
                 return
         self.steps.go_on(job, erased, result=_result(erased))
 

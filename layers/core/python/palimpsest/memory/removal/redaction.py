@@ -11,9 +11,9 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
-from palimpsest.errors import CommitLost, NotFound
+from palimpsest.errors import NotFound
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Redacted
+from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.removal.erase import BACKUP_DAYS, DAY
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession
@@ -41,9 +41,7 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
 
 @dataclass(frozen=True, slots=True)
 class TakeBackRedacted:
-    """`forget` has each memory that it removes named by the job. `queues` None: there is no index, or it is brought up
-    to date without queues.
-    """
+    """`forget` has each memory that it removes named by the job."""
 
     sessions: Sessions
     jobs: Jobs
@@ -51,7 +49,6 @@ class TakeBackRedacted:
     clock: Clock
     forget: ForgetMemoriesOfSession
     contents: Contents
-    queues: Queues | None
 
     def __call__(self, notice: JobNotice) -> None:
         """Do the job of a redaction; what brings the index up to date ends it. Safe to repeat: the count of summaries
@@ -67,13 +64,7 @@ class TakeBackRedacted:
         with suppress(NotFound):  # deleted meanwhile
             Arm(self.sessions, self.clock)(scope, at_once=True)
         done = self.jobs.get(Scope(job.tenant), job.id) or job
-        result = {"memories": len(done.stored), "summaries": summaries}
-        if self.queues is None:
-            self.steps.end(job, result)
-            return
-        with suppress(CommitLost):  # another delivery of the same queue message was faster
-            self.jobs.finish(replace(done, state="running", result=result))
-        self.queues.send_changes([Redacted(job.tenant, job.id)])
+        self.steps.end_with_index(done, {"memories": len(done.stored), "summaries": summaries})
 
     def _void(self, scope: SessionScope, job: Job) -> int:
         """Take the text from every summary that may hold the old text; return how many. Raises `CommitLost`.
