@@ -328,6 +328,22 @@ def test_the_index_follows_in_any_order_and_any_number_of_times(api: NeptuneApi,
     assert len(api.run("MATCH ()-[r]->() RETURN r.topic")) == 1
 
 
+def test_all_that_the_index_has_of_a_user_is_brought_up_to_date(
+    api: NeptuneApi, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also what the tables removed without a change that arrived."""
+    monkeypatch.setattr("palimpsest.graph.project.AT_ONCE", 2)
+    kept = through_the_index(api)
+    chain(kept)
+    kept.put(Entity("acme", "Company", "Acme"), edge("david", "WORKS_AT", "acme"), scope=DAVID)
+    index = NeptuneIndex(GRAPH, client=api.client())
+    assert index.sizes(SARAH) == (4, 4)
+    kept.manage.delete_entity(SARAH, "berlin")
+    assert kept.project is not None
+    kept.project.whole(SARAH)
+    assert (index.sizes(SARAH), index.sizes(DAVID)) == ((3, 1), (1, 1))
+
+
 def test_what_is_removed_while_it_is_written_does_not_stay_in_the_index(
     api: NeptuneApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
