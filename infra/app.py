@@ -33,7 +33,7 @@ def feature_flags() -> dict[str, Any]:
     return flags
 
 
-def application(outdir: Path, **context: str) -> "App":
+def application(outdir: Path, **context: str | bool) -> "App":
     """The CDK app, for the stages in the context (with commas) or for all that go to AWS, with cdk-nag on.
 
     `context` adds to the CDK's own.

@@ -3,12 +3,9 @@
 import json
 import os
 import shutil
-import subprocess
-import sys
 import time
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 from infra import paths
 from infra.config import LOCAL, Choices, stack_name
@@ -25,10 +22,6 @@ STACK = stack_name(LOCAL)
 TENANT = "local"
 PORT, PORTS = 4566, 2**16
 SCOPES = ("read", "write", "admin")
-CONTEXT = ("openai_base_url", "chat_model", "models", "embedding_model", "embedding_dimension")
-"""Parts of the CDK's context that come from environment variables of the same names, in capitals."""
-IN_PLACE = {"aws:cdk:disable-asset-staging": True}
-"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""
 
 
 def start(wanted_port: str, search_engine: str) -> None:
@@ -40,7 +33,7 @@ def start(wanted_port: str, search_engine: str) -> None:
     ministack.check_free(port)
     server = _search_server(search_engine)
     process = _started(port, search_address=server.place.address if server else "")
-    assembly = _synthesize(search_engine)
+    assembly = deploy.assembly_of(search_engine)
     ministack.wait(process)
     if server is not None:
         opensearch.wait(server)
@@ -113,22 +106,6 @@ def _started(port: int, *, search_address: str) -> Running:
     ministack.install()
     _say(f"Starting the local AWS on port {port}")
     return ministack.start(port, search=search_address)
-
-
-def _synthesize(search_engine: str) -> Path:
-    """The assembly of the stage `local`, made by the same program that `cdk deploy` runs."""
-    _say("Synthesizing the stack")
-    assembly = paths.local_state() / "cdk.out"
-    shutil.rmtree(assembly, ignore_errors=True)
-    chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
-    context = {"stage": LOCAL, "search": search_engine, **IN_PLACE, **chosen}
-    environment = os.environ | {
-        "CDK_CONTEXT_JSON": json.dumps(context), "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false",
-    }  # fmt: skip
-    command = [sys.executable, "-m", "infra.app"]
-    if subprocess.run(command, env=environment, cwd=paths.PROJECT, check=False).returncode != 0:
-        raise CannotRun("The stack could not be synthesized; the reason is printed above.")
-    return assembly
 
 
 def _api_key(place: Target, table: str) -> str:

@@ -1,7 +1,12 @@
-"""Deploys a synthesized assembly to the local AWS: uploads its assets, and creates or updates the stack."""
+"""Synthesizes the stack for the local AWS, uploads its assets there, and creates or updates the stack."""
 
+import hashlib
 import io
 import json
+import os
+import shutil
+import subprocess
+import sys
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
@@ -11,7 +16,9 @@ from typing import Any
 import boto3
 from botocore.exceptions import ClientError
 
-from infra import paths
+from infra import layer_build, paths
+from infra.config import LOCAL, stack_name
+from infra.local.processes import CannotRun
 
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
 CAPABILITIES = ["CAPABILITY_IAM", "CAPABILITY_NAMED_IAM"]
@@ -22,8 +29,54 @@ TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
 
 
+CONTEXT = ("openai_base_url", "chat_model", "models", "embedding_model", "embedding_dimension")
+"""Parts of the CDK's context that come from environment variables of the same names, in capitals."""
+IN_PLACE = {"aws:cdk:disable-asset-staging": True}
+"""Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""
+MADE_OF = ("cdk.json", "functions", "infra", "layers", "requirements-infra.txt")
+
+
 class DeploymentFailed(Exception):
     """The stack did not reach its new state; the message lists the resources that failed, with the reasons."""
+
+
+def assembly_of(search: str) -> Path:
+    """The assembly of the stage `local`, made by the same program that `cdk deploy` runs.
+
+    `search` is a search tier, or empty for the stage's own. Made for the last start from the same files and settings,
+    the assembly is taken as it is. Raises `CannotRun` if the stack can't be synthesized.
+    """
+    chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
+    context = json.dumps({"stage": LOCAL, "search": search, **IN_PLACE, **chosen})
+    assembly = paths.local_state() / "cdk.out"
+    made_from, noted = origin(context), assembly / "origin"
+    if noted.is_file() and noted.read_text() == made_from and _is_whole(assembly):
+        return assembly
+    print("Synthesizing the stack", flush=True)
+    shutil.rmtree(assembly, ignore_errors=True)
+    environment = os.environ | {
+        "CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false",
+    }  # fmt: skip
+    command = [sys.executable, "-m", "infra.app"]
+    if subprocess.run(command, env=environment, cwd=paths.PROJECT, check=False).returncode != 0:
+        raise CannotRun("The stack could not be synthesized; the reason is printed above.")
+    noted.write_text(made_from)
+    return assembly
+
+
+def origin(context: str) -> str:
+    """A hash of all that an assembly is made from."""
+    digest = hashlib.sha256(f"{sys.version} {layer_build.on_this_machine()} {paths.local_state()} {context}".encode())
+    for source in (paths.PROJECT / name for name in MADE_OF):
+        for file in [source] if source.is_file() else sorted(source.rglob("*")):
+            if file.is_file() and file.suffix != ".pyc":
+                digest.update(f"{file} {file.stat().st_size} ".encode() + file.read_bytes())
+    return digest.hexdigest()
+
+
+def _is_whole(assembly: Path) -> bool:
+    """Whether every asset is where it was: the layers are built elsewhere, and may have been removed since."""
+    return all(source.exists() for source, *_ in _assets(assembly, stack_name(LOCAL)))
 
 
 def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> dict[str, str]:

@@ -31,6 +31,7 @@ pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 LAYERS = sum(1 for folder in paths.LAYERS.iterdir() if folder.is_dir())
 GIGABYTE = 10**9
 AT_STAKE = 10  # seconds
+SYNTHESIZED = "Synthesizing the stack"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +117,7 @@ def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which
     assert re.search(r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
     assert "make demo" in greeting
     assert "No model answers: summaries and memories are the conversation's own sentences." in greeting
+    assert SYNTHESIZED in greeting
 
 
 def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:
@@ -210,6 +212,7 @@ def test_stopped_under_load_and_started_at_once_on_another_port_it_has_all_and_g
         said = local.start(free_port())
         assert stopped.result().stdout.strip() == "The local stack has stopped; its data is kept."
     assert "Found what the last stop saved" in said
+    assert SYNTHESIZED not in said  # nothing that the stack is made from has changed
     assert local.endpoint["aws_endpoint"] != before["aws_endpoint"]
     assert local.endpoint["api_key"] == before["api_key"]
     for session, acknowledged in (("a", one), ("b", other)):

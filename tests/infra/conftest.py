@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from infra.app import application
+from infra.local.deploy import IN_PLACE
 
 Resources = dict[str, dict[str, Any]]
 
@@ -75,15 +76,15 @@ def without_search(tmp_path_factory: pytest.TempPathFactory) -> Template:
 
 @pytest.fixture(scope="session")
 def prod_on_tables(tmp_path_factory: pytest.TempPathFactory) -> Template:
-    """The stage `prod` with the tables of the search index."""
-    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", search="dynamodb")
+    """The stage `prod` with the tables of the search index; its assets stand beside it as they are uploaded."""
+    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "prod", staged=True, search="dynamodb")
 
 
 @pytest.fixture(scope="session")
 def with_models(tmp_path_factory: pytest.TempPathFactory) -> Template:
     """The stage `dev` with models that the deployer lists."""
-    told = {"chat_model": "gpt-4.1", "models": "gpt-4.1-mini, gpt-4.1"}
-    return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", **told)
+    folder = tmp_path_factory.mktemp("cdk.out")
+    return of_one_stage(folder, "dev", chat_model="gpt-4.1", models="gpt-4.1-mini, gpt-4.1")
 
 
 @pytest.fixture(scope="session")
@@ -92,9 +93,10 @@ def with_openai(tmp_path_factory: pytest.TempPathFactory) -> Template:
     return of_one_stage(tmp_path_factory.mktemp("cdk.out"), "dev", embedding="openai")
 
 
-def of_one_stage(folder: Path, stage: str, **context: str) -> Template:
+def of_one_stage(folder: Path, stage: str, *, staged: bool = False, **context: str) -> Template:
+    """Where no test reads the assets they are not staged: copying them would take most of a synthesis."""
     with _plainly():
-        _synthesize(folder, {**context, "stage": stage})
+        _synthesize(folder, {**context, "stage": stage}, staged=staged)
     return _template(folder, stage)
 
 
@@ -119,9 +121,9 @@ def prod(synthesized: Synthesized) -> Template:
     return synthesized.prod
 
 
-def _synthesize(folder: Path, context: Mapping[str, str]) -> None:
+def _synthesize(folder: Path, context: Mapping[str, str], *, staged: bool = False) -> None:
     try:
-        application(folder, **context).synth()
+        application(folder, **({} if staged else IN_PLACE), **context).synth()
     except RuntimeError as error:
         if "ValidationFailed" not in str(error):  # findings fail their own test, not all of them
             raise

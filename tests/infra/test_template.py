@@ -459,8 +459,8 @@ def test_agents_of_the_account_can_take_the_client_as_a_layer_and_no_function_of
     assert not any("Client" in layers for layers in layers_of(prod).values())
 
 
-def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(prod: Template) -> None:
-    assets = prod.path.parent
+def test_nothing_built_or_cached_is_part_of_an_asset_but_the_librarys_bytecode(prod_on_tables: Template) -> None:
+    assets = prod_on_tables.path.parent
     ours = [path for path in assets.glob("asset.*/**/*") if "palimpsest" in path.parts or _is_of_a_function(path)]
     shipped = {path.relative_to(assets) for path in ours if path.is_file()}
     assert {"handler.py", "errors.py"} <= {path.name for path in shipped}
