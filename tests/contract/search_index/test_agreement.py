@@ -48,7 +48,7 @@ def every(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
         for owned in parts:
             documents = [
                 document(f"d{number:03}", text(chance, (3, 8, 20, 60, 400)), vector=vector(chance))
-                for number in range(80)
+                for number in range(40)
             ]
             for part in owned:
                 part.put(*documents)
