@@ -127,7 +127,7 @@ def _too_large() -> TooLarge:
 
 
 def json_object(text: str) -> dict[str, Any]:
-    """The body as a JSON object. Raises `BadRequest`: `invalid_json` for what is none, or one nested too deep;
+    """The body as a JSON object. Raises `BadRequest`: `invalid_json` for anything else, or an object nested too deep;
     `invalid_unicode` for half a surrogate pair, which no store and no model can hold.
     """
     try:

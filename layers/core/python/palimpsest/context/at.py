@@ -63,7 +63,7 @@ def counted(head: Head, read: Sequence[Message], *, last_user_seq: int, is_whole
 
 def read_back(stored: Iterator[Message], *, budget: int) -> tuple[tuple[Message, ...], int]:
     """Return the newest messages within the budget, as `newest` does, and the sequence number of the user's last one (0
-    if there is none), which nobody knows yet.
+    if there is none).
     """
     before: list[Message] = []
     for message in stored:

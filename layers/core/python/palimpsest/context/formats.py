@@ -113,7 +113,7 @@ def _call_id(call_id: str) -> str:
 
 
 def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:
-    """The arguments of a call as an object; what is none, such as a custom tool's text, stands under `input`."""
+    """The arguments of a call as an object; other arguments, such as the text of a custom tool, stand under `input`."""
     _, text = called(call)
     try:
         said = json.loads(text or "{}")

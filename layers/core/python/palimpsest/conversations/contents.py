@@ -78,13 +78,14 @@ class Contents:
         return tuple(parallel.each(upload, messages)), replace(job, state="done", due_at=None)
 
     def whole(self, message: Message) -> Message:
-        """The message with all that was sent; one whose history is its caller's stays as its item holds it. Raises
-        `Unavailable`, also for contents that are not those uploaded.
+        """The message as it was sent, with the contents that are stored outside the table. A message that its caller
+        keeps (`is_outside`) is returned as its item holds it. Raises `Unavailable`, also if the stored contents are not
+        those that were uploaded.
         """
         return message if message.is_outside else self.passed(message)
 
     def passed(self, message: Message) -> Message:
-        """The message as it is extracted: with all that was sent, also where that waits for its extraction alone."""
+        """The message as it was sent, for an extraction: also one that its caller keeps."""
         if message.large is None:
             return message
         data = self.blobs.get(message.large.key)

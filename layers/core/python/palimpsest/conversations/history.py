@@ -69,7 +69,7 @@ def window(sessions: Sessions, scope: SessionScope, head: Head) -> tuple[Message
 
 
 def _fitting(page: Sequence[Message]) -> int:
-    """How many of the messages a page holds, at least one, so that it has no more than `MOST_LARGE`."""
+    """How many of the messages one page returns: as many as have `MOST_LARGE` bytes of large contents, at least one."""
     size = 0
     for number, message in enumerate(page):
         size += message.large.bytes if message.large else 0

@@ -16,8 +16,8 @@ KINDS_OF_PARTS = {"image_url": "image", "input_audio": "audio", "file": "file"}
 
 
 def too_large(messages: Sequence[Message]) -> frozenset[int]:
-    """The sequence numbers of messages that an item can't hold, and of the largest of those that one transaction
-    can't.
+    """The sequence numbers of the messages to store outside the table: those too large for an item, and the largest of
+    the others until the rest fits one transaction.
     """
     sizes = {each.seq: size_of(each.chat, each.extra, each.metadata) for each in messages}
     total, large = sum(sizes.values()), set()
@@ -65,7 +65,7 @@ def _texts(chat: Chat) -> list[str]:
 
 
 def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
-    """A call whose arguments are named where they are too long: a function's must stay JSON."""
+    """The call, with a note in place of arguments that are too long; those of a function stay JSON."""
     if len(called(call)[1].encode()) <= height:
         return call
     kind = call["type"]

@@ -181,8 +181,8 @@ def digest(chat: Chat, *, session: str, before: str) -> str:
 
 
 def named_only(message: Message, large: Large) -> Message:
-    """What stays of a message that is extracted and not stored: whose turn it was, ids and times, and none of its
-    text. No window shows it.
+    """The stored form of a message that is extracted but not kept: its role, ids and times, without its text. No window
+    shows it.
     """
     chat = {"role": ITEM, "item": {"type": "outside", "role": message.role}}
     return replace(message, chat=chat, extra={}, metadata={}, large=large, is_outside=True)

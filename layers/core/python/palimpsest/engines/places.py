@@ -121,24 +121,24 @@ class ListCursor:
 
 
 def session_cursor(scope: Scope, user: str | None) -> ListCursor:
-    """Of a tenant's sessions (`session_listed_as`), or of one user's (`listed_as`)."""
+    """The cursors of a tenant's sessions (`session_listed_as`), or of one user's (`listed_as`)."""
     owner = "" if user is None else f"{re.escape(user)}#"
     return ListCursor(scope.tenant, user, re.compile(rf"{owner}{_MOMENT}#{_ID}"))
 
 
 def user_cursor(scope: Scope) -> ListCursor:
-    """Of a tenant's users, by id."""
+    """The cursors of a tenant's users, by id."""
     return ListCursor(scope.tenant, None, re.compile(_ID))
 
 
 def job_cursor(scope: UserScope | Scope) -> ListCursor:
-    """Of a user's jobs, or of the tenant's failed ones (`job_listed_as`)."""
+    """The cursors of a user's jobs, or of the tenant's failed ones (`job_listed_as`)."""
     user = scope.user if isinstance(scope, UserScope) else None
     return ListCursor(scope.tenant, user, re.compile(rf"\d{{12}}#{_ID}"))
 
 
 def record_cursor(scope: UserScope) -> ListCursor:
-    """Of a user's records (`record_listed_as`)."""
+    """The cursors of a user's records (`record_listed_as`)."""
     return ListCursor(scope.tenant, scope.user, re.compile(r"\d{15}#[^#]{1,128}"))
 
 

@@ -14,7 +14,7 @@ NEVER_SAID = (0, "", 0, 0, "")
 
 @dataclass(frozen=True, slots=True)
 class AtMost:
-    """A user has at most `most` topics whose keys begin with `prefix`; `what` they are is said to who has too many."""
+    """A user has at most `most` topics whose keys begin with `prefix`; `what` names them in the error."""
 
     memories: Memories
     prefix: str

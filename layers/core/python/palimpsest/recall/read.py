@@ -108,7 +108,7 @@ class _RecordReader:
         return found
 
     def _held_then(self, run: RecallRun, stored: Sequence[Record], pointers: Mapping[str, Pointer]) -> Iterator[Held]:
-        """Of each topic the version that held at the moment, with the scores of all its versions that were found."""
+        """For each topic, the version that held at the moment, with the scores of all versions that were found."""
         yield from ((record, run.scores[record.id]) for record in stored if record.topic_key is None)
         chains = parallel.each(lambda topic: self.memories.versions(run.scope, topic), list(pointers))
         for (topic, pointer), versions in zip(pointers.items(), chains, strict=True):

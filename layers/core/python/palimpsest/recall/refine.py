@@ -121,7 +121,7 @@ def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[Found
 
 
 def without_repeated(found: Iterable[FoundMemory]) -> list[FoundMemory]:
-    """Of equal texts one, a record if there is one, in the best place, with the number of them in `times`."""
+    """Keep one of several equal texts (a record if there is one), in the best place; `times` counts them."""
     left: dict[str, FoundMemory] = {}
     for one in found:
         text = normalized(one.content)

@@ -25,7 +25,7 @@ BEST_SENTENCES = 3
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """What a reranker did: the `scores` of those that it read in time, by key, of `asked` that it was given."""
+    """What a reranker did: it was given `asked` memories, and `scores` holds those that it read in time, by key."""
 
     scores: Mapping[str, float] = field(default_factory=dict)
     asked: int = 0

@@ -141,7 +141,7 @@ def _staying(held: Sequence[Turn], room: int) -> int:
 
 
 def _fitting(parts: Sequence[Turn], room: int) -> int:
-    """How many parts, from the first on, fit the room."""
+    """How many parts, counted from the first, fit the room together."""
     for number, part in enumerate(parts):
         room -= _weight(part)
         if room < 0:

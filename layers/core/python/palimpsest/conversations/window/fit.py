@@ -79,7 +79,7 @@ def _bytes(message: Message) -> int:
 
 
 def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message, ...]:
-    """What was read before reading stopped, without the turn in whose middle it did."""
+    """The messages that were read (newest first), oldest first; a turn that was read in part is left out."""
     messages = tuple(reversed(held))
     if messages[0].seq >= last_user_seq or messages[0].role == "user":
         return messages
@@ -87,7 +87,7 @@ def _oldest_first(held: Sequence[Message], last_user_seq: int) -> tuple[Message,
 
 
 def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
-    """What a session without short-term memory shows of its history: the newest turn."""
+    """The newest turn: all that a session without short-term memory shows of its history."""
     shown_ones = [message for message in messages if message.role not in UNSHOWN_ROLES]
     return tuple(turns(shown_ones)[-1]) if shown_ones else ()
 

@@ -64,7 +64,7 @@ class Era:
 
 @dataclass(slots=True)
 class Known:
-    """One user: who they are now, and what is left of each epoch."""
+    """One user's part of the store: the user as they are now, and what each epoch has left."""
 
     user: UserState = field(default_factory=UserState)
     walk: Walk | None = None

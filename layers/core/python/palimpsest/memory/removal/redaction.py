@@ -51,8 +51,8 @@ class TakeBackRedacted:
     contents: Contents
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job of a redaction; what brings the index up to date ends it. Safe to repeat: the count of summaries
-        may then be lower. Raises `Unavailable`.
+        """Do the job of a redaction; the worker that updates the search index ends it. Safe to repeat: the count of
+        summaries may then be lower. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:

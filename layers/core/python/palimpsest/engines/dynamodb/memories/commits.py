@@ -112,7 +112,7 @@ def listing(table: str, scope: UserScope, epoch: int) -> Action:
 
 
 def put_reminder(update: Update, record: Record) -> None:
-    """A new reminder of a record whose index state is pending, and none of any other."""
+    """Put a reminder if the index state of the record is pending; else remove the one that is there."""
     due_at = Reminder().due_at if record.index_state == "pending" else None
     update.put_due(record.id, due_at)
     update.put("looked_at", None)

@@ -267,7 +267,7 @@ def _best(hits: Sequence[Hit], k: int) -> tuple[Hit, ...]:
 
 
 def _clear(table: Table, prefix: str) -> None:
-    """Delete every item whose partition begins so."""
+    """Delete every item whose partition begins with `prefix`."""
     pages = table.scan(
         ProjectionExpression="pk, sk", FilterExpression="begins_with(pk, :prefix)",
         ExpressionAttributeValues={":prefix": {"S": prefix}},

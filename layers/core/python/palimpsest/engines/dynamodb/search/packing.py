@@ -118,7 +118,7 @@ class Columns:
 
     @property
     def numbers(self) -> Iterator[int]:
-        """Of those that are there."""
+        """The numbers of the documents that are there."""
         return (number for number in range(len(self.keys)) if number not in self.gone)
 
     def field(self, name: str) -> list[Any]:
