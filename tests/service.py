@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import pytest
 from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
 from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_sweep
@@ -120,6 +122,19 @@ class Service:
     def shared(self) -> State:
         """What the stores in memory share."""
         return self.sessions.state
+
+    @contextmanager
+    def killed_at(self, step: str) -> Iterator[None]:
+        """The process that works in this block is killed at this step of a store, such as `before commit`."""
+
+        def kill(now: str) -> None:
+            if now == step:
+                raise KeyboardInterrupt
+
+        self.shared.faults = kill
+        with pytest.raises(KeyboardInterrupt):
+            yield
+        self.shared.faults = lambda _: None
 
     def _wire_front(self, *, long_term: bool, selector: ChatModel | None) -> None:
         models = Models(

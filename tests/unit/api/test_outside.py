@@ -233,23 +233,13 @@ def test_a_crash_right_after_the_commit_leaves_nothing_in_the_bucket(call: Clien
 
 
 def test_what_no_commit_has_named_is_swept(call: Client, service: Service) -> None:
-    service.sessions.state.faults = _fails_at("before commit")
-    with pytest.raises(RuntimeError, match="killed"):
+    with service.killed_at("before commit"):
         service.memories_app.ingest_outside(SARAH, _drafts(), session_id="talk")
-    service.sessions.state.faults = lambda _: None
     assert blobs(service)
     service.time.advance(ABANDONED_SECONDS + 60)
     service.sweep_all()
     service.drain()
     assert not blobs(service)
-
-
-def _fails_at(where: str) -> Any:
-    def fails(step: str) -> None:
-        if step == where:
-            raise RuntimeError("killed")
-
-    return fails
 
 
 def _drafts() -> Any:

@@ -93,15 +93,8 @@ def test_a_system_message_must_fit_its_item(service: ConversationService) -> Non
 def test_a_lost_transaction_leaves_no_orphan_after_the_sweep(service: ConversationService) -> None:
     """The upload succeeds, and the function stops before its commit."""
     service.append("first")
-
-    def stop(step: str) -> None:
-        if step == "before commit":
-            raise KeyboardInterrupt
-
-    service.sessions.state.faults = stop
-    with pytest.raises(KeyboardInterrupt):
+    with service.killed_at("before commit"):
         append(service, user(NOVEL))
-    service.sessions.state.faults = lambda _: None
     assert len(keys(service)) == 1
     service.drain()
     assert len(keys(service)) == 1, "the append may still be under way"
@@ -114,15 +107,8 @@ def test_a_lost_transaction_leaves_no_orphan_after_the_sweep(service: Conversati
 def test_a_sweep_that_stops_in_between_goes_on(service: ConversationService) -> None:
     job = _abandoned(service)
     service.time.advance(ABANDONED_SECONDS + 1)
-
-    def stop(step: str) -> None:
-        if step == "before remove blobs":
-            raise KeyboardInterrupt
-
-    service.sessions.state.faults = stop
-    with pytest.raises(KeyboardInterrupt):
+    with service.killed_at("before remove blobs"):
         service.handle(job)
-    service.sessions.state.faults = lambda _: None
     assert len(keys(service)) == 1
     _sweep_for(service, 300)
     assert not keys(service)
@@ -193,15 +179,8 @@ def test_a_removal_that_stops_after_the_items_is_done_again_to_the_end(service: 
     append(service, user(NOVEL))
     service.app.manage.delete(service.session())
     (job,) = [job for job in service.outbox if job.kind == "delete"]
-
-    def stop(step: str) -> None:
-        if step == "before remove blobs":
-            raise KeyboardInterrupt
-
-    service.sessions.state.faults = stop
-    with pytest.raises(KeyboardInterrupt):
+    with service.killed_at("before remove blobs"):
         service.handle(job)
-    service.sessions.state.faults = lambda _: None
     assert len(keys(service)) == 1
     assert not stored(service)
     service.handle(job)
@@ -300,16 +279,9 @@ def test_files_and_audio_are_named_by_what_they_are() -> None:
 def _abandoned(service: ConversationService) -> Any:
     """An upload whose function stopped before its commit."""
     service.append("first")
-    service.sessions.state.faults = _stop_before_commit
-    with pytest.raises(KeyboardInterrupt):
+    with service.killed_at("before commit"):
         append(service, user(NOVEL))
-    service.sessions.state.faults = lambda _: None
     return service.outbox[-1]
-
-
-def _stop_before_commit(step: str) -> None:
-    if step == "before commit":
-        raise KeyboardInterrupt
 
 
 def _sweep_for(service: ConversationService, seconds: int) -> None:

@@ -7,7 +7,7 @@ from array import array
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import update_wrapper
-from inspect import signature
+from inspect import Signature, signature
 from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler import Response, content_types
@@ -184,7 +184,11 @@ class Answering:
         self._status = operation.status
         update_wrapper(self, handler)
         self.__globals__ = handler.__globals__  # there Powertools looks up what annotations name
-        self.__signature__ = signature(handler).replace(return_annotation=Response[str])
+
+    @property
+    def __signature__(self) -> Signature:
+        """The parameters of the code. Only the operation that is called needs them."""
+        return signature(self._handler).replace(return_annotation=Response[str])
 
     def __call__(self, **sent: Any) -> Response[str]:
         made = self._handler(**sent)
