@@ -18,6 +18,7 @@ SAID = (
 WRITTEN = st.lists(st.sampled_from(SAID) | st.text(max_size=6), max_size=6).map(" ".join)
 
 
+@example("İnever")
 @example("I lıve ın Ulm, ſo call me Jo")
 @given(WRITTEN)
 def test_every_pattern_that_matches_passes_the_sieve(text: str) -> None:
@@ -29,13 +30,19 @@ def test_every_pattern_that_matches_passes_the_sieve(text: str) -> None:
 
 
 def test_a_pattern_is_known_by_the_longest_words_that_it_must_have() -> None:
-    assert signs(r"\bmy (?:employer|boss) is") == {"my employer is", "my boss is"}
+    assert signs(r"\bmy (?:employer|boss) is") == {"\bmy employer is", "\bmy boss is"}
     assert signs(r"my \w+ (?:employer|boss)") == {" employer", " boss"}
-    assert signs(r"I(?:['’]m| am)\b(?! not) glad", re.IGNORECASE) == {"i'm glad", "i’m glad", "i am glad"}
-    assert signs(r"(?:please )?call me\b", re.IGNORECASE) == {"call me"}
+    assert signs(r"I(?:['’]m| am)\b(?! not) glad", re.IGNORECASE) == {"i'm\b glad", "i’m\b glad", "i am\b glad"}
+    assert signs(r"(?:please )?call me\b", re.IGNORECASE) == {"call me\b"}
+    assert signs(r"\b(?:decid\w+|must)\b") == {"\bdecid", "\bmust\b"}
     assert signs(r"\w+ed|x") == {"ed", "x"}
     assert signs(r"(?:a|\d)") == frozenset()
     assert signs("我[在住]") == {"我在", "我住"}
+
+
+def test_a_word_that_must_stand_whole_is_not_looked_for_within_others() -> None:
+    sieve = Sieve([r"\b(?:ago|we)\b", r"\bplan\w*"])
+    assert [sieve.candidates(text) for text in ("a wagon went", "we", "Planning", "a plot")] == [[], [0], [1], []]
 
 
 def test_most_patterns_are_not_tried_on_a_text_that_lacks_their_words() -> None:

@@ -7,22 +7,25 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from palimpsest.text.sieve import lowered, word_set
+
 _OWN = r"I\b|I['’]|my\b|our\b|ich\b|meine?\b|unsere?\b|vivo\b|trabajo\b|me (?:llamo|gusta)\b|mi\b|j['’]|je\b|mon\b|ma\b"
 _AND = "(?:and|but|und|aber|y|pero|et|mais)"
 _VERB = (
     "live|work|love|like|hate|prefer|enjoy|have|own|speak|play|study|teach|drive|collect|drink|eat|moved|grew up|am"
     "|need|want|wohne|lebe|arbeite|mag|liebe|hasse|habe|bin|spreche|spiele|studiere|esse|trinke"
 )
+_BLANK = r"(?:(?<=,)\s|(?<=\s))\s*"
 _JOINTS = re.compile(
-    rf"(?=[\s,;，])(?:,?\s+{_AND}\s+(?={_OWN})|[,;]\s+(?={_OWN})|，(?=我)"
-    rf"|(?P<elided>,?\s+{_AND}\s+(?=(?:{_VERB})\b)|,\s+(?=(?:{_VERB})\b))"
-    r"|(?P<who>,?\s+(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies|needs?)\b))"
-    r"|(?P<with>,?\s+(?=with (?:my|our|an?)\b)))",
+    rf"[\s,;，](?:(?<=\S)|(?=[\sabempuwy]))(?:{_BLANK}{_AND}\s+(?={_OWN})|(?<=[,;])\s+(?={_OWN})|(?<=，)(?=我)"
+    rf"|(?P<elided>{_BLANK}{_AND}\s+(?=(?:{_VERB})\b)|(?<=,)\s+(?=(?:{_VERB})\b))"
+    rf"|(?P<who>{_BLANK}(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies|needs?)\b))"
+    rf"|(?P<with>{_BLANK}(?=with (?:my|our|an?)\b)))",
     re.IGNORECASE,
 )
-"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is. The
-lookahead spares most places all else.
-"""
+"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is."""
+_MARKS = re.compile("[,;，]")
+_JOINING = frozenset(("and", "but", "und", "aber", "y", "pero", "et", "mais", "who", "with"))
 _SUBJECT = re.compile(r"^\W*(?:(?:hi|hello|hey|well|ok|okay|so|and|but)\b\W*)*(I|ich)\b", re.IGNORECASE)
 _OWN_CLAUSE = re.compile(
     rf"^\W*(?:{_OWN})[^,;]*?(?:\b(?:am|is|are|was|were|has|have|had|lives?|works?|likes?|loves?|hates?|needs?|wants?"
@@ -58,8 +61,8 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Iterator[Part]:
     """The statements that the sentence joins, or the whole sentence; `is_known` says whether a text is a statement of a
     known kind. Each clause is looked at once.
     """
-    joined = list(_clauses(sentence))
-    if len(joined) == 1:
+    joined = list(_clauses(sentence)) if _may_join(sentence) else ()
+    if len(joined) <= 1:
         yield Part(sentence, sentence)
         return
     part, states = "", False
@@ -72,6 +75,11 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Iterator[Part]:
         else:
             part, states = part + joint + clause, states or says
     yield Part(part, part if part in sentence else sentence)
+
+
+def _may_join(sentence: str) -> bool:
+    """Whether the sentence has a mark or a word of which each joint has one."""
+    return bool(_MARKS.search(sentence)) or not _JOINING.isdisjoint(word_set(lowered(sentence)))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str | None, str, str]]:

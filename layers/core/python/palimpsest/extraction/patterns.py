@@ -11,7 +11,7 @@ from functools import cache
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import objects, parts
-from palimpsest.extraction.phrases import NOT_WHAT, RELATION, REQUEST, StatementKind, kind_of, says_nothing
+from palimpsest.extraction.phrases import NOT_WHAT, RELATION, StatementKind, asks_for_something, kind_of, says_nothing
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.records import Method, SaidType
@@ -29,6 +29,7 @@ WORDS_OF_TOPIC = 4
 RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
 """By the topic of a statement: what it says of the user, and what is named."""
 _WORD = re.compile(r"\w+")
+_KEYWORD = re.compile(rf"\w{{{SHORTEST_KEYWORD},}}")
 _NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
 
 
@@ -102,10 +103,8 @@ def _stated(text: str, day: date, *, quote: str) -> _Statement | None:
         relations = tuple(_relations(kind, matched, text)) if matched else ()
         return None if lacks_topic else _Statement(text, quote, kind.type, kind.importance, topic, relations)
     bag = words(text)
-    if is_filler(text, bag) or REQUEST.search(text):
-        return None
     worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
-    if worth.score < WORTH_REMEMBERING or says_nothing(text):
+    if worth.score < WORTH_REMEMBERING or is_filler(text, bag) or asks_for_something(text) or says_nothing(text):
         return None
     if not salience.is_own(text) and leans_on_a_question(text):
         return None
@@ -154,5 +153,4 @@ def _finding(statement: _Statement, seq: int) -> Finding:
 
 
 def _keywords(text: str) -> Sequence[str]:
-    words = dict.fromkeys(word.casefold() for word in _WORD.findall(text) if len(word) >= SHORTEST_KEYWORD)
-    return list(words)[:MOST_KEYWORDS]
+    return list(dict.fromkeys(map(str.casefold, _KEYWORD.findall(text))))[:MOST_KEYWORDS]

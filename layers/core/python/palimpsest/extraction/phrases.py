@@ -54,7 +54,7 @@ _DEPARTMENT = (
 STATEMENT_KINDS = (
     _kind("fact", 0.95, "name", (
         r"\bmy (?:full |first |last |real )?name(?:['’]s| is)\b",
-        rf"^\W*(?:hi|hello|hey)\b(?: there)?[,!. ]+(?:this is|I['’]?m|I am) {_NAMES}(?=[.!,]|$| and\b| from\b)",
+        rf"^\W*\b(?:hi|hello|hey)\b(?: there)?[,!. ]+(?:this is|I['’]?m|I am) {_NAMES}(?=[.!,]|$| and\b| from\b)",
         rf"\b(?:this is|I['’]m|I am) {_NAMES} from\b",
         r"\bich hei(?:ß|ss)e\b", r"\bmein name ist\b",
         r"\bme llamo\b", r"\bmi nombre es\b",
@@ -173,7 +173,7 @@ RELATION = re.compile(
 )
 """The person or animal that a statement is about, if it is not the user."""
 
-REQUEST = re.compile(
+_REQUEST = re.compile(
     r"^\W*(?:(?:ok(?:ay)?|and|now|then|hey|please|bitte|por favor|so)\b[,!]? ?)*"
     r"(?:(?:show|tell|write|give|explain|help|find|list|make|create|translate|summari[sz]e|describe|compare|generate|fix"
     r"|check|look|let['’]?s|suggest|recommend|draft|rewrite|convert|calculate|book|send|search|open|play|try|add|remove|call)\b"
@@ -185,8 +185,6 @@ REQUEST = re.compile(
     r"|(?:ください|教えて|お願いします?)[。！]?$",
     re.IGNORECASE,
 )
-"""A request to do something now, which says nothing to remember."""
-
 _EMPTY = re.compile(
     r"^\W*(?:(?:well|ok(?:ay)?|so|and|but|oh|ah|hm+|yes|no|yeah|actually|honestly|sorry|thanks?)\b\W*)*"
     r"(?:I(?:['’](?:m|ll|d|ve))?|ich|je|yo)?\b ?"
@@ -206,10 +204,18 @@ _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
 FEW_WORDS = 2
 
 
+_REQUEST_SIEVE = Sieve([_REQUEST.pattern], re.IGNORECASE)
+
+
+def asks_for_something(text: str) -> bool:
+    """Whether the text is a request to do something now, which says nothing to remember."""
+    return bool(_REQUEST_SIEVE.candidates(text) and _REQUEST.search(text))
+
+
 def says_nothing(text: str) -> bool:
     """Whether the text is a remark on the conversation ("I see what you mean"), or has no word that names anything."""
-    naming = [word for word in words(text) if len(word) > FEW_WORDS or word.isdigit() or not word.isascii()]
-    if not set(naming) - FUNCTION_WORDS:
+    said = set(words(text)) - FUNCTION_WORDS
+    if not any(len(word) > FEW_WORDS or word.isdigit() or not word.isascii() for word in said):
         return True
     empty = _EMPTY.match(text)
     if empty is None or _OWN_THING.search(text) or _NAMED.search(text):

@@ -109,7 +109,7 @@ class _Word:
 
 def folded(text: str) -> str:
     """The text with case, width and accents made one, and a space in place of everything that is in no word."""
-    return _folded_by(_WITHOUT_ACCENTS, text)
+    return text.encode().translate(_OF_ASCII).decode() if text.isascii() else _folded_by(_WITHOUT_ACCENTS, text)
 
 
 def words(text: str) -> list[str]:
@@ -273,6 +273,7 @@ class _Folding(dict[int, int | str | None]):
         return result
 
 
+_OF_ASCII = bytes(ord(chr(point).lower() if chr(point).isalnum() else " ") for point in range(128)).ljust(256)
 _NO_LETTERS = dict[int, int | str | None].fromkeys((0xAD, 0x200D))  # soft hyphen, joiner
 _WITH_ACCENTS = _Folding(removed=frozenset(), letters=_NO_LETTERS)
 _WITHOUT_ACCENTS = _Folding(

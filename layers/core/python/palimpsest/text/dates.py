@@ -161,7 +161,12 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     """The relative dates of a text that was written on the day `at`, in order; of two that overlap the first, or the
     longer one.
     """
-    found = sorted(_all(text, at), key=lambda each: (each.start, -each.end))
+    begins = text[:MOST_READ]
+    lower = begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)  # places stay
+    numbers = _SIEVE.candidates(lower)
+    if not numbers:
+        return []
+    found = sorted(_all(lower, {PATTERNS[number] for number in numbers}, at), key=lambda each: (each.start, -each.end))
     result: list[Dated] = []
     for each in found:
         if not result or each.start >= result[-1].end:
@@ -169,22 +174,12 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     return result
 
 
-def _all(text: str, at: date) -> Iterator[Dated]:
-    begins = text[:MOST_READ]
-    lower = begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)  # places stay
-    for match, unit, offset in _found(lower, at):
+def _all(lower: str, may_match: Container[str], at: date) -> Iterator[Dated]:
+    found = chain(_fixed(lower, may_match), _counted(lower, may_match), _weekdays(lower, may_match, at))
+    for match, unit, offset in found:
         label = _label(unit, offset, at)
         if label is not None:
             yield Dated(match.start(), match.end(), label, (offset > 0) - (offset < 0))
-
-
-def _found(text: str, at: date) -> Iterator[Found]:
-    may_match = {PATTERNS[number] for number in _SIEVE.candidates(text)}
-    return (
-        iter(())
-        if not may_match
-        else chain(_fixed(text, may_match), _counted(text, may_match), _weekdays(text, may_match, at))
-    )
 
 
 def _fixed(text: str, may_match: Container[str]) -> Iterator[Found]:
@@ -263,6 +258,9 @@ _ABSOLUTE = tuple(
         rf"{_YEAR}[年년]",
     )
 )
+_MONTH_ALONE = _ABSOLUTE[7]
+_OF_ABSOLUTE = Sieve([pattern.pattern for pattern in _ABSOLUTE], re.IGNORECASE)
+_DIGIT = re.compile(r"\d")
 _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?:-(?P<day>\d\d))?")
 
 
@@ -279,7 +277,12 @@ class Period:
 
 def period(text: str, *, now: datetime) -> Period | None:
     """The first time that the text names, or None; a month or day without a year is the last one that has begun."""
-    for pattern in _ABSOLUTE:
+    begins = text[:MOST_READ]
+    has_digits = bool(_DIGIT.search(begins))
+    for number in _OF_ABSOLUTE.candidates(begins):
+        pattern = _ABSOLUTE[number]
+        if not has_digits and pattern is not _MONTH_ALONE:
+            continue
         for match in pattern.finditer(text, 0, MOST_READ):
             if (found := _absolute(match, now.date())) is not None:
                 return found

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from palimpsest.text.cutting import ELLIPSIS, shortened
+from palimpsest.text.sieve import word_set
 
 LONGEST = 300
 """The most characters of one sentence; a longer one is divided at its clauses."""
@@ -21,7 +22,10 @@ SHORT_WORDS, SHORT_LETTERS = 3, 4
 _STOPS = "。！？｡।॥۔؟։።፧។။"
 _CLOSERS = "\"'”’»›)\\]}」』】）"
 # The pattern takes linear time: a run of full stops is matched from its beginning only, and never given back.
-_END = re.compile(rf"[{_STOPS}]++[{_CLOSERS}]*+|(?<![.!?{ELLIPSIS}])[.!?{ELLIPSIS}]++[{_CLOSERS}]*+(?=\s|$)")
+_END = re.compile(
+    rf"[{_STOPS}.!?{ELLIPSIS}](?:(?<=[{_STOPS}])[{_STOPS}]*+[{_CLOSERS}]*+"
+    rf"|(?<=[.!?{ELLIPSIS}])(?<![.!?{ELLIPSIS}]{{2}})[.!?{ELLIPSIS}]*+[{_CLOSERS}]*+(?=\s|$))"
+)
 _CLAUSE = re.compile(r"[;:,—–](?=\s)|[，；：、،؛]")
 _ABBREVIATION = re.compile(
     r"(?:^|[\s(\"'])(?:[A-Za-z]|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]r|[Vv]s|approx|[Cc]a|e\.g|i\.e|z\.B|p\.ex|Sra?"
@@ -103,7 +107,7 @@ def sentences(text: str) -> Iterator[str]:
     for line in text.splitlines():
         whole = " ".join(line.split())
         for sentence in _of_line(whole):
-            yield from clauses(sentence, longest=LONGEST)
+            yield from (sentence,) if 0 < len(sentence) <= LONGEST else clauses(sentence, longest=LONGEST)
 
 
 def sentences_at_the_ends(text: str, *, most: int) -> Iterator[str]:
@@ -194,7 +198,7 @@ def leans_on_a_question(sentence: str) -> bool:
 def words(sentence: str) -> frozenset[str]:
     """The sentence's words in lower case; where a script writes no blanks, its pairs of characters."""
     if sentence.isascii():
-        return frozenset(_WORD.findall(sentence.lower()))
+        return word_set(sentence.lower())
     found: set[str] = set()
     for word in _WORD.findall(sentence.casefold()):
         if _UNSPACED.search(word):

@@ -2,94 +2,174 @@
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
+from itertools import pairwise
 from re import _constants as ops
 from re import _parser as parser
 from typing import Any
 
+from palimpsest.text.analyser import folded
+
 Signs = frozenset[str]
-Gram = tuple[str, str, str]
+Part = tuple[Any, Any]
+BOUNDARY = "\b"
 GRAM = 3  # letters by which the words are looked up
 MOST_TEXTS = 16  # that one part of a pattern may stand for before it counts as any text
-_ALIKE = {ord("ı"): "i", ord("İ"): "i", ord("ſ"): "s"}  # noqa: RUF001 - other letters that ignoring case takes for these
-_COMMON = " etaoinshrdlcumwfgypbvkjxqz"  # the commonest first
+_TWO = "İ"  # in lower case it is two characters, of which one is no letter: no word of such a text is relied on
+MOST_WORDS = 16_384  # remembered
+_ALIKE = {ord("ı"): "i", ord("ſ"): "s"}  # noqa: RUF001 - other letters that ignoring case takes for these
+_COMMON = "etaoinshrdlcumwfgypbvkjxqz"  # the commonest first
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
-_WIDTHLESS = (ops.AT, ops.ASSERT, ops.ASSERT_NOT)
+_LOOKS = (ops.ASSERT, ops.ASSERT_NOT)
+_WIDTHLESS = (ops.AT, *_LOOKS)
+_BOUNDARY = (ops.AT, ops.AT_BOUNDARY)
+_NOTHING, _EDGE = frozenset({""}), frozenset({BOUNDARY})
+_LETTERS = re.compile(r"[^\W_]+")
+
+
+class _Lexicon:
+    """The signs of all sieves that may stand in a text with a word; what was found for the last words is remembered,
+    because words come back.
+    """
+
+    def __init__(self) -> None:
+        self._found: dict[str, Signs] = {}
+        self._silent: set[str] = set()  # most words: none of a text's words is looked at one by one that is in here
+        self._by_word: dict[str, set[str]] = defaultdict(set)
+        self._by_gram: dict[str, set[tuple[str, str]]] = defaultdict(set)
+
+    def add(self, sign: str) -> None:
+        """Store a sign under its longest run of letters: a whole word, or a part of one where it has an open end."""
+        run, text = _longest(sign), sign.replace(BOUNDARY, "")
+        if run and _is_whole(run):
+            self._by_word[run[0]].add(text)
+        elif run:
+            self._by_gram[max(_grams(run[0]), key=_rarity)].add((run[0], text))
+        self._found, self._silent = {}, set()
+
+    def standing(self, lower: str) -> Signs:
+        """The signs that stand in the text."""
+        words = word_set(lower) - self._silent
+        return frozenset(sign for word in words for sign in self._signs(word) if sign in lower)
+
+    def _signs(self, word: str) -> Signs:
+        if (known := self._found.get(word)) is not None:
+            return known
+        if len(self._found) + len(self._silent) >= MOST_WORDS:
+            self._found, self._silent = {}, set()
+        parts = (each for gram in self._by_gram.keys() & _grams(word) for each in self._by_gram[gram])
+        found = frozenset((*self._by_word.get(word, ()), *(text for part, text in parts if part in word)))
+        if found:
+            self._found[word] = found
+        else:
+            self._silent.add(word)
+        return found
+
+
+_LEXICON = _Lexicon()
 
 
 class Sieve:
-    """Patterns by number. Those without words of three letters, or of one beyond ASCII, are tried on every text."""
+    """Patterns by number. Those without words of which a match must have one are tried on every text.
+
+    A text's words are looked up once for all sieves.
+    """
 
     def __init__(self, patterns: Sequence[str], flags: int = 0) -> None:
+        self._every = range(len(patterns))
         self._always: set[int] = set()
-        self._by_word: dict[str, set[int]] = defaultdict(set)
+        self._numbers: dict[str, set[int]] = defaultdict(set)  # by the sign's text
         for number, pattern in enumerate(patterns):
-            words = signs(pattern, flags)
-            if not words or any(word.isascii() and len(word) < GRAM for word in words):
+            found = signs(pattern, flags)
+            if not all(map(_is_looked_up, found or _NOTHING)):
                 self._always.add(number)
-            else:
-                for word in words:
-                    self._by_word[word].add(number)
-        self._beyond_ascii = [word for word in self._by_word if not word.isascii()]
-        self._by_gram: dict[Gram, list[str]] = defaultdict(list)
-        for word in self._by_word.keys() - set(self._beyond_ascii):
-            self._by_gram[max(_grams_of(word), key=_rarity)].append(word)
-        self._grams = frozenset(self._by_gram)
+                continue
+            for sign in found:
+                self._numbers[sign.replace(BOUNDARY, "")].add(number)
+                _LEXICON.add(sign)
 
     def candidates(self, text: str) -> list[int]:
         """The numbers of the patterns that may match the text, in order; no other one does."""
-        lower = _lowered(text)
-        found = set(self._always)
-        for gram in self._grams & _grams(lower):
-            for word in self._by_gram[gram]:
-                if word in lower:
-                    found |= self._by_word[word]
-        for word in () if lower.isascii() else self._beyond_ascii:
-            if word in lower:
-                found |= self._by_word[word]
-        return sorted(found)
-
-
-def signs(pattern: str, flags: int = 0) -> Signs:
-    """Words in lower case of which every match has one; none if no such words are known."""
-    return _of_sequence(parser.parse(pattern, flags))
+        if _TWO in text:
+            return list(self._every)
+        standing = self._numbers.keys() & _standing(lowered(text))
+        return sorted(self._always.union(*(self._numbers[sign] for sign in standing)))
 
 
 @lru_cache(maxsize=8)  # several sieves look at a sentence one after the other
-def _grams(lower: str) -> frozenset[Gram]:
-    return frozenset(_grams_of(lower))
+def _standing(lower: str) -> Signs:
+    return _LEXICON.standing(lower)
 
 
-def _grams_of(text: str) -> Iterable[Gram]:
-    """All runs of three letters."""
-    return zip(text, text[1:], text[2:], strict=False)
+@lru_cache(maxsize=8)  # several sieves look at a sentence one after the other
+def word_set(lower: str) -> frozenset[str]:
+    """The runs of letters and digits of a text in lower case."""
+    return frozenset(folded(lower).split() if lower.isascii() else _LETTERS.findall(lower))
 
 
-def _rarity(gram: Gram) -> int:
-    return sum(_COMMON.find(letter) % len(_COMMON) for letter in gram)
-
-
-def _lowered(text: str) -> str:
+def lowered(text: str) -> str:
+    """The text in lower case, with one letter for those that ignoring case takes for the same."""
     return (text if text.isascii() else text.translate(_ALIKE)).lower()
 
 
-def _of_sequence(sequence: Iterable[tuple[Any, Any]]) -> Signs:
-    """The best of what must stand there: texts that stand in one piece, and what each other part must have."""
+def signs(pattern: str, flags: int = 0) -> Signs:
+    """Words in lower case of which every match has one, with `BOUNDARY` where a word must begin or end; none if no such
+    words are known.
+    """
+    return _of_sequence(parser.parse(pattern, flags))
+
+
+def _is_looked_up(sign: str) -> bool:
+    run = _longest(sign)
+    return run is not None and (_is_whole(run) or len(run[0]) >= GRAM or not run[0].isascii())
+
+
+def _longest(sign: str) -> re.Match[str] | None:
+    """Its longest run of letters: it stands within a word of each text that has the sign."""
+    return max(_LETTERS.finditer(sign), key=lambda run: len(run[0]), default=None)
+
+
+def _is_whole(run: re.Match[str]) -> bool:
+    """Whether it is a word itself: something else stands on both sides of it."""
+    return run.start() > 0 and run.end() < len(run.string)
+
+
+def _grams(word: str) -> frozenset[str]:
+    """The word's runs of three letters; of one and two as well where they say as much."""
+    runs = map("".join, zip(word, word[1:], word[2:], strict=False))
+    return frozenset(runs if word.isascii() else (*runs, *map("".join, pairwise(word)), *word))
+
+
+def _rarity(gram: str) -> tuple[int, int]:
+    return len(gram), sum(_COMMON.find(letter) % len(_COMMON) for letter in gram)
+
+
+def _of_sequence(sequence: Sequence[Part], *, before: Signs = _NOTHING, after: Signs = _NOTHING) -> Signs:
+    """The best of what must stand there: texts that stand in one piece, and what each other part must have. `before`
+    and `after` say whether a word must begin or end there.
+    """
     found: list[Signs] = []
-    texts = _NOTHING
-    for op, value in sequence:
-        here = _texts(op, value)
+    texts = before
+    for place, part in enumerate(sequence):
+        here = _texts(*part)
         if here and len(texts) * len(here) <= MOST_TEXTS:
             texts = _in_turn(texts, here)
             continue
-        found += (texts, here or _of_part(op, value))
-        texts = here or _NOTHING
-    return max((*found, texts), key=lambda words: (min(map(_length, words), default=0), -len(words)))
+        edge = _EDGE if all(text.endswith(BOUNDARY) for text in texts) else _NOTHING
+        found.append(texts)
+        if not here:
+            found.append(_of_part(*part, before=edge, after=_behind(sequence[place + 1 :], after)))
+        texts = _in_turn(edge, here) if here else _NOTHING
+    found.append(_in_turn(texts, after))
+    return max(found, key=lambda words: (min(map(_length, words), default=0), -len(words)))
 
 
-_NOTHING = frozenset({""})
+def _behind(sequence: Iterable[Part], after: Signs) -> Signs:
+    """Whether a word must end before the sequence: the first part that is no lookaround tells."""
+    return next((_EDGE if part == _BOUNDARY else _NOTHING for part in sequence if part[0] not in _LOOKS), after)
 
 
 def _in_turn(first: Signs, then: Signs) -> Signs:
@@ -99,11 +179,11 @@ def _in_turn(first: Signs, then: Signs) -> Signs:
 def _texts(op: Any, value: Any) -> Signs:
     """The few texts of which the part matches one and nothing else; none if there are others."""
     if op in _WIDTHLESS:
-        return _NOTHING
+        return _EDGE if (op, value) == _BOUNDARY else _NOTHING
     if op is ops.LITERAL:
-        return frozenset({_lowered(chr(value))})
+        return frozenset({lowered(chr(value))})
     if op is ops.IN and all(kind is ops.LITERAL for kind, _ in value):
-        return frozenset(_lowered(chr(letter)) for _, letter in value)
+        return frozenset(lowered(chr(letter)) for _, letter in value)
     if op is ops.SUBPATTERN:
         return _texts_of(value[3])
     if op is ops.BRANCH:
@@ -123,15 +203,15 @@ def _texts_of(sequence: Iterable[tuple[Any, Any]]) -> Signs:
 
 
 def _length(word: str) -> int:
-    return len(word) if word.isascii() else GRAM * len(word)
+    return (1 if word.isascii() else GRAM) * sum(map(str.isalnum, word))
 
 
-def _of_part(op: Any, value: Any) -> Signs:
+def _of_part(op: Any, value: Any, *, before: Signs = _NOTHING, after: Signs = _NOTHING) -> Signs:
     if op is ops.BRANCH:
-        branches = [_of_sequence(branch) for branch in value[1]]
+        branches = [_of_sequence(branch, before=before, after=after) for branch in value[1]]
         return frozenset().union(*branches) if all(branches) else frozenset()
     if op is ops.SUBPATTERN:
-        return _of_sequence(value[3])
+        return _of_sequence(value[3], before=before, after=after)
     if op is ops.ATOMIC_GROUP:
         return _of_sequence(value)
     if op in _REPEATS and value[0] > 0:
