@@ -71,6 +71,18 @@ def test_the_users_preferences_are_found_as_anybody_would_ask(graphs: GraphEngin
     assert rows(graphs, asked, userId="david") == []
 
 
+@pytest.mark.parametrize("value", [5, -(2**63), 1.5, True, None, "x", [1, 2], ["a"], {"a": [1, None]}])
+def test_a_parameter_may_have_any_value_of_json(graphs: GraphEngine, value: Any) -> None:
+    assert rows(graphs, "RETURN $given", given=value) == [[value]]
+    assert rows(graphs, "MATCH (c:City) WHERE c.employees < $most RETURN c.id LIMIT $k", most=6, k=1) == [["be"]]
+
+
+@pytest.mark.parametrize("value", [2**63, ["a", 1], [True, 1], "\ud800"])
+def test_a_value_that_the_engine_has_no_type_for_is_refused(graphs: GraphEngine, value: Any) -> None:
+    assert refusal(graphs, "RETURN $given", given=value) == "invalid_query"
+    assert rows(graphs, "MATCH (c:City) RETURN c.id") == [["be"]]
+
+
 def test_nodes_edges_and_values_come_back_as_they_are(graphs: GraphEngine) -> None:
     (found,) = rows(graphs, "MATCH (:User)-[r:WORKS_AT]->(c) RETURN c, r, c.employees + 1, c.missing")
     assert found[0] == {

@@ -103,6 +103,23 @@ def test_export_erase_import_export_is_the_same_byte_for_byte(service: Service, 
     assert {"progress", "compaction", "message", "record", "namespace", "vector", "end"} <= set(kinds)
 
 
+def test_what_was_imported_is_erased_and_imported_again_as_often_as_wanted(service: Service, call: Client) -> None:
+    lived(service, call)
+    before = exported(service, call)
+    for _ in range(3):
+        job = call("DELETE", "/v1/users/sarah").json["job_id"]
+        service.drain()
+        assert call("GET", f"/v1/jobs/{job}").json["state"] == "done"
+        assert imported(service, call, before)["there"] == 0
+        assert exported(service, call) == before
+        more = {"messages": [{"role": "user", "content": "fact[tea]: I like tea."}]}
+        last = call("POST", "/v1/sessions/monday/messages", more).json["messages"][0]["seq"]
+        ended = call("POST", "/v1/sessions/monday/end").json["job_id"]
+        withdrawn = call("DELETE", "/v1/sessions/monday/messages", query={"from": str(last)}).json["job_id"]
+        service.drain()
+        assert [call("GET", f"/v1/jobs/{each}").json["state"] for each in (ended, withdrawn)] == ["done", "done"]
+
+
 def _shown(call: Client) -> list[Any]:
     """What a caller sees of Sarah: histories, contexts, memories with all versions."""
     paths = [f"/v1/sessions/{name}{rest}" for name in ("monday", "tuesday") for rest in ("/messages", "/compactions")]

@@ -245,6 +245,7 @@ class History:
             session=scope.session,
             first=first,
             last=before.seq,
+            version=after.version,
             payload=RemovalPayload(),
             now=seconds(now),
         )

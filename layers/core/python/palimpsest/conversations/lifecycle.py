@@ -138,7 +138,8 @@ def deleted(head: Head, *, now: datetime) -> Head:
 
 def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False) -> Job:
     """The job that removes a deleted session's data; `head` is its tombstone. With `forgets` it also removes memories
-    that have no other source.
+    that have no other source. An import brings a session back with its sequence numbers, to be deleted once more: the
+    version tells the two apart.
     """
     return armed(
         tenant=scope.tenant,
@@ -148,6 +149,7 @@ def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False
         session=scope.session,
         first=0,
         last=head.seq,
+        version=head.version,
         payload=RemovalPayload(forgets=forgets),
         now=now,
     )
@@ -256,6 +258,7 @@ def extraction(head: Head, *, tenant: str, session: str, first: int, last: int, 
         session=session,
         first=first,
         last=last,
+        version=head.version,
         now=now,
     )
 

@@ -120,7 +120,8 @@ def armed(
     """A new job on a session of the user's. Its id follows from kind, range, attempt and version: to arm the same work
     twice makes one job.
 
-    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it is folded again.
+    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it is folded again; an
+    import brings a session back with its sequence numbers.
     """
     return Job(
         id=_id(tenant, kind, session, first, last, attempt, version),

@@ -30,6 +30,7 @@ def main() -> None:
     load = json.loads(sys.stdin.readline())
     for statement in load["statements"]:
         connection.execute(statement)
+    connection.execute("RETURN $number", {"number": 1})  # what the engine imports for values that are no texts
     _confine(load["memory"])
     _say({"loaded": True})
     for line in sys.stdin:
@@ -64,7 +65,7 @@ def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
 def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
     try:
         prepared = connection.prepare(asked["cypher"], asked["parameters"])
-    except RuntimeError as error:
+    except (RuntimeError, TypeError, ValueError) as error:  # the latter two are of values that it has no type for
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}
