@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from math import ceil
 from typing import Annotated, Any, Literal, Self, TypeVar
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
+from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.models.catalogue import window_of
 
 BlockType = Literal["static", "extractive", "vector"]
@@ -281,3 +283,17 @@ def asked_of_memories(config: Strategy) -> str | None:
         "auto_recall": config.auto_recall,
     }
     return next((name for name, is_asked in asked.items() if is_asked), None)
+
+
+def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:
+    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model: the operator pays for its calls, and lists
+    what callers may name; a tenant may list fewer. A list that is None holds every model; no model (None) is always
+    allowed. The error names the `field` and the models that all lists hold.
+    """
+    given = [each for each in lists if each is not None]
+    if name is None or all(name in each for each in given):
+        return
+    allowed = [model for model in given[0] if all(model in each for each in given)]
+    message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
+    error = FieldError(field, message)
+    raise Unprocessable("The operator allows other models only.", code="model_not_allowed", errors=(error,))

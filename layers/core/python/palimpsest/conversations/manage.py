@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations.configuration import Strategy, asked_of_memories, merged, stored
+from palimpsest.conversations.configuration import Strategy, asked_of_memories, check_allowed, merged, stored
 from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import (
     Configuration,
@@ -32,7 +32,6 @@ from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
-from palimpsest.tenants import allowed_models
 from palimpsest.tenants.ports import Tenants, TenantSettings
 
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
@@ -218,7 +217,7 @@ class ManageSessions:
         not allow.
         """
         lists = (self.models, tenant.models)
-        allowed_models.check(memory.get("summary_model"), field="memory.summary_model", lists=lists)
+        check_allowed(memory.get("summary_model"), field="memory.summary_model", lists=lists)
 
     def check(self, memory: Strategy) -> None:
         """Raise `Unprocessable` (`no_long_term_memory`) if the configuration needs long-term memory that the service

@@ -13,10 +13,9 @@ from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.problems import naming
 from palimpsest.api.resources.fields import Closed, MemoryFields
-from palimpsest.conversations.configuration import parsed, stored
+from palimpsest.conversations.configuration import check_allowed, parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.jobs.job import Job, JobState
-from palimpsest.tenants import allowed_models
 from palimpsest.tenants.ports import DAY
 from palimpsest.tenants.ports import Limits as StoredLimits
 from palimpsest.tenants.ports import TenantSettings as StoredSettings
@@ -156,7 +155,7 @@ def replace_settings(body: NewTenantSettings) -> TenantSettings:
     manage = call().use.manage
     manage.check(memory)
     for number, model in enumerate(settings.models or ()):
-        allowed_models.check(model, field=f"models.{number}", lists=(manage.models,))
+        check_allowed(model, field=f"models.{number}", lists=(manage.models,))
     manage.check_model(settings.memory, settings)
     check_room(memory=[stored(memory), settings.models])
     return _shown(*call().use.settings.replace(call().caller.tenant, settings))
