@@ -64,14 +64,14 @@ def test_a_user_who_is_not_known_is_at_zero_and_each_commit_counts(memory: Memor
     assert memory.memories.user(memory.scope) == UserState(epoch=0, version=0)
     memory.commit(record(1))
     memory.commit(record(2))
-    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2, current=2)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=2)
     memory.memories.commit(memory.scope, MemoryCommit(epoch=0, removed=(record(1),)))
-    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=3, current=1)
+    assert memory.memories.user(memory.scope) == UserState(epoch=0, version=3)
 
 
 def test_only_current_memories_count_and_a_topic_has_one_or_none(memory: Memory) -> None:
     def counted() -> int:
-        return memory.memories.user(memory.scope).current
+        return memory.memories.current(memory.scope)
 
     memory.commit(plain := record(1))
     memory.supersede(version(2), version(3))

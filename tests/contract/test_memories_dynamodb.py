@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.table import key
 from palimpsest.errors import TooLarge
 from palimpsest.memory.ports import ChunkLine, Progress
-from palimpsest.scope import Scope
+from palimpsest.scope import Scope, UserScope
 
 from tests.contract.memory_builders import Memory, job, pointer, record, version
 from tests.contract.tables import memories_table, sessions_table
@@ -90,3 +92,47 @@ def test_what_is_over_the_engines_limits_is_too_large_and_leaves_nothing(memory:
     with pytest.raises(TooLarge):
         memory.commit(large, removed=(version(1),), pointers=(replace(pointer(version(1), at=1), record=None),))
     assert memory.ids(large, version(1)) == [version(1).id]
+
+
+def test_memories_of_before_they_were_counted_are_counted_once(
+    memory: Memory, meter: Meter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    memories, scope = memory.memories, memory.scope
+    assert isinstance(memories, DynamoDbMemories)
+    memory.commit(*(record(number) for number in range(2, 12)), epoch=0)
+    older = version(12)
+    memory.commit(older, pointers=(pointer(older, at=1),), epoch=0)
+    forget_counts(memories, scope)
+    memory.commit(removed=(record(2),), epoch=0)  # counted from zero on: -1
+    meter.read()
+
+    count = memories._current
+
+    def meanwhile(*given: Any) -> int:
+        memory.commit(record(13), epoch=0)
+        return count(*given)
+
+    monkeypatch.setattr(memories, "_current", meanwhile)
+    assert memories.current(scope) == 11  # and that is not stored: a commit came in between
+    monkeypatch.undo()
+    assert [memories.current(scope), memories.current(scope)] == [11, 11]
+    meter.read()
+    assert memories.current(scope) == 11
+    assert [operation for operation, _ in meter.read()] == ["GetItem"]
+    memory.commit(removed=(record(3), record(4)), epoch=0)
+    assert memories.current(scope) == 9
+    forget_counts(memories, scope)
+    assert memories.current(scope) == 9
+    memory.erase()
+    meter.read()
+    assert memories.current(scope) == 0
+    assert [operation for operation, _ in meter.read()] == ["GetItem"]
+
+
+def forget_counts(memories: DynamoDbMemories, scope: UserScope) -> None:
+    """The user's item as it was before memories were counted."""
+    table = memories._table
+    table.call(
+        "UpdateItem", TableName=table.name, Key=key(scope.partition, "user"),
+        UpdateExpression="REMOVE #current, uncounted", ExpressionAttributeNames={"#current": "current"},
+    )  # fmt: skip

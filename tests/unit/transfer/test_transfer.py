@@ -150,12 +150,12 @@ def test_an_import_ends_where_a_limit_is_reached_and_goes_on_when_it_is_raised(
     assert (found["state"], found["error"], found["result"]["line"] > 1) == ("failed", code, True)
     assert other("GET", "/v1/users/sarah").json["sessions"]["total"] == there[0]
     sarah = Scope("other").user("sarah")
-    assert service.memories.user(sarah).current == there[1]
+    assert service.memories.current(sarah) == there[1]
     again = retried(service, other, job)
     assert again["error"] == code, "nobody has raised the limit"
     other("PUT", "/v1/settings", {})
     assert retried(service, other, again["job_id"])["state"] == "done"
-    assert service.memories.user(sarah).current == service.memories.user(SARAH).current
+    assert service.memories.current(sarah) == service.memories.current(SARAH)
     assert counted(exported(service, other)) == counted(before)
 
 

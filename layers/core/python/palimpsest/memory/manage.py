@@ -222,8 +222,8 @@ class ManageMemories:
             joined=1 if found.pointer is None else 0,
         )
         most = self.tenants.settings(scope.owner).limits.memories
-        if most is not None and commit.gained > 0:
-            Room(self.memories.user(scope).current, most).check(commit.gained)
+        if commit.gained > 0:
+            Room.of(self.memories, scope, most=most).check(commit.gained)
         self.memories.commit(scope, limited(self.memories, scope, commit))
         return newer
 

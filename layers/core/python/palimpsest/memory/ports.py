@@ -16,12 +16,11 @@ from palimpsest.scope import SessionScope, UserScope
 @dataclass(frozen=True, slots=True)
 class UserState:
     """A user's state. `epoch` counts erasures and is never reset. `version` grows with every commit, so that a cached
-    result of another version is known to be stale. `current` is how many current memories there are.
+    result of another version is known to be stale.
     """
 
     epoch: int = 0
     version: int = 0
-    current: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +140,9 @@ class Memories(Protocol):
 
     def user(self, scope: UserScope) -> UserState:
         """The user's epoch and version; both are 0 for an unknown user."""
+
+    def current(self, scope: UserScope) -> int:
+        """How many current memories the user has: the sum of what commits `gained`."""
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         """Raise the user's epoch from `epoch` by one and store the job, in one transaction. From then on no call reads

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Self
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
@@ -39,6 +40,11 @@ class Room:
 
     taken: int = 0
     most: int | None = None
+
+    @classmethod
+    def of(cls, memories: Memories, scope: UserScope, *, most: int | None) -> Self:
+        """Where there is no limit, memories are not counted. Raises `Unavailable`."""
+        return cls(0 if most is None else memories.current(scope), most)
 
     def check(self, more: int) -> None:
         """Raise `LimitReached` (`memory_limit`) unless so many more may be stored."""
@@ -162,13 +168,11 @@ class Remember:
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
-        return Prepared(made, commit, Room(user.current, settings.limits.memories))
+        return Prepared(made, commit, Room.of(self.memories, scope, most=settings.limits.memories))
 
     def check_room(self, scope: UserScope) -> None:
         """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""
-        most = self.tenants.settings(scope.owner).limits.memories
-        if most is not None:
-            Room(self.memories.user(scope).current, most).check(1)
+        Room.of(self.memories, scope, most=self.tenants.settings(scope.owner).limits.memories).check(1)
 
     def _pointers(self, scope: UserScope, topics: Sequence[str]) -> Mapping[str, Pointer]:
         return self.memories.pointers(scope, topics) if topics else {}

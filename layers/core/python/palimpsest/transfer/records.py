@@ -61,7 +61,8 @@ class RecordsKind:
         others = [one for one in said if one.order != record.order]
         pointers = self._pointers(scope, record, row.get("topic"))
         commit = MemoryCommit(epoch=user.epoch, new=(record,), pointers=pointers)
-        Room(user.current, self.tenants.settings(scope.owner).limits.memories).check(commit.gained)
+        most = self.tenants.settings(scope.owner).limits.memories
+        Room.of(self.memories, scope, most=most).check(commit.gained)
         commit = limited(self.memories, scope, commit)
         room = self.memories.room(commit)
         self.memories.commit(scope, replace(commit, said=others[:room]))

@@ -67,6 +67,7 @@ class Known:
     """One user's part of the store: the user as they are now, and what each epoch has left."""
 
     user: UserState = field(default_factory=UserState)
+    current: int = 0
     walk: Walk | None = None
     eras: defaultdict[int, Era] = field(default_factory=lambda: defaultdict(Era))
 
@@ -91,13 +92,17 @@ class InMemoryMemories:
         with self.state.lock:
             return self._of(scope).user
 
+    def current(self, scope: UserScope) -> int:
+        with self.state.lock:
+            return self._of(scope).current
+
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         with self.state.write("erase"):
             known = self._of(scope)
             if known.user.epoch != epoch or job_partition(job) in self.state.jobs:
                 raise CommitLost("Another writer was first.")
             self.state.put_job(job)
-            known.user = UserState(epoch + 1, known.user.version + 1)
+            known.user, known.current = UserState(epoch + 1, known.user.version + 1), 0
             self.state.users.discard((scope.tenant, scope.user))
             known.walk = None
             self.state.epochs[scope.tenant, scope.user] = epoch + 1
@@ -112,8 +117,8 @@ class InMemoryMemories:
             known = self._of(scope)
             if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
                 raise CommitLost("Another writer was first.")
-            current = known.user.current + commit.gained
-            known.user = replace(known.user, version=known.user.version + 1, current=current)
+            known.current += commit.gained
+            known.user = replace(known.user, version=known.user.version + 1)
             self.state.users.add((scope.tenant, scope.user))
             _apply(known.era, commit)
             if commit.expires_at is not None:

@@ -48,6 +48,7 @@ def erasing(table: str, scope: UserScope, epoch: int) -> Action:
     update.put(BUCKET, None)
     update.put("user_id", None)
     update.put("current", None)
+    update.put("uncounted", number(0))
     update.add("version", 1)
     put_walk(update, scope, None)
     require_epoch(update, epoch)

@@ -71,8 +71,12 @@ def version_of(item: Item) -> int:
 def user_of(item: Item | None) -> UserState:
     if not item:
         return UserState()
-    current = int(item["current"]["N"]) if "current" in item else 0
-    return UserState(epoch=epoch_of(item), version=version_of(item), current=current)
+    return UserState(epoch=epoch_of(item), version=version_of(item))
+
+
+def counted(item: Item, name: str) -> int | None:
+    """A number of the user's item; None if it is not there."""
+    return int(item[name]["N"]) if name in item else None
 
 
 def walk_of(item: Item | None) -> Walk | None:

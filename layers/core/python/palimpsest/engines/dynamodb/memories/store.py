@@ -51,6 +51,30 @@ class DynamoDbMemories:
     def user(self, scope: UserScope) -> UserState:
         return items.user_of(self._table.get(scope.partition, items.USER))
 
+    def current(self, scope: UserScope) -> int:
+        """What commits have gained since they are counted, and what was there before: that is counted once, when it is
+        first asked for, and stored unless another commit came in between.
+        """
+        item = self._table.get(scope.partition, items.USER)
+        if not item:
+            return 0
+        gained, before = items.counted(item, "current") or 0, items.counted(item, "uncounted")
+        if before is not None:
+            return gained + before
+        there = self._current(scope, number(items.epoch_of(item)))
+        update = Update()
+        update.put("uncounted", number(there - gained))
+        update.require("version", item["version"])
+        with suppress(CommitLost):
+            self._table.call("UpdateItem", **update.arguments(self._table.name, scope.partition, items.USER))
+        return there
+
+    def _current(self, scope: UserScope, epoch: Item) -> int:
+        values = {":pk": text(scope.partition), ":prefix": text(items.record_sort(""))}
+        pages = self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values)
+        records = (items.record_of(item) for page in pages for item in page if item["epoch"] == epoch)
+        return sum(record.topic_key is None for record in records) + len(self.topics(scope, prefix=""))
+
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         self._table.transact([erasing(self._table.name, scope, epoch), job_put(self._jobs_table, job)])
 
