@@ -4,6 +4,8 @@ from typing import Any
 
 import pytest
 from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.memory.ports import Pointer
+from palimpsest.scope import UserScope
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Answer, Client
@@ -278,6 +280,23 @@ def test_a_query_finds_the_users_own_graph_whoever_it_names(whole: Client, servi
     assert query(whole, "MATCH (n) RETURN n.id", user="david").json["rows"] == [["david"]]
     other = service.client(tenant="other")
     assert query(other, "MATCH (n) RETURN count(*)").json["rows"] == [[1]]
+
+
+def test_a_new_entity_lists_those_that_are_there_once(
+    whole: Client, service: Service, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    listed: list[str] = []
+    topics = service.memories.topics
+
+    def counting(scope: UserScope, *, prefix: str) -> tuple[Pointer, ...]:
+        listed.append(prefix)
+        return topics(scope, prefix=prefix)
+
+    monkeypatch.setattr(service.memories, "topics", counting)
+    assert entities(whole, {"type": "City", "name": "Rome"}).status == 201
+    assert listed == ["entity:"]
+    assert entities(whole, {"type": "City", "name": "Rome", "properties": {"hills": 7}}).status == 201
+    assert listed == ["entity:"]
 
 
 def test_a_graph_over_the_limit_is_not_queried(

@@ -176,6 +176,19 @@ def test_the_five_hundred_and_first_is_refused_and_a_stored_one_may_change(
     assert values(call) == {"a": 9, "b": 2, "c": 3}
 
 
+def test_more_than_there_is_room_for_are_refused_whole_also_where_they_take_several_transactions(
+    call: Client, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("palimpsest.memory.preferences.MOST_PREFERENCES", 29)
+    monkeypatch.setattr("palimpsest.engines.in_memory.memories.MOST_ITEMS", 40)
+    thirty = {f"k{number}": number for number in range(30)}
+    assert call("PUT", PREFERENCES, {"preferences": thirty}).json["code"] == "too_many_preferences"
+    assert values(call) == {}
+    del thirty["k0"]
+    assert call("PUT", PREFERENCES, {"preferences": thirty}).status in (200, 201)
+    assert values(call) == thirty
+
+
 def test_what_was_deleted_by_its_memory_id_comes_back_only_where_there_is_room(
     call: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from palimpsest.graph.things import topic_of
@@ -20,13 +20,11 @@ class GraphLimit:
     memories: Memories
     most: int | None = MOST_THINGS
 
-    def check(self, scope: UserScope, topics: Sequence[str]) -> None:
-        """Raise `Conflict` (`too_many_entities`, `too_many_relationships`) if there is no room for these topics."""
-        for each in self._each():
-            each.new(scope, topics)
-
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
-        """The commit, made so that it is lost if another writer took the room that it counted on. Raises as `check`."""
+        """The commit, made so that it is lost if another writer took the room that it counted on.
+
+        Raises `Conflict` (`too_many_entities`, `too_many_relationships`) if there is no room.
+        """
         for each in self._each():
             commit = each.guarded(scope, commit)
         return commit

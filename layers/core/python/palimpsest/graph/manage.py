@@ -76,7 +76,6 @@ class ManageGraph:
         self, scope: UserScope, given: Sequence[Entity | Relationship], *, agent: str | None, once: Once | None
     ) -> tuple[Remembered, ...]:
         statements = [statement_of(one, agent=agent) for one in given]
-        self.limit.check(scope, [each.topic or "" for each in statements])
         return self.remember(scope, statements, once=once, guard=partial(self.limit.guarded, scope))
 
     def entity(self, scope: UserScope, name: str) -> Entity:

@@ -43,9 +43,7 @@ class ManagePreferences:
         Raises `BadRequest` (`invalid_id`) for a key that is no id, `Conflict` (`too_many_preferences`), `Unavailable`.
         """
         statements = [_statement(key, value) for key, value in values.items()]
-        limit = _limit(self.memories)
-        limit.new(scope, [one.topic or "" for one in statements])
-        return self.remember(scope, statements, guard=partial(limit.guarded, scope))
+        return self.remember(scope, statements, guard=partial(_limit(self.memories).guarded, scope))
 
     def read(self, scope: UserScope, key: str) -> Record:
         """The preference as a record, its value in `data`. Raises `BadRequest` (`invalid_id`), `NotFound`
