@@ -38,7 +38,7 @@ class UserCalls(GraphCalls):
         self.id = user_id
 
     def read(self) -> Steps[User]:
-        """What is there of the user: memories by type, sessions, the last activity. Raises `NotFound`."""
+        """What is there of the user: memories by type, sessions, the last activity; of one that is unknown, nothing."""
         return call("GET", "users", self.id)
 
     def recall(

@@ -64,6 +64,8 @@ CallId = Annotated[str, Field(min_length=1, max_length=256)]
 
 
 THOUGHTS = frozenset({"thinking", "redacted_thinking", "reasoning"})
+HELD = {"image_url": (("url",),), "input_audio": (("data", "format"),), "file": (("file_id",), ("file_data",))}
+"""What the chat API wants in a part's object: one of these groups of texts."""
 
 
 class Part(BaseModel):
@@ -95,6 +97,11 @@ class Part(BaseModel):
         if not isinstance(part.get(kind), needed):
             message = f"a part of type {kind} needs {kind}"
             raise ValueError(message)  # noqa: TRY004 - pydantic's own
+        if choices := HELD.get(kind):
+            held = part[kind]
+            if not any(all(isinstance(held.get(name), str) for name in names) for names in choices):
+                message = f"{kind} needs {' or '.join(' and '.join(names) for names in choices)}, as text"
+                raise ValueError(message)
         return raw
 
 
