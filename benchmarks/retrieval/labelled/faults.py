@@ -17,6 +17,8 @@ def faults(dataset: Dataset) -> Iterator[str]:
     """What makes the set unusable, one sentence each; the shape of its parts is already checked."""
     if not dataset.conversations:
         yield "the set has no conversation"
+    if not dataset.questions and not dataset.supersessions:
+        yield "the set has no question"
     yield from _id_faults(dataset)
     for conversation in dataset.conversations:
         yield from _conversation_faults(conversation)

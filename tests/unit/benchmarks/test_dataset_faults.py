@@ -141,6 +141,12 @@ FAULTS = [
 ]
 
 
+def test_a_set_that_asks_nothing_is_refused(tmp_path: Path) -> None:
+    raw = small() | {"questions": [], "supersessions": []}
+    with pytest.raises(UnusableDataset, match="the set has no question"):
+        load(stored(tmp_path, raw))
+
+
 @pytest.mark.parametrize(("path", "value", "fault"), FAULTS, ids=[fault for _, _, fault in FAULTS])
 def test_a_faulty_set_is_refused_with_the_fault_named(path: str, value: object, fault: str, tmp_path: Path) -> None:
     raw = small()
