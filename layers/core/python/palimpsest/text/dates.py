@@ -259,7 +259,6 @@ _ABSOLUTE = tuple(
     )
 )
 _MONTH_ALONE = _ABSOLUTE[7]
-_OF_ABSOLUTE = Sieve([pattern.pattern for pattern in _ABSOLUTE], re.IGNORECASE)
 _DIGIT = re.compile(r"\d")
 _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?:-(?P<day>\d\d))?")
 
@@ -278,11 +277,7 @@ class Period:
 def period(text: str, *, now: datetime) -> Period | None:
     """The first time that the text names, or None; a month or day without a year is the last one that has begun."""
     begins = text[:MOST_READ]
-    has_digits = bool(_DIGIT.search(begins))
-    for number in _OF_ABSOLUTE.candidates(begins):
-        pattern = _ABSOLUTE[number]
-        if not has_digits and pattern is not _MONTH_ALONE:
-            continue
+    for pattern in _ABSOLUTE if _DIGIT.search(begins) else (_MONTH_ALONE,):
         for match in pattern.finditer(text, 0, MOST_READ):
             if (found := _absolute(match, now.date())) is not None:
                 return found
