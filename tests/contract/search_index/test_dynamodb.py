@@ -157,6 +157,21 @@ def test_once_all_documents_are_gone_no_word_and_no_vector_is_left(tables: Table
     assert not [item for item in tables.items(tables.words) if "body" in item and item["sk"]["S"] != "z"]
 
 
+def test_also_of_more_documents_than_are_served_no_word_is_left_once_all_are_gone(
+    tables: Tables, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    every = [f"d{number:03}" for number in range(30)]
+    tables.put(*(document(key, f"tomato {key}") for key in every))
+    tables.shelf().tidy()
+    monkeypatch.setattr(shelf, "MOST_DOCUMENTS", 20)
+    tables.put(*(Gone(key, 2) for key in every[1:]))
+    assert tables.sorts("s#"), "one of them is still there"
+    tables.put(Gone(every[0], 2))
+    assert tables.sorts("s#") == tables.sorts("t#") == []
+    tables.put(document("new", "a tomato"))
+    assert keys(tables.mine.by_words("tomato", k=9)) == ["new"]
+
+
 def test_filters_that_the_vector_index_lacks_hold_beyond_its_hundred_nearest(tables: Tables) -> None:
     tables.put(*(document(f"near{number}", vector=EAST) for number in range(120)))
     tables.put(document("late", vector=NORTH, created_at=9_000), document("grave", vector=NORTH, importance=0.9))

@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from functools import partial
-from itertools import islice
 from typing import Any, TypeVar, get_args
 
 from palimpsest import parallel
@@ -108,16 +107,7 @@ class DynamoDbIndex:
         return _best(hits, k)
 
     def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
-        return self._read(lambda read: self._keys(read.partition(owner_id(owner)), after, limit)) or ()
-
-    def _keys(self, partition: str, after: str, limit: int) -> tuple[str, ...]:
-        """By the versions of documents, of which those that are gone expire: however many there are."""
-        values = {":pk": {"S": partition}, ":after": {"S": f"{VERSION}{after} "}, ":end": {"S": f"{VERSION}\uffff"}}
-        pages = self._table.pages(
-            "pk = :pk AND sk BETWEEN :after AND :end", values, ProjectionExpression="sk",
-            FilterExpression="attribute_not_exists(#ttl)", ExpressionAttributeNames={"#ttl": "ttl"},
-        )  # fmt: skip
-        return tuple(islice((item["sk"]["S"].removeprefix(VERSION) for page in pages for item in page), limit))
+        return self._read(lambda read: self._shelf(read, owner).keys(after=after, limit=limit)) or ()
 
     def count(self, owner: UserScope) -> int:
         return self._read(lambda read: len(self._shelf(read, owner).documents())) or 0

@@ -12,7 +12,6 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from functools import partial
 from itertools import islice
 
 from palimpsest import parallel
@@ -83,8 +82,6 @@ class Snapshot:
     @property
     def wants_packing(self) -> bool:
         """Also when nothing may be left of the segment: its words must not stay behind."""
-        if self.catalog.documents > MOST_DOCUMENTS:
-            return False
         gone = sum(each is None for each in self.tail.values())
         is_long = len(self.tail) > max(SHORTEST, self.catalog.documents // SHARE)
         return is_long or self.tail_bytes > MOST_TAIL_BYTES or gone >= self.catalog.documents > 0
@@ -106,8 +103,30 @@ class Shelf:
         best = sorted(scores, key=lambda number: (-scores[number], every.keys[number]))
         return tuple(Hit(every.keys[number], scores[number]) for number in islice(every.passing(where, best), k))
 
+    def keys(self, *, after: str = "", limit: int) -> tuple[str, ...]:
+        """Those of the documents that are there, in order: by their versions, of which those of removed ones expire."""
+        values = {
+            ":pk": {"S": self._partition},
+            ":after": {"S": f"{VERSION}{after} "},
+            ":end": {"S": f"{VERSION}\uffff"},
+        }
+        pages = self._table.pages(
+            "pk = :pk AND sk BETWEEN :after AND :end", values, ProjectionExpression="sk",
+            FilterExpression="attribute_not_exists(#ttl)", ExpressionAttributeNames={"#ttl": "ttl"},
+        )  # fmt: skip
+        return tuple(islice((item["sk"]["S"].removeprefix(VERSION) for page in pages for item in page), limit))
+
     def tidy(self) -> None:
-        """Pack the tail if it is long. Every document is found also while it is not packed."""
+        """Pack the tail if it is long. Every document is found also while it is not packed.
+
+        A segment of more documents than are served is not packed again; its words go once all documents are gone.
+        """
+        item = self._table.get(self._partition, CATALOG)
+        catalog = Catalog() if item is None else _catalog(item)
+        if catalog.documents > MOST_DOCUMENTS:
+            if not self.keys(limit=1):
+                self._clear(catalog)
+            return
         snapshot = self._snapshot()
         if snapshot.wants_packing:
             self._pack(snapshot)
@@ -180,8 +199,19 @@ class Shelf:
         if not self._name(new, instead_of=old):
             self._delete(new.sorts)
             return
-        parallel.each(partial(self._drop_from_tail, snapshot), list(snapshot.versions))
+        parallel.each(lambda tail: self._drop_from_tail(*tail), list(snapshot.versions.items()))
         self._delete(old.sorts if new.documents else list(self._segment_sorts()))
+
+    def _clear(self, old: Catalog) -> None:
+        """Remove what is left of documents that are all gone. The catalog changes last: until then nothing is read."""
+        values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}}
+        gone = {"FilterExpression": "attribute_not_exists(body)", "ProjectionExpression": "sk, version"}
+        for page in self._table.pages("pk = :pk AND begins_with(sk, :tail)", values, **gone):
+            parallel.each(
+                lambda item: self._drop_from_tail(item["sk"]["S"].removeprefix(TAIL), int(item["version"]["N"])), page
+            )
+        if self._name(Catalog(uuid.uuid4().hex[:12]), instead_of=old):
+            self._delete(list(self._segment_sorts()))
 
     def _write_segment(self, every: Columns, postings: Postings) -> Catalog:
         count = len(every)
@@ -206,12 +236,12 @@ class Shelf:
             return False
         return True
 
-    def _drop_from_tail(self, snapshot: Snapshot, name: str) -> None:
+    def _drop_from_tail(self, name: str, version: int) -> None:
         with suppress(CommitLost):  # a newer version was written meanwhile
             self._table.call(
                 "DeleteItem", TableName=self._table.name, Key=key(self._partition, TAIL + name),
                 ConditionExpression="version = :version",
-                ExpressionAttributeValues={":version": {"N": str(snapshot.versions[name])}},
+                ExpressionAttributeValues={":version": {"N": str(version)}},
             )  # fmt: skip
 
     def _segment_sorts(self) -> Iterator[str]:
