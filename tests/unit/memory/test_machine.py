@@ -303,10 +303,16 @@ class RememberedConversation(Conversation):
             with suppress(NotFound):
                 self.service.request(self.service.session(session))
 
-    def _index_everything(self) -> None:
-        """What still waits, newest first; then once more what was done long ago."""
+    def bring_index_up_to_date(self) -> None:
+        """Deliver what still waits, newest first, and what jobs wait for."""
         self.service.look()
         self._index(self.service.changes[::-1])
+        waiting = self.service.sent_again.changes
+        waiting[:] = self.service.embed(waiting)
+
+    def _index_everything(self) -> None:
+        """What still waits; then once more what was done long ago."""
+        self.bring_index_up_to_date()
         assert self.service.changes == []
         self._index_says_what_the_tables_say()
         self._index(self.service.delivered_changes[::-1])
