@@ -1,6 +1,7 @@
 """Export and import: nothing is lost, nothing is doubled, and what can't be taken is refused by its line."""
 
 import json
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Any
@@ -279,6 +280,13 @@ def _lines(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
         (_lines(lambda lines: [*lines[:2], '{"kind":"memory","memory":"x"}', *lines[2:]]), 3),
         (_lines(lambda lines: [*lines[:2], '{"kind":"message","session_id":"x"}', *lines[2:]]), 3),
         (_lines(lambda lines: [line.replace('"tokens":', '"token":') for line in lines]), None),
+        (lambda text: text.replace('"seq":2,', '"seq":-1,'), None),
+        (lambda text: text.replace('"seq":2,', '"seq":1,'), None),
+        (lambda text: text.replace('"seq":3,"session_id"', '"seq":99,"session_id"'), None),
+        (lambda text: text.replace('"role":"user"', '"role":"wizard"'), None),
+        (lambda text: re.sub('"tokens":[0-9]+', '"tokens":-5', text), None),
+        (lambda text: re.sub('"total_messages":[0-9]+', '"total_messages":-1', text), None),
+        (lambda text: re.sub('"turn":3', '"turn":3,"window_start":50', text, count=1), None),
         (lambda text: text + text, None),
         (lambda text: "PK\x03\x04 not an export", 1),
         (lambda text: '[{"memory": "of another service"}]', 1),

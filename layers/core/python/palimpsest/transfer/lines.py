@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from dataclasses import MISSING, asdict, astuple, dataclass, fields, is_dataclass, replace
 from functools import cache
 from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, Message
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
 from palimpsest.graph.things import is_sound
@@ -58,10 +58,26 @@ _BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What stands before a line: the end of the file, or a line of this session or namespace."""
+    """What stands before a line: the end of the file, or a line of this session or namespace. The session's messages
+    have numbers above `seq`, up to `newest`.
+    """
 
     is_over: bool = False
     owner: str | None = None
+    seq: int = 0
+    newest: int = 0
+
+    def then(self, row: Row) -> Before:
+        match row["kind"]:
+            case "session":
+                head = head_of(row, user="somebody")
+                return Before(owner=row["session_id"], seq=head.base, newest=head.seq)
+            case "namespace":
+                return Before(owner=row["name"])
+            case "message":
+                return replace(self, seq=row["seq"])
+            case kind:
+                return self if kind in WITHIN else Before(is_over=kind == "end")
 
 
 def values(thing: Any) -> dict[str, Any]:
@@ -103,8 +119,7 @@ def rows(lines: Iterable[bytes]) -> Iterator[Row]:
             ours = error if isinstance(error, Unprocessable | BadRequest) else None
             detail = ours.detail if ours else "it is not JSON, or lacks a field"
             raise _refused(number, detail) from error
-        owner = "name" if row["kind"] == "namespace" else WITHIN.get(row["kind"], "session_id")
-        before = Before(row["kind"] == "end", row.get(owner))
+        before = before.then(row)
         yield row
     if not before.is_over:
         raise _refused(number + 1, "the file is cut off: its last line must be of the kind `end`")
@@ -126,27 +141,54 @@ def _checked(text: bytes, *, number: int, before: Before) -> Row:
         raise Unprocessable(f"it must say format {FORMAT} and version {VERSION}")
     if row["kind"] == "end" and row.get("lines") != number:
         raise Unprocessable(f"lines are missing: it says {row.get('lines')}")
-    _check_values(row)
+    _check_values(row, before)
     return row
 
 
-def _check_values(row: Row) -> None:
+def _check_values(row: Row, before: Before) -> None:
     match row["kind"]:
         case "user":
             checked_id(str(row.get("user_id")), field="user_id")
         case "session":
-            head_of(row, user="somebody")
+            _check_head(head_of(row, user="somebody"))
             parsed(dict(settings_of(row, user="somebody").memory))
             checked_id(str(row.get("session_id")), field="session_id")
         case "record":
-            for said in ({}, *row.get("said", ())):
-                record = read(Record, {**row, **said})
-            if record.type in GRAPH and not is_sound(record):
-                raise Unprocessable(f"its data holds no {record.type}")
+            _check_record(row)
         case "progress":
             read(Progress, row, session=str(row.get("session_id")))
+        case "compaction":
+            _check_compaction(read(Compaction, row), before)
+        case "message":
+            _check_message(read(Message, row), before)
         case kind if form := _BEGINNINGS[kind][0]:
             read(form, row)
+
+
+def _check_head(head: Head) -> None:
+    if min(value for value in astuple(head) if isinstance(value, int)) < 0:
+        raise Unprocessable("head: a number is negative")
+    if max(head.base, head.window_start - 1, head.cleared, head.summary, head.last_user_seq) > head.seq:
+        raise Unprocessable("head: a number is above that of the newest message")
+
+
+def _check_record(row: Row) -> None:
+    for said in ({}, *row.get("said", ())):
+        record = read(Record, {**row, **said})
+    if record.type in GRAPH and not is_sound(record):
+        raise Unprocessable(f"its data holds no {record.type}")
+
+
+def _check_compaction(made: Compaction, before: Before) -> None:
+    if not 0 < made.first <= made.last <= before.newest or min(made.tokens_before, made.tokens_after) < 0:
+        raise Unprocessable("first and last are no messages of the session, or a weight is negative")
+
+
+def _check_message(message: Message, before: Before) -> None:
+    if not before.seq < message.seq <= before.newest:
+        raise Unprocessable("seq: messages stand in the order of their numbers, up to the session's newest")
+    if message.chat.get("role") not in {*CHAT_FIELDS, ITEM} or min(message.turn, message.tokens) < 0:
+        raise Unprocessable("no message has such a role, turn or weight")
 
 
 def head_of(row: Row, **own: Any) -> Head:
