@@ -82,14 +82,17 @@ def main() -> None:
         if unknown:
             sys.exit(f"There is no benchmark {', '.join(sorted(unknown))}; there are {', '.join(run.benchmarks)}.")
         print(f"{report.machine()}\n{_versions()}\n")
-        tables = [table for name in names for table in _measured(name, run.benchmarks[name])]
+        where = f"{report.machine()}. {_versions()}."
+        every: list[Table] = []
+        for name in names:
+            tables = list(_measured(name, run.benchmarks[name]))
+            if goes_into_results(asked):  # at once: a benchmark that fails costs none of those before it
+                report.amend(where, tables)
+            every += tables
     if not goes_into_results(asked):
         return
-    where = f"{report.machine()}. {_versions()}."
     if set(names) == set(run.benchmarks):
-        report.write(where, tables)
-    else:
-        report.amend(where, tables)
+        report.write(where, every)
     print(f"Written: {report.RESULTS.relative_to(Path.cwd())}")
 
 
