@@ -9,7 +9,7 @@ from typing import Any, Protocol, TypeVar
 
 from aws_lambda_powertools.event_handler import Response
 
-from palimpsest.api.resources.fields import MAX_BYTES, dumps, json_answer, size_in_answer
+from palimpsest.api.resources.fields import MAX_BYTES, Page, dumps, json_answer, size_in_answer
 from palimpsest.errors import BadRequest, FieldError
 
 LONGEST_NUMBER = 12  # digits of a sequence number
@@ -35,7 +35,7 @@ def listing(
     listed: tuple[object, ...],
     limit: int,
     cursor: str | None,
-) -> dict[str, Any]:
+) -> Page:
     """A page of at most `limit` rows, or of fewer where they are too large for one answer, as the type that describes
     the operation's answer. `listed` names the list:
     its tenant, its kind, what it is a list of, its filters, its order.
@@ -44,8 +44,9 @@ def listing(
     while True:
         rows, following = find(limit=limit, after=begin)
         next_cursor = None if following is None else cursor_at(*listed, after=following)
-        page = {name: list(map(shown, rows)), "next_cursor": next_cursor}
-        if limit == 1 or size_in_answer(dumps(page)) <= MAX_BYTES:
+        page = Page({name: list(map(shown, rows)), "next_cursor": next_cursor})
+        page.text = dumps(page)
+        if limit == 1 or size_in_answer(page.text) <= MAX_BYTES:
             return page
         limit //= 2
 

@@ -174,6 +174,12 @@ def window(head: Head) -> Window:
     }
 
 
+class Page(Json):
+    """A page of a list, with its JSON in `text`: it was measured, and is not written twice. Nobody changes it."""
+
+    text: str
+
+
 class Answering:
     """An operation's code as Powertools calls it: an object that it returns is the JSON of its usual answer. Code that
     chooses status, headers or format itself returns a `Response`.
@@ -201,7 +207,8 @@ def answered(
     """The value as a JSON answer, without what is stored if the caller may not read. Raises `TooLarge`
     (`answer_too_large`) if it is larger than an answer may be.
     """
-    body = dumps(value if call().shows else unread(value))
+    shown = value if call().shows else unread(value)
+    body = shown.text if isinstance(shown, Page) else dumps(shown)
     if size_in_answer(body) > most:
         raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
     return json_answer(body, status=status, headers=headers)
