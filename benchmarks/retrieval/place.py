@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, timedelta
@@ -36,6 +37,7 @@ TENANT = Scope("benchmark")
 BATCH = 100
 MOST = 20  # results of one question
 MOST_TRIES = 20
+PAUSE = 0.5  # seconds between two tries
 
 Item = TypeVar("Item")
 
@@ -91,11 +93,17 @@ class Place:
         settle()
 
     def put(self, changes: Iterable[Changed], *, embedder: Embedder | None = None) -> None:
-        """Have everything indexed, by the place's own embedder or another one of its space."""
+        """Have everything indexed, by the place's own embedder or another one of its space. What an engine on a busy
+        machine was too late for is given again, as the queue gives it again to the worker.
+        """
         embed = self._embed if embedder is None else replace(self._embed, embedder=embedder)
         for batch in batches(changes, BATCH):
-            failed = embed(batch)
-            assert not failed, f"{len(failed)} could not be indexed"
+            left: Sequence[Changed] = batch
+            for _ in range(MOST_TRIES):
+                if not (left := embed(left)):
+                    break
+                time.sleep(PAUSE)
+            assert not left, f"{len(left)} could not be indexed"
 
     def say(self, session: str, user: str, drafts: Sequence[Draft]) -> Iterator[Changed]:
         """Store a whole session."""

@@ -18,7 +18,7 @@ from tests.contract.tables import search_table, vectors_table
 from tests.doubles.owned_index import OwnedIndex
 
 START_SECONDS = 300  # of a test that may have to fetch and start the server first
-PATIENCE = 30  # seconds for what only tests ask of the server
+PATIENCE = 30  # seconds that tests wait for the server's answer: their machine may be busy
 EMBEDDED = "embedded"
 DYNAMODB = "dynamodb"
 OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.timeout(START_SECONDS))
@@ -41,16 +41,16 @@ def place_in(engine: str, folder: Path, request: pytest.FixtureRequest) -> Itera
     if engine == DYNAMODB:
         yield on_dynamodb(request.getfixturevalue("dynoxide_endpoint"))
         return
-    client = connected(request.getfixturevalue("opensearch_endpoint"))
+    client = connected(request.getfixturevalue("opensearch_endpoint"), seconds=PATIENCE)
     family = f"t{uuid.uuid4().hex[:8]}"
     yield Place(
         engine,
         lambda space: OpenSearchIndex(client, family=family, space=space),
-        lambda: client.indices.refresh(index=f"{family}.*", request_timeout=PATIENCE),
+        lambda: client.indices.refresh(index=f"{family}.*"),
         client,
         family,
     )
-    client.indices.delete(index=f"{family}.*", request_timeout=PATIENCE)
+    client.indices.delete(index=f"{family}.*")
     client.close()
 
 
