@@ -86,13 +86,13 @@ adapters: setup ## Each agent framework, in an environment of its own, over its 
 	@$(BIN)/pytest tests/adapters $(ARGS)
 
 e2e: setup ## Through the front door of a local stack that it starts itself
-	@$(BIN)/pytest tests/e2e -m 'not own_stack' --timeout 600 $(ARGS)
+	@$(BIN)/pytest tests/e2e -m 'not own_stack' $(ARGS)
 
 stacks: setup ## What brings up stacks of its own: the README's lines on a fresh clone, the CDK's command line, make start
-	@$(BIN)/pytest tests/e2e -m own_stack --timeout 600 $(ARGS)
+	@$(BIN)/pytest tests/e2e -m own_stack $(ARGS)
 
 searches: setup ## What searches, end to end once more on a real OpenSearch, or on tables (SEARCH=dynamodb)
-	@SEARCH=$(or $(SEARCH),opensearch) $(BIN)/pytest tests/e2e -m searches --timeout 600 $(ARGS)
+	@SEARCH=$(or $(SEARCH),opensearch) $(BIN)/pytest tests/e2e -m searches $(ARGS)
 
 test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)

@@ -3,6 +3,7 @@
 import os
 import socket
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -25,6 +26,23 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("default"), max_examples=15, stateful_step_count=15)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
+GENEROUS = 120  # seconds
+LIMITS = {
+    "palimpsest.engines.dynamodb.table.CONNECT_SECONDS": GENEROUS,
+    "palimpsest.engines.dynamodb.table.READ_SECONDS": GENEROUS,
+    "palimpsest.engines.ladybug.process.LOADING": GENEROUS,
+    "palimpsest.engines.opensearch.index.BULK_SECONDS": GENEROUS,
+    "palimpsest.engines.opensearch.family.SECONDS": GENEROUS,
+    "palimpsest.recall.find.SEARCH_SECONDS": GENEROUS,
+    "palimpsest.recall.rerank.SECONDS": GENEROUS,
+    "palimpsest.context.blocks.reader.PATIENCE": GENEROUS,
+    "palimpsest.context.blocks.extractive.PATIENCE": GENEROUS,
+    "palimpsest.retry.PATIENCE": timedelta(seconds=GENEROUS),
+}
+"""How long the library waits for others. What a test waits for is there in the end, however busy its machine is; a test
+of a limit itself sets that limit.
+"""
+
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
 
 
@@ -46,6 +64,14 @@ def _wall() -> Iterator[None]:
         patch.setenv("AWS_SECRET_ACCESS_KEY", "test")
         patch.setenv("AWS_DEFAULT_REGION", "us-east-1")
         patch.setenv("AWS_EC2_METADATA_DISABLED", "true")
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_machine_is_too_slow() -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, limit in LIMITS.items():
+            patch.setattr(name, limit)
         yield
 
 

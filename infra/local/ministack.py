@@ -22,8 +22,9 @@ from infra.local.processes import HOST, CannotRun, has_ended, is_taken, until
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
-START_SECONDS = 120  # only against waiting for ever; it takes two
-STOP_SECONDS = 60
+START_SECONDS = 300  # only against waiting for ever; it takes two
+STOP_SECONDS = 180
+HEALTH_SECONDS = 30  # in which one that runs answers, however busy the machine is
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def _process_file() -> Path:
 
 
 def _is_ministack(port: int) -> bool:
-    connection = http.client.HTTPConnection(HOST, port, timeout=2)
+    connection = http.client.HTTPConnection(HOST, port, timeout=HEALTH_SECONDS)
     try:
         connection.request("GET", "/_ministack/health")
         return connection.getresponse().status == http.HTTPStatus.OK

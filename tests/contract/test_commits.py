@@ -283,7 +283,7 @@ def test_writers_at_once_lose_nothing_and_keep_their_order(store: Store, talk: C
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(timeout=200)
+        thread.join()
     found = [str(item.chat["content"]) for item in store.sessions.messages(talk.scope, first=1, last=100)]
     assert [[content for content in found if content.startswith(mine[0][:2])] for mine in told] == told
     head = store.sessions.open(talk.scope).head

@@ -25,7 +25,7 @@ CONFIG = Path(__file__).with_name("schemathesis.toml")
 PAGES = r"^/v1/(console|docs|health|openapi\.json)$"  # the function `site` has them
 IS_DEEP = os.environ.get("CONFORMANCE") == "deep"
 ASKED = ("examples,coverage,fuzzing", "--max-examples=50") if IS_DEEP else ("examples,fuzzing", "--max-examples=5")
-SECONDS = 3_600 if IS_DEEP else 600
+SECONDS = 3_600 if IS_DEEP else 1_200
 SETTINGS = hypothesis.settings(
     max_examples=200 if IS_DEEP else 15,
     stateful_step_count=20 if IS_DEEP else 10,

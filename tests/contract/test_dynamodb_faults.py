@@ -20,13 +20,17 @@ from tests.contract.tables import sessions_table, tenants_table
 from tests.doubles.dynamodb_api import BROKEN, FORWARDED, THROTTLED, Call, DynamoDbApi, Step, cancelled
 
 ATTEMPTS = 1 + tables.RETRIES
-PATIENCE = 0.9  # seconds: short enough to test, long enough for a machine that is busy
+PATIENCE = 0.9  # seconds, where a call is too late
 CONFLICT = Step(code="TransactionConflictException")
 
 
 @pytest.fixture
-def api(dynoxide_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DynamoDbApi]:
+def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tables, "READ_SECONDS", PATIENCE)
+
+
+@pytest.fixture
+def api(dynoxide_endpoint: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[DynamoDbApi]:
     monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01)
     with DynamoDbApi(dynoxide_endpoint) as api:
         yield api
@@ -108,6 +112,7 @@ def test_a_condition_that_failed_counts_more_than_throttling(api: DynamoDbApi, t
         talk.append()
 
 
+@pytest.mark.usefixtures("impatient")
 @pytest.mark.parametrize("lost", [Step(loses_answer=True), Step(delay=PATIENCE + 0.3)])
 def test_a_commit_whose_answer_is_lost_is_repeated_as_the_same_transaction(
     api: DynamoDbApi, talk: Conversation, lost: Step
@@ -115,8 +120,9 @@ def test_a_commit_whose_answer_is_lost_is_repeated_as_the_same_transaction(
     api.script(lost)
     talk.append("second", key=key("k", 2))
     assert contents(talk) == ["first", "second"]
-    first, second = (call.body for call in api.calls if call.operation == "TransactWriteItems")
-    assert first == second
+    first, *again = (call.body for call in api.calls if call.operation == "TransactWriteItems")
+    assert again
+    assert all(each == first for each in again)  # on a busy machine one more may be too late
     assert first["ClientRequestToken"]
 
 
@@ -127,6 +133,7 @@ def test_every_commit_has_a_token_of_its_own(api: DynamoDbApi, talk: Conversatio
     assert len(set(tokens)) == 2
 
 
+@pytest.mark.usefixtures("impatient")
 def test_a_store_that_never_answers_is_unavailable(api: DynamoDbApi, talk: Conversation) -> None:
     api.script(*[Step(delay=PATIENCE + 0.3)] * ATTEMPTS)
     with pytest.raises(Unavailable):

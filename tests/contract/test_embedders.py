@@ -23,8 +23,6 @@ from tests.engines import builtin_models
 from tests.engines.npm import required
 
 SMALL = Space("text-embedding-3-small", 8)
-BUILD_SECONDS = 300
-BUILTIN = pytest.param("builtin", marks=pytest.mark.timeout(BUILD_SECONDS))
 
 
 class Known:
@@ -56,10 +54,10 @@ def api() -> Iterator[OpenAIEmbeddingsApi]:
 
 @pytest.fixture
 def small(api: OpenAIEmbeddingsApi) -> OpenAIEmbedder:
-    return OpenAIEmbedder(key=Known(), space=SMALL, base_url=api.base_url, seconds=1)
+    return OpenAIEmbedder(key=Known(), space=SMALL, base_url=api.base_url, seconds=60)
 
 
-@pytest.fixture(params=["openai", BUILTIN])
+@pytest.fixture(params=["openai", "builtin"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     made: Embedder = request.getfixturevalue("small" if request.param == "openai" else "builtin")
     return made
@@ -101,7 +99,6 @@ def test_no_text_is_no_call(embedder: Embedder, api: OpenAIEmbeddingsApi) -> Non
     assert api.requests == []
 
 
-@pytest.mark.timeout(BUILD_SECONDS)
 def test_the_builtin_model_puts_near_what_means_the_same(builtin: BuiltinEmbedder) -> None:
     near, far = builtin.embed(["The puppy is asleep", "Taxes are due in July"])
     (query,) = builtin.embed(["Is the dog sleeping?"], as_questions=True)
@@ -193,12 +190,10 @@ def test_a_request_that_no_retry_mends_is_refused(small: OpenAIEmbedder, api: Op
 
 
 @pytest.mark.parametrize("step", [Step(delay=9), Step(drip=0.5), Step(reset=True), Step(truncated=True)])
-def test_a_connection_that_is_slow_or_breaks_is_unavailable(
-    small: OpenAIEmbedder, api: OpenAIEmbeddingsApi, step: Step
-) -> None:
+def test_a_connection_that_is_slow_or_breaks_is_unavailable(api: OpenAIEmbeddingsApi, step: Step) -> None:
     api.script(step)
     with pytest.raises(ModelUnavailable):
-        small.embed(["one"])
+        OpenAIEmbedder(key=Known(), space=SMALL, base_url=api.base_url, seconds=1).embed(["one"])
 
 
 @pytest.mark.parametrize(

@@ -141,7 +141,7 @@ def test_eight_identical_ingests_and_eight_workers_at_once_make_one_record_of_ea
     together = Barrier(8)
 
     def at_once(work: Callable[[], Job]) -> Job:
-        together.wait(10)
+        together.wait()
         return work()
 
     with ThreadPoolExecutor(8) as callers:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,8 @@ EDGES = (
     Relationship("r2", "IS_IN", "acme", "be"),
     Relationship("r3", "CITY", "be", "be"),
 )  # fmt: skip
-TIGHT = Limits(seconds=1.0, memory=128 * 1024 * 1024)
+ROOMY = Limits(seconds=60.0, memory=128 * 1024 * 1024)
+TIGHT = replace(ROOMY, seconds=1.0)  # for queries without end alone: on a busy machine any takes long
 
 
 @pytest.fixture
@@ -50,13 +52,13 @@ WHOLE = graph_of()
 def rows(
     graphs: GraphEngine, cypher: str, *, graph: Graph = WHOLE, scope: UserScope = SARAH, **given: Any
 ) -> list[Any]:
-    return [list(row) for row in graphs.query(scope, graph, read_query(cypher), given, limits=TIGHT).rows]
+    return [list(row) for row in graphs.query(scope, graph, read_query(cypher), given, limits=ROOMY).rows]
 
 
-def refusal(graphs: GraphEngine, cypher: str | Query, **more: Any) -> str:
+def refusal(graphs: GraphEngine, cypher: str | Query, *, limits: Limits = ROOMY, **more: Any) -> str:
     asked = read_query(cypher) if isinstance(cypher, str) else cypher
     with pytest.raises(Unprocessable) as refused:
-        graphs.query(SARAH, more.pop("graph", WHOLE), asked, more, limits=TIGHT)
+        graphs.query(SARAH, more.pop("graph", WHOLE), asked, more, limits=limits)
     return refused.value.code
 
 
@@ -158,8 +160,8 @@ def test_what_the_engine_does_not_understand_is_refused(graphs: GraphEngine, tex
 def test_a_query_without_end_is_stopped_and_the_next_one_answered(graphs: GraphEngine, text: str) -> None:
     """Also one whose constants alone are too large: that shows while the engine prepares it."""
     begun = time.monotonic()
-    assert refusal(graphs, text) in ("query_stopped", "invalid_query")
-    assert time.monotonic() - begun < 20
+    assert refusal(graphs, text, limits=TIGHT) in ("query_stopped", "invalid_query")
+    assert time.monotonic() - begun < 60
     assert rows(graphs, "MATCH (c:City) RETURN c.id") == [["be"]]
 
 

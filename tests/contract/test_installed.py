@@ -6,8 +6,6 @@ import sys
 import zipfile
 from pathlib import Path
 
-import pytest
-
 from layers.testing.suite import PARTS
 
 ROOT = Path(__file__).parents[2]
@@ -20,12 +18,11 @@ print(memory.recall("Where do I live?").memories[0].content)
 """
 
 
-@pytest.mark.timeout(300)
 def test_the_built_wheel_runs_in_an_environment_of_its_own(tmp_path: Path) -> None:
     def run(*command: str | Path, **more: str) -> str:
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "TIKTOKEN"))}
         done = subprocess.run(  # noqa: S603 - our own commands
-            command, cwd=tmp_path, env=environment | more, capture_output=True, text=True, check=False, timeout=250
+            command, cwd=tmp_path, env=environment | more, capture_output=True, text=True, check=False
         )
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -299,7 +299,7 @@ def test_of_many_writers_at_once_one_puts_the_record(memories: MemoryStore, memo
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(timeout=200)
+        writer.join()
     assert sorted(outcomes) == ["kept", *["lost"] * 7]
     assert memory.memories.user(memory.scope).version == 1
 

@@ -253,6 +253,6 @@ def test_of_many_writers_at_once_the_earliest_expiry_is_noted(memories: MemorySt
     for writer in writers:
         writer.start()
     for writer in writers:
-        writer.join(timeout=200)
+        writer.join()
     assert len(memory.ids(*(record(number) for number in range(6)))) == 6
     assert memories.expiries.walk(memory.scope) == Walk(0, NOW + 95, noted=NOW + 95)

@@ -163,7 +163,6 @@ def _few_shards(monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(module, "SHARDS", 4)
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.usefixtures("_few_shards")
 def test_in_any_order_of_crashes_and_faults_all_is_remembered_once(dynoxide_endpoint: str) -> None:
     machine: Any = partial(OverTables, dynoxide_endpoint)

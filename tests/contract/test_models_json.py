@@ -31,7 +31,7 @@ def api() -> Iterator[OpenAIApi]:
         yield running
 
 
-def model_on(api: OpenAIApi, *, timeout: float = 5.0) -> OpenAIChatModel:
+def model_on(api: OpenAIApi, *, timeout: float = 60.0) -> OpenAIChatModel:
     return OpenAIChatModel(key=Known(), model="gpt-4.1-nano", base_url=api.base_url, timeout=timeout)
 
 

@@ -29,7 +29,7 @@ def api() -> Iterator[OpenAIApi]:
         yield running
 
 
-def model_on(api: OpenAIApi, *, name: str = "gpt-4.1-nano", timeout: float = 5.0) -> OpenAIChatModel:
+def model_on(api: OpenAIApi, *, name: str = "gpt-4.1-nano", timeout: float = 60.0) -> OpenAIChatModel:
     return OpenAIChatModel(key=Known("sk-test"), model=name, base_url=api.base_url, timeout=timeout)
 
 

@@ -59,7 +59,7 @@ def api() -> Iterator[OpenAIApi]:
 def wired(api: OpenAIApi, key: str | None = "sk-test") -> Summaries:
     """As the summarize function wires it."""
     secret = Key(key)
-    chat = OpenAIChatModel(key=secret, base_url=api.base_url, model="gpt-4.1-nano", timeout=5)
+    chat = OpenAIChatModel(key=secret, base_url=api.base_url, model="gpt-4.1-nano", timeout=60)
     return Summaries(key=secret, model=ModelSummarizer(chat, TOKENS), offline=ExtractiveSummarizer(TOKENS))
 
 

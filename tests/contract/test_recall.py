@@ -19,7 +19,7 @@ from benchmarks.retrieval.labelled.dataset import Dataset, load
 from benchmarks.retrieval.place import Place
 from benchmarks.retrieval.quality import differs, modes
 from benchmarks.retrieval.scores import scored
-from tests.contract.search_index.conftest import EMBEDDED, START_SECONDS, place_in
+from tests.contract.search_index.conftest import EMBEDDED, place_in
 from tests.doubles.meanings import Meanings
 from tests.engines import builtin_models
 from tests.engines.npm import required
@@ -28,7 +28,6 @@ from tests.unit.recall.service import RecallService
 
 USERS = ("mei", "claire")
 SAME = 0.01
-pytestmark = pytest.mark.timeout(START_SECONDS)
 
 
 def part_of(dataset: Dataset) -> Dataset:

@@ -14,7 +14,6 @@ from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
 from tests.engines import builtin_models
 from tests.engines.npm import required
 
-pytestmark = pytest.mark.timeout(300)
 QUESTION = "What is she allergic to?"
 FITS, FAR, EMPTY = "I am allergic to shellfish, oddly enough.", "My favourite editor is Vim.", ""
 

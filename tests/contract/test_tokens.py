@@ -156,7 +156,7 @@ def test_a_401_leads_the_official_client_of_mcp_to_the_issuer_and_back(monkeypat
         sites = {f"https://{domain}": served.url, ISSUER: issuer.url}
         metadata = page(http_event("GET", PAGE), stage="test", request_id="r", issuer=ISSUER)["body"]
         command = [python_of("mcp"), CLIENT, f"https://{domain}/v1/users/sarah/mcp", json.dumps(sites), metadata]
-        ran = subprocess.run(command, check=False, capture_output=True, text=True, timeout=60)  # noqa: S603 - ours
+        ran = subprocess.run(command, check=False, capture_output=True, text=True)  # noqa: S603 - ours
         assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout)
     assert saw["tools"][0] == "recall"

@@ -89,7 +89,7 @@ def _said(block: Block, folder: Path, environment: dict[str, str]) -> str:
     done = subprocess.run(  # noqa: S603 - our own documents
         ["bash", "-euo", "pipefail", "-c", block.text],  # noqa: S607
         cwd=folder, env=environment, check=False, capture_output=True,
-        text=True, stdin=subprocess.DEVNULL, timeout=200,
+        text=True, stdin=subprocess.DEVNULL,
     )  # fmt: skip
     assert done.returncode == 0, f"{block.place}: {done.stdout}{done.stderr}"
     return done.stdout

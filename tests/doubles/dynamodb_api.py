@@ -92,7 +92,7 @@ class DynamoDbApi(HttpDouble):
         passed = {name: value for name, value in headers.items() if name.lower() != "host"}
         request = urllib.request.Request(self.engine, data=body, headers=passed, method="POST")  # noqa: S310 loopback
         try:
-            with urllib.request.urlopen(request, timeout=10) as answer:  # noqa: S310 loopback
+            with urllib.request.urlopen(request) as answer:  # noqa: S310 loopback
                 return answer.status, answer.read()
         except urllib.error.HTTPError as error:
             with error:

@@ -13,10 +13,9 @@ from pathlib import Path
 from typing import Any
 
 from tests.engines import chromium
-from tests.engines.loopback import HOST
+from tests.engines.loopback import HOST, PATIENCE
 
 FUNCTION = "planted"
-SECONDS = 240
 PAGE = b'<!doctype html><title>A page of another origin</title><script src="/attack.js"></script>'
 SCRIPT = Path(__file__).with_suffix(".js")
 CODE = "def handler(event, context):\n    open({marker!r}, 'w').close()\n    return 'the code of the page ran'\n"
@@ -33,7 +32,7 @@ def attack(aws: str, *, role: str, parameter: str, marker: Path) -> dict[str, st
     code = base64.b64encode(archive.getvalue()).decode()
     task = {"aws": aws, "role": role, "code": code, "parameter": parameter, "name": FUNCTION}
     with _serving(task) as (url, found), chromium.showing(url):
-        return found.get(timeout=SECONDS)
+        return found.get(timeout=PATIENCE)
 
 
 @contextlib.contextmanager

@@ -21,12 +21,13 @@ from infra import paths
 from infra.operate import target
 from infra.operate.api_keys import SCOPES, ApiKeys
 from infra.operate.target import Target
+from tests.engines import loopback
 from tests.engines.loopback import free_port
 
 STACK = "Palimpsest-local"
 DEAD_LETTERS = "DeadLettersUrl"
 MODEL = "gpt-4.1-mini"  # not the default one: changing it gives the workers a new environment
-PATIENCE = 240  # seconds, only against hanging: on a busy machine everything may take long
+PATIENCE = loopback.PATIENCE
 WAIT = 20
 
 
@@ -123,12 +124,16 @@ class Client:
 
     def job(self, job_id: str) -> Any:
         """The job when it has ended."""
-        for _ in range(PATIENCE // WAIT):
+        found: list[Any] = []
+
+        def has_ended() -> bool:
             answer = self("GET", f"/v1/jobs/{job_id}", query={"wait": WAIT})
             assert answer.status == 200, answer.text
-            if answer.json["state"] in ("done", "failed"):
-                return answer.json
-        raise AssertionError(f"{job_id} has not ended within {PATIENCE} s")
+            found.append(answer.json)
+            return found[-1]["state"] in ("done", "failed")
+
+        eventually(has_ended)
+        return found[-1]
 
     def ended(self, answer: Answer) -> Any:
         """The job that a call with `wait` began: as it was answered, or later where a busy machine needed longer."""

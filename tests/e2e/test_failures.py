@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from infra.operate.redrive import Redrive
-from tests.e2e.stack import DEAD_LETTERS, Client, Stack, eventually
+from tests.e2e.stack import DEAD_LETTERS, PATIENCE, Client, Stack, eventually
 
 pytestmark = pytest.mark.e2e
 PARKED = "ParkedQueueUrl"
@@ -136,7 +136,7 @@ def may(stack: Stack, attempts: dict[str, Any]) -> Iterator[Callable[[str], set[
     def found_out(function: str) -> set[str]:
         role = functions.get_function_configuration(FunctionName=stack.outputs[f"{function}Function"])["Role"]
         functions.create_function(
-            FunctionName=name, Runtime="python3.13", Role=role, Handler="index.handler", Timeout=30,
+            FunctionName=name, Runtime="python3.13", Role=role, Handler="index.handler", Timeout=PATIENCE,
             Code={"ZipFile": packed.getvalue()},
         )  # fmt: skip
         answer = functions.invoke(FunctionName=name, Payload=json.dumps(attempts))

@@ -22,7 +22,7 @@ def test_ten_lines_remember_a_fact_across_two_sessions_with_nothing_but_the_whee
     def run(*command: str | Path, **environment: str) -> str:
         done = subprocess.run(
             command, cwd=tmp_path, env=machine | environment,
-            capture_output=True, text=True, check=False, timeout=250,
+            capture_output=True, text=True, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         return done.stdout

@@ -12,7 +12,7 @@ import pytest
 from infra import paths
 from tests.engines.loopback import free_port
 
-pytestmark = [pytest.mark.e2e, pytest.mark.own_stack, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 README = (paths.PROJECT / "README.md").read_text()
 NOT_CLONED = (
     ".git", ".venv", ".build", ".local", ".hypothesis", "*_cache", "__pycache__", "*.egg-info", "node_modules",

@@ -3,7 +3,7 @@
 import httpx2
 import pytest
 
-from tests.e2e.stack import Client
+from tests.e2e.stack import PATIENCE, Client
 
 pytestmark = [pytest.mark.e2e]
 USER = "/v1/users/sarah"
@@ -12,7 +12,7 @@ USER = "/v1/users/sarah"
 def exported(call: Client) -> str:
     job = call.job(call("POST", f"{USER}/export").json["job_id"])
     assert job["state"] == "done", job
-    return "".join(httpx2.get(link).raise_for_status().text for link in job["files"])
+    return "".join(httpx2.get(link, timeout=PATIENCE).raise_for_status().text for link in job["files"])
 
 
 def test_what_was_exported_and_erased_comes_back_as_it_was(call: Client) -> None:

@@ -15,7 +15,7 @@ FOLDER = ENGINES / "builtin_models"
 
 def install() -> str | None:
     """Put the models where they are not there yet; why they cannot be had, None if they can."""
-    built = subprocess.run([sys.executable, BUILDER, ENGINES], timeout=600, check=False, capture_output=True, text=True)
+    built = subprocess.run([sys.executable, BUILDER, ENGINES], check=False, capture_output=True, text=True)
     return None if built.returncode == 0 else f"The built-in models could not be had: {built.stderr.strip()[-300:]}"
 
 

@@ -49,5 +49,5 @@ def running() -> Iterator[str]:
 
 
 def _index_streams(database: Path) -> None:
-    with contextlib.closing(sqlite3.connect(database, timeout=10)) as connection:
+    with contextlib.closing(sqlite3.connect(database, timeout=loopback.PATIENCE)) as connection:
         connection.executescript(STREAM_INDEXES)

@@ -5,6 +5,7 @@ import subprocess
 import time
 
 HOST = "127.0.0.1"
+PATIENCE = 600  # seconds, only against waiting for ever: on a busy machine everything may take long
 
 
 def free_port() -> int:
@@ -14,9 +15,9 @@ def free_port() -> int:
     return port
 
 
-def wait_until_listening(port: int, *, process: subprocess.Popen[bytes], seconds: float = 10) -> None:
+def wait_until_listening(port: int, *, process: subprocess.Popen[bytes]) -> None:
     """Returns once the port takes connections; raises `RuntimeError` if the process ends or the time is over first."""
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         if process.poll() is not None:
             raise RuntimeError(f"{process.args!r} ended with status {process.returncode} before it listened")
@@ -26,7 +27,7 @@ def wait_until_listening(port: int, *, process: subprocess.Popen[bytes], seconds
             time.sleep(0.01)
         else:
             return
-    raise RuntimeError(f"{process.args!r} did not listen on port {port} within {seconds} s")
+    raise RuntimeError(f"{process.args!r} did not listen on port {port} within {PATIENCE} s")
 
 
 def stop(process: subprocess.Popen[bytes], *, seconds: float = 5) -> None:

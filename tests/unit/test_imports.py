@@ -76,7 +76,7 @@ def first_answers(function: str, *events: dict[str, Any]) -> tuple[set[str], lis
         }
         done = subprocess.run(  # noqa: S603 - a program of our own
             [sys.executable, "-c", SCRIPT, json.dumps(events)], check=True, capture_output=True, text=True,
-            env=environment, timeout=200,
+            env=environment,
         )  # fmt: skip
     told = json.loads(done.stdout.splitlines()[-1])
     return set(told["modules"]), told["answers"]
@@ -109,7 +109,7 @@ def test_what_only_passes_on_loads_no_heavy_library(function: str) -> None:
 
 def test_the_library_loads_none_of_its_classes_until_one_is_asked_for() -> None:
     script = "import sys, palimpsest; print(*(name for name in sys.modules if name.startswith('palimpsest')))"
-    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True, timeout=200)  # noqa: S603 - ours
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)  # noqa: S603 - ours
     assert done.stdout.split() == ["palimpsest"]
     classes = [getattr(palimpsest, name).__name__ for name in palimpsest.__all__]
     assert classes == ["AgentMemory", "ChatHistoryProvider", "ExtractiveMemory", "StaticMemory", "VectorMemory"]

@@ -18,8 +18,8 @@ from infra.local.processes import HOST, CannotRun, end, free_port, has_ended
 
 NOBODY = 65534  # OpenSearch refuses to run as root
 HEAP = "512m"
-START_SECONDS = 90
-STOP_SECONDS = 20
+START_SECONDS = 300  # only against waiting for ever; it takes 15
+STOP_SECONDS = 120
 LOGGING = """status=error
 appender.console.type=Console
 appender.console.name=console
@@ -97,7 +97,7 @@ def wait(server: Server) -> None:
 
 
 def answers(place: Place) -> bool:
-    connection = http.client.HTTPConnection(HOST, place.port, timeout=6)
+    connection = http.client.HTTPConnection(HOST, place.port, timeout=30)
     try:
         health = "/_cluster/health?wait_for_status=yellow&timeout=5s"
         connection.request("GET", health, headers={"Authorization": place.authorization})

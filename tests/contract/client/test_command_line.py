@@ -195,7 +195,7 @@ def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatc
 def run(*words: str, given: str = "", **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(  # noqa: S603 - our own program
         [sys.executable, "-m", "palimpsest_client.cli", *words], input=given, env=os.environ | environment,
-        capture_output=True, text=True, check=False, timeout=200,
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
@@ -247,7 +247,7 @@ def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:
 def test_an_official_client_talks_over_standard_input_to_the_memory(mode: str, tmp_path: Path) -> None:
     server = [sys.executable, "-m", "palimpsest_client.cli", "mcp", "--user", "sarah"]
     command: list[str | Path] = [python_of("mcp"), PROGRAM, mode, *server]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=200)  # noqa: S603 - our own program
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603 - our own program
     assert ran.returncode == 0, ran.stdout + ran.stderr
     saw = json.loads(ran.stdout)
     assert {"recall", "remember", "forget"} <= set(saw["tools"])
@@ -258,5 +258,5 @@ def test_an_official_client_talks_over_standard_input_to_the_memory(mode: str, t
 
 def test_without_typer_the_command_says_what_to_install() -> None:
     program = "import sys; sys.modules['typer'] = None; from palimpsest_client.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=200)  # noqa: S603
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)  # noqa: S603
     assert (done.returncode, "palimpsest-memory[cli]" in done.stderr) == (1, True)

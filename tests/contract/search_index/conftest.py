@@ -17,11 +17,10 @@ from tests.contract.search_index.builders import SPACE, Part, Place, somebody
 from tests.contract.tables import search_table, vectors_table
 from tests.doubles.owned_index import OwnedIndex
 
-START_SECONDS = 300  # of a test that may have to fetch and start the server first
 PATIENCE = 30  # seconds that tests wait for the server's answer: their machine may be busy
 EMBEDDED = "embedded"
 DYNAMODB = "dynamodb"
-OPENSEARCH = pytest.param("opensearch", marks=pytest.mark.timeout(START_SECONDS))
+OPENSEARCH = "opensearch"
 
 
 @contextlib.contextmanager

@@ -10,7 +10,7 @@ from palimpsest.scope import UserScope
 from palimpsest.search.ports import Hit
 
 from tests.contract.search_index.builders import Part, document, keys
-from tests.contract.search_index.conftest import START_SECONDS, place_in
+from tests.contract.search_index.conftest import place_in
 from tests.doubles.owned_index import OwnedIndex
 
 WORDS = (
@@ -22,7 +22,6 @@ WORDS = (
 SPACE = Space("agreement", 16)
 OWNERS = [UserScope("acme", user) for user in ("sarah", "david", "mei")]
 ENGINES = ("embedded", "dynamodb", "opensearch")
-pytestmark = pytest.mark.timeout(START_SECONDS)
 
 
 def text(chance: random.Random, lengths: tuple[int, ...]) -> str:

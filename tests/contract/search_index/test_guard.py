@@ -34,7 +34,7 @@ def own(address: SplitResult) -> dict[str, str]:
 def asked(address: SplitResult, method: str, path: str, headers: list[tuple[str, str]]) -> tuple[int, str]:
     """Status and text of the answer to a raw request."""
     assert address.hostname
-    connection = http.client.HTTPConnection(address.hostname, address.port, timeout=20)
+    connection = http.client.HTTPConnection(address.hostname, address.port)
     try:
         connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
         for name, value in [*headers, ("Content-Length", "0")]:

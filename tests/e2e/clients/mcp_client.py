@@ -30,7 +30,7 @@ async def used(transport: Any, mode: str) -> None:
 
 
 async def over_http(url: str, key: str, mode: str) -> None:
-    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=240) as http:
+    async with httpx2.AsyncClient(headers={"Authorization": f"Bearer {key}"}, timeout=600) as http:
         await used(streamable_http_client(url, http_client=http), mode)
 
 

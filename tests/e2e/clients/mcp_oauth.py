@@ -72,7 +72,7 @@ async def agreed() -> AuthorizationCodeResult:
 async def main(url: str, sites: str, metadata: str) -> None:
     told = OAuthClientMetadata(redirect_uris=["http://127.0.0.1/callback"], client_name="test")
     auth = OAuthClientProvider(url, told, Storage(), redirect_handler=shown, callback_handler=agreed)
-    http = httpx2.AsyncClient(auth=auth, transport=Network(json.loads(sites), metadata), timeout=30)
+    http = httpx2.AsyncClient(auth=auth, transport=Network(json.loads(sites), metadata), timeout=600)
     async with http, Client(streamable_http_client(url, http_client=http)) as client:
         SEEN["tools"] = [tool.name for tool in (await client.list_tools()).tools]
     print(json.dumps(SEEN))

@@ -373,5 +373,5 @@ def _texts(messages: list[Message]) -> list[str]:
     return [text_of(message.chat) for message in messages]
 
 
-TestRememberedConversation = pytest.mark.timeout(600)(RememberedConversation.TestCase)  # 17 s, but on a busy machine
+TestRememberedConversation = RememberedConversation.TestCase
 TestRememberedConversation.settings = settings(stateful_step_count=50)

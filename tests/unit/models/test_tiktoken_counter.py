@@ -84,7 +84,7 @@ def test_text_that_repeats_itself_is_counted_in_linear_time_and_never_overflows(
     text = unit * (1_000_000 // len(unit)) + "x"
     begun = time.process_time()
     assert COUNTER.count(text, "o200k_base") > 7_000
-    assert time.process_time() - begun < 10  # a quadratic count takes minutes
+    assert time.process_time() - begun < 60  # a quadratic count takes minutes
 
 
 @given(st.lists(st.text(max_size=40), max_size=6), st.sampled_from([" ", "  ", "\n ", "z", " a"]))

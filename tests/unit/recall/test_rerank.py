@@ -109,6 +109,7 @@ def test_one_that_fails_or_is_slow_leaves_the_fused_order_in_time(
 
 def test_what_it_did_not_reach_keeps_its_place(service: RecallService, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(rerank, "SECONDS", 1.2)
+    monkeypatch.setattr(rerank, "GRACE", LONG)  # it stops by itself
     remembering(service, FIRST)
     fused = service.found("green tea", k=FIRST)
     slow = Rating(lambda text: int(text.rpartition(" ")[2]), seconds=0.2)

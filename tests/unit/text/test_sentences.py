@@ -53,7 +53,7 @@ def test_a_long_sentence_is_taken_apart_at_its_clauses_and_between_characters() 
 def test_splitting_takes_linear_time(unit: str) -> None:
     begun = time.process_time()
     assert all(len(sentence) <= LONGEST for sentence in sentences(unit * 300_000 + "x"))
-    assert time.process_time() - begun < 15  # a quadratic split takes minutes
+    assert time.process_time() - begun < 60  # a quadratic split takes minutes
 
 
 def test_a_sentence_without_its_stop_is_told_from_a_whole_one() -> None:

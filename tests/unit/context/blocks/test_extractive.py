@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from palimpsest.context.blocks import extractive
 from palimpsest.context.blocks.block import BlockContent, Conversation
-from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory, ModelSelection
+from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
 from palimpsest.jobs.job import on_user
 from palimpsest.jobs.kinds import ErasePayload
@@ -221,10 +221,10 @@ def test_where_there_is_no_model_rules_choose_and_say_so() -> None:
     assert (texts(found), found.degraded) == (["A"], (DEGRADED,))
 
 
-def test_a_model_is_waited_for_a_moment_only() -> None:
+def test_a_model_is_waited_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(extractive, "PATIENCE", 0.05)
     slow = SlowPicks()
     memory = block(learned("A"), chat=slow)
-    memory._selection = ModelSelection(slow, patience=0.05)
     try:
         assert memory.get(conversation(**PICKED), "Hello").degraded == (DEGRADED,)
     finally:

@@ -6,6 +6,7 @@ import threading
 from typing import Any
 
 import pytest
+from palimpsest.context.blocks import reader
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
@@ -90,15 +91,16 @@ def test_a_block_that_nobody_named_and_nobody_can_read_here_is_left_out() -> Non
     assert [(each.block, each.degraded) for each in reading.results(None)] == [("static", ())]
 
 
-def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that() -> None:
+def test_a_block_that_does_not_answer_is_not_waited_for_longer_than_that(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reader, "PATIENCE", 3.0)
     released = threading.Event()
 
     def never(*_asked: object, **_more: object) -> list[Any]:
-        released.wait(30)
+        released.wait()
         return []
 
     try:
-        reading = blocks(service(), never).begin(conversation(**ALL), newest="Hello", asks=True, patience=1.0)
+        reading = blocks(service(), never).begin(conversation(**ALL), newest="Hello", asks=True)
         found = reading.results(None)
         assert [name for each in found for name in each.degraded] == ["vector"]
         assert reading.failures == {"vector": "TimeoutError"}

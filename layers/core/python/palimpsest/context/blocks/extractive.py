@@ -157,13 +157,10 @@ class CurrentRecords:
 
 
 class ModelSelection:
-    """A model selects from what is remembered: it names numbers of facts and can add nothing. `patience` is how many
-    seconds it may take.
-    """
+    """A model selects from what is remembered: it names numbers of facts and can add nothing."""
 
-    def __init__(self, chat: ChatModel | None, *, patience: float = PATIENCE) -> None:
+    def __init__(self, chat: ChatModel | None) -> None:
         self._chat = chat
-        self._patience = patience
 
     def __call__(self, items: Sequence[Item], message: str, *, prompt: str) -> tuple[Item, ...]:
         """Return those of the best items that the model names, in its order. Raises `ModelFailed`, also if there is no
@@ -178,7 +175,7 @@ class ModelSelection:
         text = f"{_numbered(read)}\n<message>{escaped(harmless(message)[:MAX_MESSAGE])}</message>"
         ask = partial(chat.complete, instructions=instructions, text=text, max_tokens=MAX_ANSWER)
         try:
-            completion = parallel.begin(ask, until=monotonic() + self._patience).result()
+            completion = parallel.begin(ask, until=monotonic() + PATIENCE).result()
         except TimeoutError as late:
             raise ModelUnavailable("The model took too long.") from late
         return tuple(read[number - 1] for number in _numbers(completion.text, most=len(read)))

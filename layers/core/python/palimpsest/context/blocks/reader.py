@@ -31,11 +31,11 @@ class BlockReader:
     extractive: ExtractiveMemory | None = None
     vector: VectorMemory | None = None
 
-    def begin(self, session: Conversation, *, newest: str | None, asks: bool, patience: float = PATIENCE) -> BlockReads:
+    def begin(self, session: Conversation, *, newest: str | None, asks: bool) -> BlockReads:
         """Begin to read the session's blocks. `newest` is the message that the model will answer: without one the
-        vector block is not read. With `asks` a model may be asked. `patience` is how many seconds all blocks may take.
+        vector block is not read. With `asks` a model may be asked.
         """
-        until = monotonic() + patience
+        until = monotonic() + PATIENCE
         wanted = [block.type for block in session.config.blocks if self._is_wanted(block.type, session, newest)]
         tasks = {block: parallel.begin(partial(self._read, block, session, newest), until=until) for block in wanted}
         return BlockReads(self, session, newest, tasks, asks=asks)
