@@ -226,6 +226,18 @@ def test_a_single_write_that_meets_a_transaction_is_done_after_it(
     assert [due.session_id for due in jobs.due(now=NOW, limit=5)] == [talk.scope.session]
 
 
+def test_what_a_failed_call_used_counts_once_also_where_the_answer_is_lost(
+    api: DynamoDbApi, talk: Conversation, jobs: DynamoDbJobs
+) -> None:
+    made = job(talk.scope)
+    jobs.put(made)
+    api.script(Step(loses_answer=True))
+    jobs.spend(made, {"model_calls": 1, "tokens_in": 40})
+    stored = jobs.get(talk.scope.owner, made.id)
+    assert stored is not None
+    assert stored.spent == {"model_calls": 1, "tokens_in": 40}
+
+
 def test_a_conflict_that_stays_is_not_taken_for_a_failed_condition(
     api: DynamoDbApi, talk: Conversation, jobs: DynamoDbJobs
 ) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import boto3
 import pytest
-from palimpsest.engines.dynamodb.search import shelf
+from palimpsest.engines.dynamodb.search import DynamoDbIndex, shelf
 from palimpsest.engines.dynamodb.search.index import owner_id
 from palimpsest.engines.dynamodb.search.shelf import Shelf
 from palimpsest.engines.dynamodb.table import Table
@@ -22,6 +22,7 @@ from palimpsest.search.ports import Document, Gone
 from tests.contract.search_index.builders import EAST, NORTH, SPACE, Part, Place, document, keys, somebody
 from tests.contract.search_index.conftest import on_dynamodb
 from tests.contract.search_index.test_agreement import same, text
+from tests.doubles.dynamodb_api import FORWARDED, DynamoDbApi, Step, cancelled
 from tests.doubles.owned_index import OwnedIndex
 
 
@@ -142,6 +143,28 @@ def test_of_two_who_pack_at_once_one_does_and_readers_never_miss_a_document(tabl
     reader.join()
     assert seen == {60}
     assert len(tables.mine.by_words("apple", k=200)) == 60
+
+
+def test_a_packing_whose_last_answer_is_lost_has_packed(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("botocore.retries.standard.ExponentialBackoff.delay_amount", lambda self, context: 0.01)
+    tables.put(*(document(f"d{number}", f"apple {number}") for number in range(10)))
+    monkeypatch.setattr(shelf, "SHORTEST", 5)
+    with DynamoDbApi(tables.endpoint) as api:
+        api.script(FORWARDED, FORWARDED, FORWARDED, Step(loses_answer=True))
+        Shelf(Table(tables.words, endpoint=api.endpoint, region="us-east-1"), tables.partition).tidy()
+        assert [call.operation for call in api.calls][3:5] == ["PutItem", "PutItem"]
+    assert tables.sorts("t#") == []
+    tables.check(random.Random(3))
+    assert len(tables.mine.by_words("apple", k=50)) == 10
+
+
+def test_of_several_documents_that_alone_is_named_which_met_another_writer(tables: Tables) -> None:
+    with DynamoDbApi(tables.endpoint) as api:
+        index = DynamoDbIndex(tables.words, tables.vectors, space=SPACE, endpoint=api.endpoint, region="us-east-1")
+        api.script(FORWARDED, cancelled("None", "TransactionConflict", "None"))
+        assert index.write(tables.mine.owner, [document("a", "apple")]) == ("a",)
+    tables.put(document("a", "apple"))
+    assert keys(tables.mine.by_words("apple", k=5)) == ["a"]
 
 
 def test_once_all_documents_are_gone_no_word_and_no_vector_is_left(tables: Tables) -> None:

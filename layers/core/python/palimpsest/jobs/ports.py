@@ -146,8 +146,8 @@ class Jobs(Protocol):
         """Add a part to what the job has stored; does nothing if it has ended."""
 
     def spend(self, job: Job, used: Mapping[str, int]) -> None:
-        """Add to what model calls used that gave nothing, in the job that was asked for (`job.root`); does nothing if
-        that one is gone.
+        """Add, once, to what model calls used that gave nothing, in the job that was asked for (`job.root`); does
+        nothing if that one is gone.
         """
 
     def finish(self, job: Job) -> None:

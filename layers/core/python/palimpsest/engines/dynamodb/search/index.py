@@ -15,7 +15,7 @@ from palimpsest.engines.dynamodb.search.family import Family, Generation
 from palimpsest.engines.dynamodb.search.packing import Written
 from palimpsest.engines.dynamodb.search.shelf import TAIL, VERSION, Shelf, is_looked_at
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, FirstFailed, Item, Meter, Table, key
-from palimpsest.errors import Unavailable
+from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import RecordType
 from palimpsest.models.embedding import check, unit
@@ -148,8 +148,8 @@ class DynamoDbIndex:
             self._table.transact(actions)
         except FirstFailed:
             return True  # this version or a higher one is there
-        except Unavailable:
-            return False
+        except (CommitLost, Unavailable):
+            return False  # it met another writer of this document, or the store did not answer
         return True
 
     def _vector_action(self, partition: str, change: Document | Gone) -> dict[str, Any]:

@@ -232,8 +232,9 @@ class Shelf:
         values = {"ExpressionAttributeValues": {":segment": {"S": instead_of.segment}}} if instead_of.segment else {}
         try:
             self._table.call("PutItem", TableName=self._table.name, Item=item, ConditionExpression=condition, **values)
-        except CommitLost:
-            return False
+        except CommitLost:  # also if it was named by the first try, whose answer was lost
+            there = self._table.get(self._partition, CATALOG)
+            return there is not None and there["segment_id"]["S"] == new.segment
         return True
 
     def _drop_from_tail(self, name: str, version: int) -> None:

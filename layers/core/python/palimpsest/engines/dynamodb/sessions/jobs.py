@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import suppress
 
 from palimpsest.engines.dynamodb.lists import FAILED, TenantIndex, due_items
 from palimpsest.engines.dynamodb.sessions import items
@@ -81,7 +81,9 @@ class DynamoDbJobs(OneTable):
         for name, amount in used.items():
             update.add(f"spent_{name}", amount)
         update.require("id", items.text(job.root))
-        self._if_so(replace(job, id=job.root), update)
+        arguments = update.arguments(self._table.name, Scope(job.tenant).job_partition(job.root), items.JOB)
+        with suppress(CommitLost):  # that job is gone
+            self._table.transact([{"Update": arguments}])  # a plain update would be done again if its answer is lost
 
     def finish(self, job: Job) -> None:
         self._table.call("UpdateItem", **finishing(self._table.name, job))
@@ -99,10 +101,8 @@ class DynamoDbJobs(OneTable):
 
     def _if_so(self, job: Job, update: Update) -> None:
         arguments = update.arguments(self._table.name, job_partition(job), items.JOB)
-        try:
+        with suppress(CommitLost):  # the job is gone, or in another state: the contract is to do nothing
             self._table.call("UpdateItem", **arguments)
-        except CommitLost:
-            return  # the job is gone, or in another state: the contract is to do nothing
 
 
 class DynamoDbKeyedCalls(OneTable):
