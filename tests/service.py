@@ -36,7 +36,7 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants.ports import TenantSettings
 from palimpsest.vectors.ports import VectorStore
-from palimpsest.workers.router import Handling, Router
+from palimpsest.workers.router import Router
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex
@@ -158,9 +158,8 @@ class Service:
     def wire_workers(self) -> None:
         """Have the workers use the summariser and the extractor that there are now."""
         within: dict[str, Any] = {"sessions": self.sessions, "jobs": self.jobs, "clock": self.clock}
-        self.summarize, self.give_up_overflow = wire_summarize(
-            **within, summarizer=self.summarizer, tokens=self.tokens, models=self.models
-        )
+        summaries = wire_summarize(**within, summarizer=self.summarizer, tokens=self.tokens, models=self.models)
+        self.summarize, self.give_up_overflow = summaries.step, summaries.give_up
         within["memories"] = self.memories
         self.extraction = wire_extraction(**within, tenants=self.tenants, extractor=self.extractor, blobs=self.blobs)
         self.removal, self.sweep_all = wire_sweep(
@@ -175,9 +174,9 @@ class Service:
         )
         steps = UserSteps(self.jobs, RestartSteps(self.jobs, self.clock), self.clock)
         self.embed = Embed(self.memories, self.sessions, self.index, self.embedder, self.clock, steps)
-        summaries = Router({"summarize": Handling(self.summarize, self.give_up_overflow)})
+        folding = Router({"summarize": summaries})
         self.workers = {
-            kind: worker for worker in (summaries, self.extraction.queue, self.removal) for kind in worker.handlings
+            kind: worker for worker in (folding, self.extraction.queue, self.removal) for kind in worker.handlings
         }
 
     def stores_of(self, faults: Faults | None) -> tuple[InMemorySessions, InMemoryJobs, InMemoryMemories]:

@@ -59,9 +59,9 @@ class Service:
         usages = DynamoDbUsages(self.table, endpoint=endpoint)
         self._stored = (sessions, jobs, calls, tenants, InMemoryBlobs(), usages)
         self.call = self.anew()
-        self.summarize, _ = wire_summarize(
+        self.summarize = wire_summarize(
             sessions=sessions, jobs=jobs, summarizer=summarizer, tokens=TOKENS, clock=clock
-        )
+        ).step
 
     def anew(self) -> Client:
         """The function in a fresh process, which does not know whose a session is."""

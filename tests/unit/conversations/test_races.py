@@ -7,6 +7,7 @@ from collections.abc import Callable
 from itertools import permutations
 
 import pytest
+from palimpsest.errors import CommitLost
 from palimpsest.scope import SessionScope
 
 from tests.unit.conversations.service import ConversationService
@@ -164,3 +165,38 @@ def test_a_withdrawal_that_appends_overtake_again_and_again_comes_through_withou
     assert job_id is not None
     assert head.withdrawn == ((3, 40),)
     assert [message.seq for message in service.app.history.messages(service.session(), limit=99)[0]] == [1, 2]
+
+
+def test_an_overflow_that_is_given_up_while_another_writes_has_failed_all_the_same() -> None:
+    service = ConversationService(max_tokens=600)
+    service.say(30)
+
+    def conflict() -> None:
+        raise CommitLost("Another transaction was under way.")
+
+    meanwhile(service, conflict)
+    service.fail(service.outbox[0])
+    head = service.head()
+    assert (head.compaction, head.job, head.attempts) == ("failed", None, 1)
+    assert service.job(service.outbox[0].id).state == "failed"
+
+
+def test_a_withdrawal_that_meets_a_redaction_weighs_the_new_text() -> None:
+    service = ConversationService()
+    service.say(5)
+    session = service.session()
+    meanwhile(service, lambda: service.app.redact(session, 2, content="x" * 400))
+    head, _ = service.app.history.withdraw(session, first=7)
+    messages, _ = service.app.history.messages(session, limit=99)
+    assert head.window_tokens == sum(message.tokens for message in messages)
+
+
+def test_the_newest_message_is_known_whichever_of_two_withdrawals_is_done_first() -> None:
+    service = ConversationService()
+    service.say(5)
+    session = service.session()
+    service.app.history.withdraw(session, first=7)
+    service.append("and then")
+    service.app.history.withdraw(session, first=11)
+    service.handle(service.outbox[-1])
+    assert service.app.history.withdraw(session, first=5, if_last=6)[0].seq == 11

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from palimpsest.conversations.listing import ListSessions
 from palimpsest.conversations.manage import Wanted
 from palimpsest.errors import BadRequest, Conflict, NotFound
+from palimpsest.jobs.job import LONGEST_DELAY
 
 from tests.service import TENANT
 from tests.unit.conversations.service import ConversationService
@@ -48,6 +51,20 @@ def test_a_replay_of_an_earlier_lifes_key_is_a_new_append() -> None:
     assert service.append("hello", key="k1").replayed
 
 
+def test_each_removal_of_a_session_that_an_import_brought_back_is_begun_again() -> None:
+    service = ConversationService()
+    service.say(1)
+    first = service.job(service.app.manage.delete(service.session()))
+    second = replace(first, id="job_of_the_life_that_was_imported")
+    service.jobs.put(second)
+    for job in (first, second):
+        service.fail(job)
+    service.time.advance(LONGEST_DELAY)
+    before = len(service.outbox)
+    service.sweep()
+    assert len(service.outbox) == before + 2
+
+
 def test_a_removal_that_failed_is_begun_again_by_the_sweep() -> None:
     service = ConversationService()
     service.append("hello")
@@ -57,7 +74,7 @@ def test_a_removal_that_failed_is_begun_again_by_the_sweep() -> None:
     service.sweep()
     service.sweep()
     service.drain()
-    assert service.app.read_job(TENANT, job_id).state == "failed"
+    assert service.app.read_job(TENANT, job_id).state == "done"
     assert service.outbox[-1].attempt == 1
     assert len(service.outbox) == 2
     assert len(service.sessions.state.partitions["acme", "s"].messages.between(0, 10**9)) == 0

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.job import LONGEST_DELAY
 from palimpsest.scope import Scope
 
 from tests.service import SARAH
@@ -420,6 +421,23 @@ def test_an_import_while_the_old_data_is_being_removed_waits_for_it(service: Ser
     service.drain()
     service.handle_to_the_end(restoring)
     assert exported(service, call) == text
+
+
+def test_an_import_goes_on_once_another_attempt_has_removed_the_old_data(service: Service, call: Client) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    for session in call("GET", "/v1/sessions", query={"user_id": "sarah"}).json["sessions"]:
+        call("DELETE", f"/v1/sessions/{session['session_id']}")
+    for job in service.outbox[service.delivered :]:
+        service.fail(job)
+    service.delivered = len(service.outbox)
+    service.time.advance(LONGEST_DELAY)
+    service.sweep_all()
+    service.drain()
+    call("POST", "/v1/users/sarah/import", {"data": text})
+    service.drain()
+    (restoring,) = [job for job in service.all_jobs() if job.kind == "import" and job.parent is None]
+    assert restoring.state == "done"
 
 
 def test_mem0s_export_becomes_facts_once(service: Service, call: Client) -> None:

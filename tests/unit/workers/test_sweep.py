@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.bootstrap.workers import wire_sweep
+from palimpsest.errors import Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
 from palimpsest.jobs.ports import RecordChanged
 
@@ -64,6 +65,24 @@ def test_a_job_whose_message_was_lost_is_armed_again_within_two_minutes_and_take
     service.time.advance(OVERDUE_SECONDS)
     service.sweep()
     assert list(service.sent_again) == []
+
+
+def test_what_one_store_does_not_answer_for_keeps_nothing_else_waiting(service: ConversationService) -> None:
+    for session in map(str, range(9)):
+        service.append("hello", session=session)
+        service.app.manage.delete(service.session(session))
+    with service.killed_at("before commit"):
+        service.append("a" * 400_000, session="large")
+    service.time.advance(OVERDUE_SECONDS)
+
+    def down(step: str) -> None:
+        if step == "before remove blobs":
+            raise Unavailable("The bucket did not answer.")
+
+    service.shared.faults = down
+    with pytest.raises(Unavailable):
+        service.sweep()
+    assert sum(job.attempt == 1 for job in service.all_jobs() if job.kind == "delete") == 9
 
 
 def test_what_waits_in_a_long_queue_is_sent_again_ever_more_rarely(service: ConversationService) -> None:

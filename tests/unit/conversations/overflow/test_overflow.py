@@ -320,3 +320,15 @@ def test_what_a_withdrawal_opened_can_be_folded_again(memory: dict[str, Any]) ->
         service.say(1, letters=100)
         service.drain()
     assert service.app.manage.read(service.session()).head.window_start > folded[0].last
+
+
+def test_a_redaction_of_what_was_cleared_leaves_the_summary_of_what_came_later() -> None:
+    service = ConversationService(max_tokens=600)
+    service.say(2)
+    service.app.history.empty(service.session())
+    service.say(30)
+    service.drain()
+    summary = service.head().summary
+    assert summary > 4
+    service.app.redact(service.session(), 1, content="[redacted]")
+    assert service.head().summary == summary

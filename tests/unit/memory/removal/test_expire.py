@@ -14,7 +14,6 @@ from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record, Source
 from palimpsest.memory.removal.expire import A_ROUND, AT_ONCE, Expire
 from palimpsest.memory.removal.topic import MOST_PLACES
-from palimpsest.workers.sweep import Sweep
 
 from tests.service import DAY, SARAH, TENANT
 from tests.unit.memory.service import MemoryService, fact, message
@@ -352,10 +351,9 @@ def test_a_late_worker_of_an_expired_record_does_nothing(service: Expiring) -> N
     assert service.stored() == []
 
 
-def test_the_sweep_takes_memories_along_if_there_are_any(service: Expiring) -> None:
+def test_the_sweep_takes_memories_along(service: Expiring) -> None:
     service.say("likes tea", topic=None)
     service.time.advance(YEAR)
-    assert Sweep(service.sessions, service.jobs, service.time)() == 0
     assert len(service.stored()) == 1
-    assert Sweep(service.sessions, service.jobs, service.time, expire=service.expire)() == 1
+    assert service.sweep_all() == 2  # what reminds of its index, and the walk through what expires
     assert service.stored() == []

@@ -41,7 +41,7 @@ from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants.ports import TenantSettings
-from palimpsest.workers.router import Handling, Router
+from palimpsest.workers.router import Router
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50
@@ -155,12 +155,12 @@ def _workers(
     summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
     extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
     of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
-    step, give_up = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
+    summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
     of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     beside: dict[str, Any] = {"blobs": stores.blobs, "vectors": stores.vectors, "usages": stores.usages}
     removal, sweep = wire_sweep(**of_both, expiries=own.expiries, **beside)
-    return (Router({"summarize": Handling(step, give_up)}), extraction.queue, removal), sweep
+    return (Router({"summarize": summarize}), extraction.queue, removal), sweep
 
 
 def _index(embedder: Embedder | None, *, life: object) -> EmbeddedIndex:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from palimpsest import settings
@@ -22,7 +22,7 @@ from palimpsest.bootstrap.engines import (
     token_counter,
     usage_store,
 )
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock
 from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.reader import BlockReader
 from palimpsest.context.blocks.static import StaticMemory
@@ -34,7 +34,7 @@ from palimpsest.conversations.history import History
 from palimpsest.conversations.limit import SessionLimit
 from palimpsest.conversations.listing import ListJobs, ListSessions
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.overflow.arm import Arm, Near, Prune
+from palimpsest.conversations.overflow.arm import Near, OverflowJobs, Prune
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -51,10 +51,9 @@ from palimpsest.jobs.restart import Restart, RestartSteps, RetryJob
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.matching_sessions import ForgetSessions
-from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models.ports import TokenCounter
-from palimpsest.scope import Scope, UserScope
+from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import StaticFacts, Tenants
 from palimpsest.transfer.files import Export
 from palimpsest.usage.ports import Usages
@@ -170,15 +169,8 @@ def _near(search: Callable[[], SearchMemories]) -> Near:
 
 def restarts(*, sessions: Sessions, jobs: Jobs, memories: Memories | None, clock: Clock) -> dict[Family, Restart]:
     """For each family of jobs, what starts a failed one again when a caller asks for that."""
-    arm = Arm(sessions, clock)
-
-    def overflow(job: Job) -> str | None:
-        return arm(Scope(job.tenant).session(job.session), at_once=True).job
-
-    def removal(job: Job) -> str:
-        return begin_again(sessions, jobs, job, now=seconds(clock.now()))
-
-    found: dict[Family, Restart] = {"overflow": overflow, "removal": removal, "pages": RestartSteps(jobs, clock)}
+    overflow = partial(OverflowJobs(sessions, jobs, clock).arm, at_once=True)
+    found: dict[Family, Restart] = {"overflow": overflow, "steps": RestartSteps(jobs, clock)}
     if memories is not None:
         found["extraction"] = RetryExtraction(Steps(sessions, jobs, memories, clock))
     return found

@@ -28,7 +28,7 @@ from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.overflow.arm import GiveUpOverflow
+from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
 from palimpsest.conversations.ports import Sessions, Summarizer
@@ -42,7 +42,7 @@ from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues
-from palimpsest.jobs.restart import GiveUpStep, RestartSteps
+from palimpsest.jobs.restart import GiveUpStep, Restart, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.decisions import Near, is_same
 from palimpsest.memory.ports import Expiries, Memories
@@ -68,7 +68,7 @@ from palimpsest.usage.ports import Usages
 from palimpsest.vectors.ports import VectorStore
 from palimpsest.workers.dispatch import Dispatch
 from palimpsest.workers.router import GivesUp, Handling, Router
-from palimpsest.workers.sweep import Restart, Sweep
+from palimpsest.workers.sweep import Sweep
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +103,11 @@ def wire_sweep(
         RecordsKind(memories, expiries, tenants, clock).kind,
         VectorsKind(vectors, memories).kind,
     )
-    forget, give_up_removal = ForgetMemoriesOfSession(memories, clock), GiveUpOverflow(sessions, jobs, clock)
-    removal = Handling(RemoveFromSession(sessions, jobs, clock, forget, contents), give_up_removal)
     restart, give_up = RestartSteps(jobs, clock), GiveUpStep(jobs, clock)
     told = queues if is_indexed else None
     pages = UserSteps(jobs, restart, clock, told)
-    named = ForgetMemoriesOfSession(memories, clock, jobs)
+    forget, named = ForgetMemoriesOfSession(memories, clock), ForgetMemoriesOfSession(memories, clock, jobs)
+    removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents), give_up)
     redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents)
     work = Router(
         {
@@ -130,7 +129,10 @@ def wire_sweep(
     parking = GiveUpExtraction(steps, PatternExtractor())  # it needs only the extractor's chunk size
     extraction = RestartExtraction(steps, RetryExtraction(steps), parking)
     expire = Expire(memories, expiries, clock, Remind(expiries, clock, told))
-    restarts: dict[Family, Restart] = {"pages": restart, "extraction": extraction, "upload": contents.abandon}
+    overflow = OverflowJobs(sessions, jobs, clock).restart
+    restarts: dict[Family, Restart] = {
+        "overflow": overflow, "steps": restart, "extraction": extraction, "upload": contents.abandon,
+    }  # fmt: skip
     return work, Sweep(sessions, jobs, clock, restarts, expire, queues, usages)
 
 
@@ -142,9 +144,9 @@ def wire_summarize(
     tokens: TokenCounter,
     clock: Clock,
     models: tuple[str, ...] | None = None,
-) -> tuple[SummarizeOverflow, GiveUpOverflow]:
+) -> Handling:
     step = SummarizeOverflow(sessions, jobs, summarizer, tokens, clock, models)
-    return step, GiveUpOverflow(sessions, jobs, clock)
+    return Handling(step, OverflowJobs(sessions, jobs, clock).give_up)
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,7 +192,7 @@ def wire_extraction(
     queue = Router(
         {
             "extract": Handling(then_flush(step, flush), then_flush(give_up, flush)),
-            "flush": Handling(flush, GiveUpOverflow(sessions, jobs, clock)),
+            "flush": Handling(flush, OverflowJobs(sessions, jobs, clock).give_up),
         }
     )
     return ExtractionWork(step, give_up, retry, RestartExtraction(steps, retry, give_up), queue)
@@ -236,7 +238,7 @@ def summarize_worker() -> Worker:
         offline=ExtractiveSummarizer(tokens),
     )
     sessions, jobs = session_store(environment.sessions_table)
-    step, give_up = wire_summarize(
+    work = wire_summarize(
         sessions=sessions,
         jobs=jobs,
         summarizer=summarizer,
@@ -244,7 +246,7 @@ def summarize_worker() -> Worker:
         clock=system_clock(),
         models=environment.models,
     )
-    return _worker(step, give_up, environment.summarize_queue_url)
+    return _worker(work, environment.summarize_queue_url)
 
 
 @cache
@@ -265,13 +267,13 @@ def extract_worker() -> Worker:
         blobs=blob_store(environment.contents_bucket),
         graph_index=neptune_index(environment),
     )
-    return _worker(work.queue.step, work.queue.give_up, environment.extract_queue_url)
+    return _worker(work.queue, environment.extract_queue_url)
 
 
 @cache
 def remove_worker() -> Worker:
     work, _ = _sweep()
-    return _worker(work.step, work.give_up, settings.SweepSettings.read().sweep_queue_url)
+    return _worker(work, settings.SweepSettings.read().sweep_queue_url)
 
 
 @cache
@@ -301,7 +303,7 @@ def _sweep() -> tuple[Router, Sweep]:
     )
 
 
-def _worker(step: Callable[[JobNotice], None], give_up: GivesUp, queue_url: str) -> Worker:
+def _worker(work: Handling | Router, queue_url: str) -> Worker:
     from palimpsest.engines.sqs import SqsVisibility
 
-    return Worker(step, give_up, SqsVisibility(queue_url).hide)
+    return Worker(work.step, work.give_up, SqsVisibility(queue_url).hide)

@@ -57,7 +57,7 @@ def check_last(sessions: Sessions, scope: SessionScope, head: Head | None, if_la
         for first, until in sorted(head.withdrawn, reverse=True):
             last = first - 1 if first <= last <= until else last
         found = sessions.messages(scope, first=head.base + 1, last=last, newest_first=True, page=1)
-        newest = next((message.seq for message in found), 0)
+        newest = next((message.seq for message in found if not head.is_withdrawn(message.seq)), 0)
     if newest != if_last:
         raise moved_on(FieldError("if_last", f"the newest message is {newest}"))
 
@@ -80,7 +80,8 @@ def _fitting(page: Sequence[Message]) -> int:
 
 def _place(head: Head) -> tuple[object, ...]:
     """What a withdrawal read depends on, besides the newest messages."""
-    return (head.status, head.user, head.epoch, head.base, head.window_start, head.summary, head.withdrawn)
+    place = (head.base, head.window_start, head.summary, head.withdrawn, head.redactions)
+    return (head.status, head.user, head.epoch, *place)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ class Redact:
         """The head without a summary that covers the message: the window then begins behind the newest compaction
         before it. That reads the window which comes of it.
         """
-        if head.summary < seq:
+        if not head.cleared < seq <= head.summary:
             return head
         found = self.sessions.compactions(scope, first=head.base + 1, last=seq - 1, newest_first=True, limit=1)
         summary = found[0] if found and found[0].last >= head.cleared else None

@@ -206,8 +206,8 @@ class DamagedPayload(Payload):
 
 Queue = Literal["summarize", "extract", "sweep", "reindex"]
 """Each queue has the name of the function that reads it."""
-Family = Literal["overflow", "removal", "extraction", "pages", "upload"]
-"""Kinds of one family are started again in the same way. Jobs of `pages` walk through lists, step by step."""
+Family = Literal["overflow", "extraction", "steps", "upload"]
+"""Kinds of one family are started again in the same way. Jobs of `steps` do their work step by step, or in one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -220,18 +220,18 @@ class Kind:
 KINDS: Mapping[JobKind, Kind] = {
     "summarize": Kind("summarize", "overflow"),
     "flush": Kind("extract", "overflow", FlushPayload),
-    "delete": Kind("sweep", "removal", RemovalPayload),
-    "withdraw": Kind("sweep", "removal", RemovalPayload),
-    "redact": Kind("sweep", "pages"),
+    "delete": Kind("sweep", "steps", RemovalPayload),
+    "withdraw": Kind("sweep", "steps", RemovalPayload),
+    "redact": Kind("sweep", "steps"),
     "extract": Kind("extract", "extraction"),
-    "forget": Kind("sweep", "pages", ForgetPayload),
-    "forget_sessions": Kind("sweep", "pages", ForgetSessionsPayload),
-    "erase": Kind("sweep", "pages", ErasePayload),
-    "retain": Kind("sweep", "pages", RetainPayload),
+    "forget": Kind("sweep", "steps", ForgetPayload),
+    "forget_sessions": Kind("sweep", "steps", ForgetSessionsPayload),
+    "erase": Kind("sweep", "steps", ErasePayload),
+    "retain": Kind("sweep", "steps", RetainPayload),
     "upload": Kind("sweep", "upload", UploadPayload),
-    "export": Kind("sweep", "pages", ExportPayload),
-    "import": Kind("sweep", "pages", ImportPayload),
-    "reindex": Kind("reindex", "pages", ReindexPayload),
+    "export": Kind("sweep", "steps", ExportPayload),
+    "import": Kind("sweep", "steps", ImportPayload),
+    "reindex": Kind("reindex", "steps", ReindexPayload),
 }
 assert set(KINDS) == set(get_args(JobKind))  # noqa: S101 - a kind without an entry stops the import
 

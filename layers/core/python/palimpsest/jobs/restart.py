@@ -17,7 +17,7 @@ from palimpsest.scope import Scope
 
 @dataclass(frozen=True, slots=True)
 class RestartSteps:
-    """Starts a step of the family `pages` again. The new job is a step of the same chain; but if the chain's first job
+    """Starts a step of the family `steps` again. The new job is a step of the same chain; but if the chain's first job
     has failed itself, the new job begins a chain of its own.
     """
 
@@ -62,7 +62,9 @@ class GiveUpStep:
 
 
 Restart = Callable[[Job], str | None]
-"""Starts a job again and returns the new job's id; None, `NotFound` or `DamagedJob` if nothing is left to do."""
+"""Starts a failed or stuck job again and returns the new job's id; None, `NotFound` or `DamagedJob` if nothing is left
+to do.
+"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
@@ -16,6 +17,7 @@ from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import Unavailable
+from palimpsest.jobs.job import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
 from palimpsest.scope import SessionScope, UserScope
@@ -144,8 +146,9 @@ class _Place:
     def _check_removed(self, tombstone: Head) -> None:
         """The removal of the session that was here must be over: it goes by sequence numbers."""
         removal = deletion(tombstone, scope=self._session, now=0)
-        job = self._kind.jobs.get(self._session.owner, removal.id)
-        if job is not None and job.state != "done":
+        read = partial(self._kind.jobs.get, self._session.owner)
+        job = read(removal.id)
+        if job is not None and newest_attempt(job, read).state != "done":
             raise Unavailable("A session of this id is being removed; try again.")
 
     def _compared(self, head: Head, messages: Sequence[Message]) -> Outcome:

@@ -2,57 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import tombstone_session
-from palimpsest.conversations.overflow.arm import Arm, GiveUpOverflow
 from palimpsest.conversations.ports import Sessions
-from palimpsest.errors import CommitLost, DamagedJob, NotFound
-from palimpsest.jobs.job import STUCK, Job
+from palimpsest.errors import CommitLost, DamagedJob, Unavailable
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
+from palimpsest.jobs.restart import Restart
 from palimpsest.memory.removal.expire import Expire
-from palimpsest.memory.removal.one_session import begin_again
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.usage.ports import Usages
 
 PER_SHARD = 25
 
-Restart = Callable[[Job], object]
-"""Starts a job again that has come due, if anything is left to do. Raises `CommitLost`, `DamagedJob`."""
-
 
 @dataclass(frozen=True, slots=True)
 class Sweep:
-    """`restarts` holds what starts jobs of long-term memory again, by family. `queues` is None where jobs are done
-    without queues.
-    """
+    """`restarts` holds what starts jobs again, by family. `queues` is None where jobs are done without queues."""
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
-    restarts: Mapping[Family, Restart] = field(default_factory=dict)
-    expire: Expire | None = None
-    queues: Queues | None = None
-    usages: Usages | None = None
+    restarts: Mapping[Family, Restart]
+    expire: Expire
+    queues: Queues | None
+    usages: Usages
 
     def __call__(self) -> int:
         """Visit sessions and jobs that have come due, at most 25 of each shard, then memories; return how many were
         visited.
 
-        If another writer changes one at the same time, the next sweep visits it again. Raises `Unavailable`.
+        If another writer changes one at the same time, the next sweep visits it again. Raises `Unavailable` after all
+        were visited, if one met a store that does not answer: no other waits for that.
         """
-        looked_at = 0
+        looked_at, unavailable = 0, None
         for due in self.jobs.due(now=seconds(self.clock.now()), limit=PER_SHARD):
             looked_at += 1
             try:
                 self._look(due)
             except CommitLost:
                 continue
-        return looked_at + (self.expire() if self.expire is not None else 0)
+            except Unavailable as error:
+                unavailable = error
+        looked_at += self.expire()
+        if unavailable is not None:
+            raise unavailable
+        return looked_at
 
     def _look(self, due: Due) -> None:
         scope = Scope(due.tenant)
@@ -77,15 +76,9 @@ class Sweep:
         self.jobs.settle(job, due_at=job.next_look(now=now), state=job.state)
 
     def _restart(self, job: Job) -> None:
-        match KINDS[job.kind].family if job.kind in KINDS else None:
-            case None:
-                raise DamagedJob("The kind of the job is not known.")
-            case "overflow":
-                self._restart_overflow(job)
-            case "removal":
-                begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
-            case family:
-                self.restarts[family](job)
+        if job.kind not in KINDS:
+            raise DamagedJob("The kind of the job is not known.")
+        self.restarts[KINDS[job.kind].family](job)
 
     def _set_aside(self, job: Job, error: str) -> None:
         """Fail a job that can't be read, for good: no sweep visits it again."""
@@ -100,18 +93,9 @@ class Sweep:
         head, settings = opened.head, opened.settings
         if head is None or settings is None or head.status == "deleted" or settings.base != head.base:
             return  # its deletion is under way and removes the settings
-        if self.usages is not None and (tally := head.tally(scope)) is not None:
+        if (tally := head.tally(scope)) is not None:
             self.usages.reach(tally)  # the stream's record of the newest message may have been lost
         if head.is_gone(seconds(now)):
             tombstone_session(self.sessions, scope, head, now=now)
         else:
             self.sessions.reschedule(scope, settings, due_at=head.expires_at)
-
-    def _restart_overflow(self, job: Job) -> None:
-        """Fail a stuck job, so that a later sweep starts it again after a pause; start a failed job again now."""
-        if not job.has_ended:
-            GiveUpOverflow(self.sessions, self.jobs, self.clock)(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
-            return
-        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
-            Arm(self.sessions, self.clock)(Scope(job.tenant).session(job.session))
-        self.jobs.settle(job, due_at=None)

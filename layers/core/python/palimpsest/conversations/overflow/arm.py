@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
@@ -13,9 +15,9 @@ from palimpsest.conversations.lifecycle import touched
 from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Commit, Head
-from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import retry_delay
+from palimpsest.conversations.session import Commit, Head, Settings
+from palimpsest.errors import CommitLost, NotFound
+from palimpsest.jobs.job import STUCK, Job, retry_delay
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.read import ReadJob
 from palimpsest.retry import until_committed
@@ -74,66 +76,14 @@ class Arm:
         decided = arm(planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
         if decided.overflow is None and again:
             return Requested(why_not="only_recent_turns")
-        return self._commit(scope, head, decided)
+        return _committed(self.sessions, scope, head, decided, now=now)
 
-    def fold(self, scope: SessionScope, *, max_tokens: int | None) -> Requested:
-        """Create a job that summarises all but the recent turns, even if the window is not full."""
-        return until_committed(lambda: self._fold(scope, max_tokens), clock=self.clock)
 
-    def _fold(self, scope: SessionScope, max_tokens: int | None) -> Requested:
-        now = self.clock.now()
-        head, settings = live(self.sessions.open(scope, settings=True), now=now)
-        if head.job is not None:
-            return Requested(head.job)
-        config = summarizing(parsed(dict(settings.memory)), max_tokens=max_tokens)
-        held = window(self.sessions, scope, head)
-        decided = arm(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
-        return self._commit(scope, head, decided) if decided.jobs else Requested(why_not="only_recent_turns")
-
-    def drop(self, scope: SessionScope, *, max_tokens: int | None) -> Requested:
-        """Drop the oldest turns now, until a context fits `max_tokens` (default: the session's budget)."""
-        return until_committed(lambda: self._drop(scope, max_tokens), clock=self.clock)
-
-    def _drop(self, scope: SessionScope, max_tokens: int | None) -> Requested:
-        now = self.clock.now()
-        head, _ = live(self.sessions.open(scope, settings=True), now=now)
-        budget = max_tokens or head.max_tokens
-        eviction = fifo(head, window(self.sessions, scope, head), budget=budget)
-        if eviction is None:
-            return Requested(why_not="fits_already" if head.tokens <= budget else "only_recent_turns")
-        self._commit(scope, head, evict(head, eviction, method="fifo", created_at=stamp(now)))
-        return Requested()
-
-    def keep(self, scope: SessionScope, *, max_tokens: int | None, topic: str | None, near: Near | None) -> Requested:
-        """Keep what matters most to the topic (default: the user's newest message) within `max_tokens`."""
-        return until_committed(lambda: self._keep(scope, max_tokens, topic, near), clock=self.clock)
-
-    def _keep(self, scope: SessionScope, max_tokens: int | None, topic: str | None, near: Near | None) -> Requested:
-        from palimpsest.conversations.overflow.semantic import prune
-
-        now = self.clock.now()
-        head, _ = live(self.sessions.open(scope, settings=True), now=now)
-        budget = max_tokens or head.max_tokens
-        if head.tokens <= budget:
-            return Requested(why_not="fits_already")
-        pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
-        held = (
-            *(message for message in pinned if not head.is_withdrawn(message.seq)),
-            *window(self.sessions, scope, head),
-        )
-        asked = topic or next((text_of(one.chat) for one in reversed(held) if one.role == "user"), "")
-        similar = near(scope.owner.user(head.user), scope.session, asked) if near and asked.strip() else None
-        pruned = prune(head, held, budget=budget, topic=asked, near=similar or {}, created_at=stamp(now))
-        if pruned is None:
-            return Requested(why_not="only_recent_turns")
-        self._commit(scope, head, Armed(pruned.head, compaction=pruned.compaction))
-        return Requested(kept=pruned.kept, has_vectors=similar is not None)
-
-    def _commit(self, scope: SessionScope, before: Head, decided: Armed) -> Requested:
-        after = touched(decided.head, now=self.clock.now())
-        commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
-        self.sessions.commit(scope, commit)
-        return Requested(after.job)
+def _committed(sessions: Sessions, scope: SessionScope, before: Head, decided: Armed, *, now: datetime) -> Requested:
+    after = touched(decided.head, now=now)
+    commit = Commit(before=before, after=after, jobs=decided.jobs, compaction=decided.compaction)
+    sessions.commit(scope, commit)
+    return Requested(after.job)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,14 +103,59 @@ class Prune:
         max_tokens: int | None = None,
         topic: str | None = None,
     ) -> Requested:
-        """With `fifo`, drop the oldest turns now until a context fits `max_tokens`. With `summarize`, create a job that
-        summarises all but the recent turns. With `semantic`, keep now what matters most to the topic. Raises
-        `NotFound`, `Unavailable`.
+        """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the session's budget).
+        With `summarize`, create a job that summarises all but the recent turns, even if the window is not full. With
+        `semantic`, keep now what matters most to the topic (default: the user's newest message) within `max_tokens`.
+        Raises `NotFound`, `Unavailable`.
         """
-        arm = Arm(self.sessions, self.clock)
-        if strategy == "semantic":
-            return arm.keep(scope, max_tokens=max_tokens, topic=topic, near=self.near)
-        return (arm.drop if strategy == "fifo" else arm.fold)(scope, max_tokens=max_tokens)
+
+        def attempt() -> Requested:
+            now = self.clock.now()
+            head, settings = live(self.sessions.open(scope, settings=True), now=now)
+            budget = max_tokens or head.max_tokens
+            if strategy == "summarize":
+                config = summarizing(parsed(dict(settings.memory)), max_tokens=max_tokens)
+                return self._fold(scope, head, config, now=now)
+            if head.tokens <= budget:
+                return Requested(why_not="fits_already")
+            if strategy == "fifo":
+                return self._drop(scope, head, budget, now=now)
+            return self._keep(scope, head, budget, topic, now=now)
+
+        return until_committed(attempt, clock=self.clock)
+
+    def _fold(self, scope: SessionScope, head: Head, config: Summarize, *, now: datetime) -> Requested:
+        if head.job is not None:
+            return Requested(head.job)
+        held = window(self.sessions, scope, head)
+        decided = arm(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
+        if not decided.jobs:
+            return Requested(why_not="only_recent_turns")
+        return _committed(self.sessions, scope, head, decided, now=now)
+
+    def _drop(self, scope: SessionScope, head: Head, budget: int, *, now: datetime) -> Requested:
+        eviction = fifo(head, window(self.sessions, scope, head), budget=budget)
+        if eviction is None:
+            return Requested(why_not="only_recent_turns")
+        decided = evict(head, eviction, method="fifo", created_at=stamp(now))
+        return _committed(self.sessions, scope, head, decided, now=now)
+
+    def _keep(self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, now: datetime) -> Requested:
+        from palimpsest.conversations.overflow.semantic import prune
+
+        pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
+        held = (
+            *(message for message in pinned if not head.is_withdrawn(message.seq)),
+            *window(self.sessions, scope, head),
+        )
+        asked = topic or next((text_of(one.chat) for one in reversed(held) if one.role == "user"), "")
+        user = scope.owner.user(head.user)
+        similar = self.near(user, scope.session, asked) if self.near and asked.strip() else None
+        pruned = prune(head, held, budget=budget, topic=asked, near=similar or {}, created_at=stamp(now))
+        if pruned is None:
+            return Requested(why_not="only_recent_turns")
+        _committed(self.sessions, scope, head, Armed(pruned.head, compaction=pruned.compaction), now=now)
+        return Requested(kept=pruned.kept, has_vectors=similar is not None)
 
     def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:
         """Make room if the window passes its trigger, and wait at most `wait` seconds for a job that does. Returns why
@@ -173,40 +168,79 @@ class Prune:
 
 
 @dataclass(frozen=True, slots=True)
-class GiveUpOverflow:
-    """Mark an overflow job as failed after its last attempt; the sweep starts the overflow again later."""
+class OverflowJobs:
+    """What all workers of overflow jobs do alike: take one up, give one up, and start what failed again."""
 
     sessions: Sessions
     jobs: Jobs
     clock: Clock
 
-    def __call__(self, notice: JobNotice, *, error: str) -> None:
-        """Fail the job with this error code, and let its session wait before the next overflow. Raises
-        `Unavailable`.
+    def taken_up(self, notice: JobNotice) -> tuple[Job, Head, Settings] | None:
+        """Begin the job, and return it with its session. None if nothing is to be done: it is done, its session waits
+        for it no more, or it had failed, and now that it is redriven its overflow was armed anew.
         """
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is None or job.state == "done":
+            return None
+        if job.state == "failed":
+            self.arm(job, at_once=True)
+            return None
+        opened = self.sessions.open(_session(job), settings=True)
+        if opened.head is None or opened.settings is None or opened.head.job != job.id:
+            self.discard(job)
+            return None
+        self.jobs.start(job)
+        return job, opened.head, opened.settings
+
+    def discard(self, job: Job) -> None:
+        """End a job that its session does not wait for any more."""
+        with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery of the same message
+            self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
+
+    def arm(self, job: Job, *, at_once: bool = False) -> str | None:
+        """Start the next overflow of the job's session, if one is due; returns its job's id."""
+        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
+            return Arm(self.sessions, self.clock)(_session(job), at_once=at_once).job
+        return None
+
+    def give_up(self, notice: JobNotice, *, error: str) -> None:
+        """Mark a job as failed after its last attempt, with this error code, and let its session wait before the next
+        overflow, which the sweep or an append starts. Raises `Unavailable`.
+        """
+        until_committed(lambda: self._give_up(notice, error), clock=self.clock)
+
+    def _give_up(self, notice: JobNotice, error: str) -> None:
         job = self.jobs.get(Scope(notice.tenant), notice.job_id)
         if job is None or job.has_ended:
             return
         now = seconds(self.clock.now())
         delay = retry_delay(job.attempt)
         failed = replace(job, state="failed", error=error, due_at=now + delay)
-        scope = Scope(job.tenant).session(job.session)
-        head = self.sessions.open(scope).head
-        try:
-            if head is None or head.job != job.id:
-                self.jobs.finish(failed)
-                return
-            after = replace(
-                head,
-                job=None,
-                compaction="failed",
-                attempts=job.attempt + 1,
-                not_before=now + delay,
-                version=head.version + 1,
-            )
-            self.sessions.commit(scope, Commit(before=head, after=after, guard="window", finished=failed))
-        except CommitLost:
-            return  # overtaken: the session moved on, or the other delivery has ended the job
+        head = self.sessions.open(_session(job)).head
+        if head is None or head.job != job.id:
+            self.jobs.finish(failed)
+            return
+        after = replace(
+            head,
+            job=None,
+            compaction="failed",
+            attempts=job.attempt + 1,
+            not_before=now + delay,
+            version=head.version + 1,
+        )
+        self.sessions.commit(_session(job), Commit(before=head, after=after, guard="window", finished=failed))
+
+    def restart(self, job: Job) -> None:
+        """Fail a stuck job, so that this starts it again after a pause; start the overflow of a failed one again."""
+        if not job.has_ended:
+            self.give_up(JobNotice(job.tenant, job.id, job.kind), error=STUCK)
+            return
+        self.arm(job)
+        self.jobs.settle(job, due_at=None)
+
+
+def _session(job: Job) -> SessionScope:
+    return Scope(job.tenant).session(job.session)
 
 
 def summarizing(config: Strategy, *, max_tokens: int | None = None) -> Summarize:

@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.lifecycle import evicted
-from palimpsest.conversations.overflow.arm import Arm, GiveUpOverflow
+from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.ports import Sessions, Store
-from palimpsest.conversations.session import Commit, Compaction, Head
-from palimpsest.errors import CommitLost, NotFound, Unavailable
+from palimpsest.conversations.session import Commit, Compaction
+from palimpsest.errors import Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import FlushPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope
+from palimpsest.scope import Scope
 
 PARKED = "parked"
 
@@ -35,19 +34,15 @@ class FlushWindow:
     stores: Mapping[BlockType, Store]
     clock: Clock
 
+    @property
+    def _overflows(self) -> OverflowJobs:
+        return OverflowJobs(self.sessions, self.jobs, self.clock)
+
     def __call__(self, notice: JobNotice) -> None:
         """Do as much of the job as is possible now. Safe to repeat. Raises `Unavailable`."""
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
-        if job is None or job.state == "done":
-            return
-        scope = Scope(job.tenant).session(job.session)
-        if job.state == "failed":  # redriven from the dead-letter queue: start the overflow again without a pause
-            self._arm(scope, at_once=True)
-        elif self._is_awaited(scope, job):
-            self.jobs.start(job)
-            self._advance(scope, job)
-        else:
-            self._discard(job)
+        taken = self._overflows.taken_up(notice)
+        if taken is not None:
+            self._advance(taken[0])
 
     def after(self, notice: JobNotice) -> None:
         """Try the pending flush of the session whose other job, named by the notice, has just done a step. Raises
@@ -60,9 +55,9 @@ class FlushWindow:
         head = self.sessions.open(scope).head
         job = self.jobs.get(scope.owner, head.job) if head is not None and head.job else None
         if job is not None and job.kind == "flush" and not job.has_ended:
-            self._advance(scope, job)
+            self._advance(job)
 
-    def _advance(self, scope: SessionScope, job: Job) -> None:
+    def _advance(self, job: Job) -> None:
         """Mark each part that is stored, and commit once all are. The other parts are marked even if a store does not
         answer for one.
         """
@@ -76,26 +71,25 @@ class FlushWindow:
             if state == "stored":
                 self.jobs.mark(job, part)
             elif state == "failed":
-                GiveUpOverflow(self.sessions, self.jobs, self.clock)(
-                    JobNotice(job.tenant, job.id, job.kind), error=PARKED
-                )
+                self._overflows.give_up(JobNotice(job.tenant, job.id, job.kind), error=PARKED)
                 return
         if unavailable is not None:
             raise unavailable
-        marked = self.jobs.get(scope.owner, job.id)
+        marked = self.jobs.get(Scope(job.tenant), job.id)
         if marked is None or marked.has_ended or marked.lacking:
             return
-        if until_committed(lambda: self._commit(scope, marked), clock=self.clock):
-            self._arm(scope)
+        if until_committed(lambda: self._commit(marked), clock=self.clock):
+            self._overflows.arm(job)
 
-    def _commit(self, scope: SessionScope, job: Job) -> bool:
+    def _commit(self, job: Job) -> bool:
         """Move the window past what is stored, if the session still waits for this job; whether it did.
 
         Raises `CommitLost`, also if a part is not stored.
         """
+        scope = Scope(job.tenant).session(job.session)
         head = self.sessions.open(scope).head
         if head is None or head.job != job.id:
-            self._discard(job)
+            self._overflows.discard(job)
             return False
         leaving = job.payload_as(FlushPayload)
         after = evicted(head, through=job.last, tokens=leaving.tokens, messages=leaving.messages)
@@ -115,18 +109,6 @@ class FlushWindow:
         after = replace(after, version=head.version + 1)
         self.sessions.commit(scope, Commit(head, after, guard="window", compaction=compaction, finished=done))
         return True
-
-    def _is_awaited(self, scope: SessionScope, job: Job) -> bool:
-        head: Head | None = self.sessions.open(scope).head
-        return head is not None and head.job == job.id
-
-    def _discard(self, job: Job) -> None:
-        with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery
-            self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))
-
-    def _arm(self, scope: SessionScope, *, at_once: bool = False) -> None:
-        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
-            Arm(self.sessions, self.clock)(scope, at_once=at_once)
 
 
 def then_flush(step: Callable[..., None], flush: FlushWindow) -> Callable[..., None]:

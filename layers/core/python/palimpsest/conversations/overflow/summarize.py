@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 
@@ -11,20 +10,19 @@ from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, weigh
-from palimpsest.conversations.overflow.arm import Arm, summarizing
+from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.plan import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
-from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.read import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope, paid_by
+from palimpsest.scope import Scope, paid_by
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,30 +52,29 @@ class SummarizeOverflow:
     clock: Clock
     models: tuple[str, ...] | None = None
 
+    @property
+    def _overflows(self) -> OverflowJobs:
+        return OverflowJobs(self.sessions, self.jobs, self.clock)
+
     def __call__(self, notice: JobNotice) -> None:
         """Do the job that the notice names. Safe to repeat: no model is called for a job that has ended or that its
         session no longer waits for.
 
         Raises `ModelFailed` (try again later), `Unavailable`.
         """
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
-        if job is None or job.state == "done":
+        taken = self._overflows.taken_up(notice)
+        if taken is None:
             return
-        scope = Scope(job.tenant).session(job.session)
-        if job.state == "failed":  # redriven from the dead-letter queue: start the overflow again without a pause
-            self._arm(scope, at_once=True)
-            return
-        opened = self.sessions.open(scope, settings=True)
-        if opened.head is None or opened.settings is None or opened.head.job != job.id:
-            self._discard(job)
-            return
-        self.jobs.start(job)
-        config = summarizing(parsed(dict(opened.settings.memory)))
+        job, head, settings = taken
+        config = summarizing(parsed(dict(settings.memory)))
         if self.models is not None and config.summary_model not in self.models:
             config = config.model_copy(update={"summary_model": None})
-        self._fold(scope, job, opened.head, config)
+        fold = self._fold(job, head, config)
+        if until_committed(lambda: self._commit(job, fold), clock=self.clock):
+            self._overflows.arm(job)
 
-    def _fold(self, scope: SessionScope, job: Job, head: Head, config: Summarize) -> None:
+    def _fold(self, job: Job, head: Head, config: Summarize) -> _Fold:
+        scope = Scope(job.tenant).session(job.session)
         found = self.sessions.messages(scope, first=job.first, last=job.last)
         backlog = tuple(message for message in found if not head.is_withdrawn(message.seq))
         pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
@@ -98,25 +95,20 @@ class SummarizeOverflow:
                 prompt=config.summary_prompt,
                 model=config.summary_model,
             )
-        fold = _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
-        if until_committed(lambda: self._commit(scope, job, fold), clock=self.clock):
-            self._arm(scope)
+        return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 
     def _limit(self, head: Head, config: Summarize) -> int:
         """The most tokens of a summary that still fits a context uncut, together with the message around it."""
         frame = self._weight(summary_messages("", config.summary_as), head.encoding)
         return max(1, min(config.summary_tokens, config.max_tokens // SUMMARY_SHARE - frame))
 
-    def _arm(self, scope: SessionScope, *, at_once: bool = False) -> None:
-        with suppress(NotFound):  # deleted meanwhile: nothing to make room in
-            Arm(self.sessions, self.clock)(scope, at_once=at_once)
-
-    def _commit(self, scope: SessionScope, job: Job, fold: _Fold) -> bool:
+    def _commit(self, job: Job, fold: _Fold) -> bool:
         """Commit if the session still waits for this job; whether it did. Raises `CommitLost`."""
+        scope = Scope(job.tenant).session(job.session)
         head = self.sessions.open(scope).head
         used = priced(fold.summary.model, **asdict(fold.summary.usage))
         if head is None or head.job != job.id:
-            self._discard(job)
+            self._overflows.discard(job)
             if used:
                 self.jobs.spend(job, used)
             return False
@@ -149,7 +141,3 @@ class SummarizeOverflow:
 
     def _count(self, encoding: str, text: str) -> int:
         return self.tokens.count(text, encoding)
-
-    def _discard(self, job: Job) -> None:
-        with suppress(CommitLost):  # it has ended meanwhile: that was the other delivery of the same message
-            self.jobs.finish(replace(job, state="done", due_at=None, error="overtaken"))

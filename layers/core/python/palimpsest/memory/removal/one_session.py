@@ -6,14 +6,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Commit, Head
-from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import STUCK, Job, armed
+from palimpsest.conversations.session import Commit
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.records import GRAPH, Record, RecordType, Source
 from palimpsest.memory.removal.topic import MOST_PLACES, Removal, transactions
@@ -141,10 +141,10 @@ def _is_said_in(job: Job, said: Record) -> bool:
 @dataclass(frozen=True, slots=True)
 class RemoveFromSession:
     sessions: Sessions
-    jobs: Jobs
+    steps: UserSteps
     clock: Clock
-    forget: ForgetMemoriesOfSession | None = None  # None: nothing was remembered
-    contents: Contents | None = None
+    forget: ForgetMemoriesOfSession
+    contents: Contents
 
     def __call__(self, notice: JobNotice) -> None:
         """Do a removal job. A later session with the same id is not touched: its sequence numbers lie beyond the job's
@@ -152,69 +152,22 @@ class RemoveFromSession:
 
         Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
-        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
-        if job is None or job.state == "done":
+        job = self.steps.taken_up(notice)
+        if job is None:
             return
-        if job.state == "failed":  # redriven from the dead-letter queue: a new job does the same work
-            begin_again(self.sessions, self.jobs, job, now=seconds(self.clock.now()))
-            return
-        self.jobs.start(job)
         scope = Scope(job.tenant).session(job.session)
-        forgets = job.payload_as(RemovalPayload).forgets
-        result = {"forgotten": self.forget(job)} if forgets and self.forget is not None else {}
-        removed = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
-        if self.contents is not None:
-            self.contents.remove(scope, first=job.first, last=job.last)
-        done = replace(job, state="done", due_at=None, result={"removed": removed, **result})
+        result = {"forgotten": self.forget(job)} if job.payload_as(RemovalPayload).forgets else {}
+        result["removed"] = self.sessions.remove(scope, first=job.first, last=job.last, whole=job.kind == "delete")
+        self.contents.remove(scope, first=job.first, last=job.last)
         if job.kind == "withdraw":
-            until_committed(lambda: self._forget_range(scope, done), clock=self.clock)
-        else:
-            self._finish(done)
+            until_committed(lambda: self._forget_range(scope, (job.first, job.last)), clock=self.clock)
+        self.steps.end(job, result)
 
-    def _forget_range(self, scope: SessionScope, done: Job) -> None:
+    def _forget_range(self, scope: SessionScope, gone: tuple[int, int]) -> None:
         """Take the range out of the head: its messages are removed, so nothing has to hide them any more."""
         head = self.sessions.open(scope).head
-        gone = (done.first, done.last)
-        if head is None or gone not in head.withdrawn:
-            self._finish(done)
-            return
-        after = _without(head, gone)
-        self.sessions.commit(scope, Commit(before=head, after=after, finished=done))
-
-    def _finish(self, done: Job) -> None:
-        try:
-            self.jobs.finish(done)
-        except CommitLost:
-            return  # another delivery of the same queue message was faster
-
-
-def _without(head: Head, gone: tuple[int, int]) -> Head:
-    rest = tuple(span for span in head.withdrawn if span != gone)
-    return replace(head, withdrawn=rest, version=head.version + 1)
-
-
-def begin_again(sessions: Sessions, jobs: Jobs, job: Job, *, now: int) -> str:
-    """Start the removal again as a new job, and return its id: the old job failed, or its queue message was lost.
-
-    Raises `CommitLost`.
-    """
-    scope = Scope(job.tenant).session(job.session)
-    head = sessions.open(scope).head
-    again = armed(
-        tenant=job.tenant,
-        user=job.user,
-        epoch=job.epoch,
-        kind=job.kind,
-        session=job.session,
-        first=job.first,
-        last=job.last,
-        attempt=job.attempt + 1,
-        payload=job.payload,
-        now=now,
-    )
-    if head is not None and jobs.get(scope.owner, again.id) is None:
-        after = replace(head, version=head.version + 1)
-        ended = None if job.has_ended else replace(job, state="failed", error=STUCK, due_at=None)
-        sessions.commit(scope, Commit(before=head, after=after, jobs=(again,), finished=ended))
-    jobs.settle(job, due_at=None)
-    return again.id
+        if head is not None and gone in head.withdrawn:
+            rest = tuple(span for span in head.withdrawn if span != gone)
+            self.sessions.commit(
+                scope, Commit(before=head, after=replace(head, withdrawn=rest, version=head.version + 1))
+            )
