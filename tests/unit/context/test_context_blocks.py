@@ -159,6 +159,18 @@ def test_small_talk_is_no_past_interaction(tmp_path: Path) -> None:
     assert [item.text for item in found] == ["I park my bicycle behind building 7."]
 
 
+def test_calls_of_tools_alone_are_no_past_interaction(tmp_path: Path) -> None:
+    service = remembering(folder=tmp_path, blocks=[{"type": "vector", "min_score": -1}])
+    looked = {"name": "find_parking", "arguments": '{"of": "bicycle"}'}
+    call = {"id": "c", "type": "function", "function": looked}
+    service.put({"role": "user", "content": "I park my bicycle behind building 7."}, session="old")
+    service.put({"role": "assistant", "content": None, "tool_calls": [call]}, session="old")
+    service.put({"role": "tool", "tool_call_id": "c", "content": "Building 7 has room for one bicycle."}, session="old")
+    service.index_all("old", "s")
+    found = service.context("Where was the place to park a bicycle?").memory.of("vector")
+    assert {item.speaker for item in found} == {"user", "tool"}
+
+
 def test_past_interactions_of_the_window_itself_are_not_repeated(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path)
     service.say("Where can I park my bicycle?")

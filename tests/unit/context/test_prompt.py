@@ -51,6 +51,13 @@ def test_an_event_is_dated_and_a_fact_is_not() -> None:
     assert line(fact("f", said_at=JANUARY)) == "- Sarah works in Marketing."
 
 
+def test_what_quotes_its_user_is_dated_so_that_the_later_of_two_statements_can_be_told() -> None:
+    owned = fact("f", "My car is a blue Renault.", said_at=JANUARY, who="Sarah")
+    sold = fact("g", "I sold the Renault last weekend.", said_at=JANUARY + 9 * 86_400_000, who="Sarah")
+    assert line(owned) == "- Sarah, 2026-01-15: My car is a blue Renault."
+    assert line(sold) == "- Sarah, 2026-01-24: I sold the Renault last weekend."
+
+
 def test_where_nothing_is_remembered_there_is_no_text() -> None:
     assert prompt(found("static"), found("extractive")) == MemoryPrompt()
 
@@ -139,6 +146,26 @@ def test_what_the_window_holds_and_what_was_shown_before_is_not_repeated() -> No
     assert [item.id for item in made.of("extractive")] == ["b"]
     assert [item.id for item in made.of("vector")] == ["c"]
     assert {(each.id, each.why) for each in made.left_out} == {("a", "in_window"), ("b", "shown_before")}
+
+
+def test_a_message_that_shown_records_quote_nearly_whole_is_not_shown_beside_them() -> None:
+    def of(name: str, quote: str, seq: int) -> Item:
+        return fact(name, quote, source=Source(session="s", seqs=(seq,), quote=quote))
+
+    def said(name: str, text: str, seq: int, session: str = "s") -> Item:
+        return Item(id=name, kind="message", text=text, source=Source(session=session, seqs=(seq,)))
+
+    kids, husband, oven = "I've got two kids, Jonas and Ella", "my husband Paul is a nurse.", "The oven comes in May."
+    records = found("extractive", of("kids", kids, 1), of("husband", husband, 1), of("oven", oven, 3))
+    told = f"{kids}, and {husband}"
+    messages = (
+        said("told", told, 1),
+        said("elsewhere", told, 1, "other"),
+        said("more", f"The bank said yes, and so did my landlord! {oven}", 3),
+    )
+    made = prompt(records, found("vector", *messages))
+    assert [item.id for item in made.of("vector")] == ["elsewhere", "more"]
+    assert [(each.id, each.why) for each in made.left_out] == [("told", "shown_before")]
 
 
 def test_only_what_comes_wholly_from_the_shown_messages_is_held() -> None:

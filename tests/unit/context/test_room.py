@@ -123,12 +123,12 @@ def test_what_the_context_shows_is_not_repeated(asked: Remembering) -> None:
     assert not any(item.is_held(SESSION, frozenset(fitted.seqs)) for item in remembered)
 
 
-def material(*chats: object, budget: int) -> Material:
+def material(*chats: object, budget: int, summary: str | None = None) -> Material:
     window = conversation(*chats)  # type: ignore[arg-type]
     return Material(
         system=system(),
         system_tokens=None,
-        summary=None,
+        summary=summary,
         summary_as="user",
         messages=window,
         given=None,
@@ -173,3 +173,15 @@ def test_what_an_older_turn_said_is_remembered_once_the_turn_has_no_room() -> No
     assert len(everything.seqs) == 20
     assert nothing.text == ""
     assert {each.why for each in nothing.left_out} == {"in_window"}
+
+
+def test_what_the_summary_says_word_for_word_is_not_remembered_beside_it() -> None:
+    def said(name: str, text: str, session: str = SESSION) -> Item:
+        return Item(id=name, kind="fact", text=text, source=Source(session=session, seqs=(99,)))
+
+    lease, oven = "The lease ends in March.", "The oven comes in May."
+    found = [BlockContent("extractive", (said("a", lease), said("b", oven), said("c", lease, "other")))]
+    asked = material(user("Which oven?"), budget=800, summary=f"User: We pay 1,850 euros. {lease}")
+    _, memory = fit_with_memory(asked, found, session=SESSION, memory_as="user")
+    assert [item.id for item in memory.of("extractive")] == ["b", "c"]
+    assert [(each.id, each.why) for each in memory.left_out] == [("a", "in_window")]

@@ -15,9 +15,12 @@ from palimpsest.text.cutting import Count, shortened
 from palimpsest.text.escaping import escaped, harmless
 
 MAX_LINE = 2_000  # characters of one item
+COVERED = 0.75  # of a message's letters that shown records have to quote to stand for it
 MIN_ROOM = 8  # tokens; no useful line is shorter
 DATED = frozenset({"event", "message"})
-"""Kinds that are shown with their day."""
+"""Kinds that are shown with their day. So is what quotes its user: "we moved last weekend" and "I sold it" mean little
+without the day, and of two statements the later one holds.
+"""
 
 
 Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
@@ -26,7 +29,7 @@ Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
 @dataclass(frozen=True, slots=True)
 class LeftOut:
     """An item that is not in the prompt: the window shows the messages it came from (`in_window`), a block of higher
-    priority shows it (`shown_before`), there was no room, or its block may show no more items (`over_limit`).
+    priority shows it, or nearly all that it says (`shown_before`), there was no room, or its block may show no more items (`over_limit`).
     """
 
     block: BlockType
@@ -61,19 +64,19 @@ def shared_out(
     """
     lines: dict[BlockType, list[tuple[Item, str]]] = {}
     left_out: list[LeftOut] = []
-    shown_before: set[str] = set()
+    shown_before: list[Item] = []
     left = room - count(_within("memory", "\n"))
     for found in sorted(contents, key=lambda each: PRIORITY.index(each.block)):
         most = left if found.max_tokens is None else min(left, found.max_tokens)
         share = _Share(found, most, count)
         for item in found.items:
-            reason = share.refused(item, is_held=is_held(item), is_shown=item.id in shown_before)
+            reason = share.refused(item, is_held=is_held(item), is_shown=_is_shown(item, shown_before))
             if reason is not None:
                 left_out.append(LeftOut(found.block, item.id, reason))
         if share.taken:
             lines[found.block] = share.taken
             left -= most - share.left
-            shown_before.update(item.id for item, _ in share.taken)
+            shown_before += [item for item, _ in share.taken]
     text = _text(lines)
     while lines and (tokens := cost(text)) > room:
         left_out.append(_shed(lines))
@@ -82,6 +85,15 @@ def shared_out(
         return MemoryPrompt(left_out=tuple(left_out))
     shown = {block: tuple(item for item, _ in taken) for block, taken in lines.items()}
     return MemoryPrompt(text, tokens, shown, tuple(left_out))
+
+
+def _is_shown(item: Item, before: Sequence[Item]) -> bool:
+    """Whether the item stands among those `before`, or is a message of which these quote nearly all."""
+    if item.kind != "message":
+        return any(each.id == item.id for each in before)
+    quotes = {each.source.quote or "" for each in before if each.source.session and item.is_from(each.source)}
+    quoted = sum(len(quote) for quote in quotes if quote in item.text)
+    return quoted >= COVERED * len(item.text)
 
 
 class _Share:
@@ -135,7 +147,8 @@ def _within(tag: str, text: str) -> str:
 def line(item: Item) -> str:
     """Write the item as one line: nothing in it can end the line, close a tag or look like a role."""
     said = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
-    day = _day(item.said_at) if item.kind in DATED and item.said_at is not None else None
+    is_dated = item.kind in DATED or item.who is not None
+    day = _day(item.said_at) if is_dated and item.said_at is not None else None
     return f"- {line_of(escaped(said), who=item.who, day=day)}"
 
 

@@ -9,7 +9,7 @@ from functools import partial
 from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, memory_messages, shared_out
 from palimpsest.conversations.configuration import MemoryAs
-from palimpsest.conversations.messages import Chat, Message, weigh
+from palimpsest.conversations.messages import Chat, Message, text_of, weigh
 from palimpsest.conversations.window.fit import Fitted, fit
 from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.text.cutting import Count
@@ -63,25 +63,29 @@ def fit_with_memory(
     """Return a context, and its memory; with `none` the memory stands beside it, and both together keep within the
     budget.
 
-    The memory repeats nothing that the context shows of the session. Raises `BudgetTooSmall`.
+    The memory repeats nothing that the context shows of the session, in its messages or word for word in its summary.
+    Raises `BudgetTooSmall`.
     """
     material = material.counted()
     tight = material.fitted(reserve=material.budget // MEMORY_SHARE)
+    said = "\n".join(text_of(chat) for chat, seq in zip(tight.messages, tight.places, strict=True) if seq is None)
     cost = partial(_cost, material, memory_as)
     share = partial(shared_out, contents, count=material.count, cost=cost)
-    memory = share(room=tight.reserved, is_held=_held(session, tight))
+    memory = share(room=tight.reserved, is_held=_held(session, tight, said))
     fitted = _placed(material, memory, memory_as)
-    is_held = _held(session, fitted)
+    is_held = _held(session, fitted, said)
     if any(is_held(item) for items in memory.shown.values() for item in items):
         memory = share(room=memory.tokens, is_held=is_held)
         fitted = _placed(material.only(fitted.seqs), memory, memory_as)
     return fitted, memory
 
 
-def _held(session: str, fitted: Fitted) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from."""
+def _held(session: str, fitted: Fitted, said: str) -> Callable[[Item], bool]:
+    """A test whether the context shows the messages that an item came from, or what it says stands in the summary, which
+    is in `said`.
+    """
     seqs = frozenset(fitted.seqs)
-    return lambda item: item.is_held(session, seqs)
+    return lambda item: item.is_held(session, seqs) or (item.source.session == session and item.text in said)
 
 
 def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations.messages import SPOKEN_ROLES, Message, message_key, message_of, said_at, spoken_text
+from palimpsest.conversations.messages import SPOKEN_ROLES, Message, message_key, message_of, said_at, spoken_text, text_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.memory.ports import Memories, Pointer
@@ -262,7 +262,7 @@ def _found_message(message: Message, text: str, run: RecallRun, *, session: str,
             said_at=when,
             coverage=coverage(run.query.terms, frozenset(terms(text))),
             neighbours=(message_key(session, message.seq - 1), message_key(session, message.seq + 1)),
-            says=says(text),
+            says=says(text) if text_of(message.chat).strip() else "nothing",  # calls of tools alone tell nothing
         ),
     )
 

@@ -32,6 +32,10 @@ class Item:
     speaker: str | None = None
     who: str | None = None
 
+    def is_from(self, source: Source) -> bool:
+        """Whether it comes from the messages of a source, of one session, or from some of them."""
+        return self.source.session == source.session and set(source.seqs).issuperset(self.source.seqs)
+
     def is_held(self, session: str, seqs: frozenset[int]) -> bool:
         """Whether it came from messages of this session that are all among `seqs`."""
         return self.source.session == session and bool(self.source.seqs) and seqs.issuperset(self.source.seqs)
