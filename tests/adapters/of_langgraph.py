@@ -164,11 +164,10 @@ def test_a_runnable_with_history_knows_in_another_session_what_it_was_told(user:
     )
     chain.invoke([HumanMessage("I live in Hamburg.")], {"configurable": {"session_id": f"a-{user}"}})
     Palimpsest().session(f"a-{user}").end().wait()
-    Palimpsest().session(f"b-{user}", user=user).append("Hello.")
     chain.invoke([HumanMessage("Where do I live?")], {"configurable": {"session_id": f"b-{user}"}})
-    assert "Hamburg" in str(seen[-1])
+    assert "Hamburg" in str(seen[-1])  # in the very first turn of the session
     whole = PalimpsestChatMessageHistory(f"b-{user}", user=user, whole=True).messages
-    assert [each.content for each in whole] == ["Hello.", "Where do I live?", "Noted."]
+    assert [each.content for each in whole] == ["Where do I live?", "Noted."]
 
 
 def test_a_long_history_stays_within_the_sessions_budget(user: str) -> None:

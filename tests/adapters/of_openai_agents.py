@@ -149,3 +149,31 @@ def test_what_a_runner_heard_is_remembered_in_another_session() -> None:
 
     Palimpsest().session(asyncio.run(go())).end().wait()
     assert "Hamburg" in Palimpsest().session(f"t-{user}", user=user).say("Where do I live?").memory
+
+
+def test_a_runner_that_is_given_contexts_knows_its_user_at_once_and_never_passes_the_budget() -> None:
+    user = f"u-{uuid.uuid4().hex}"
+
+    def fitted(name: str) -> PalimpsestSession:
+        return PalimpsestSession(f"{name}-{user}", user=user, whole=False)
+
+    async def go() -> None:
+        model = TwoCalls()
+        agent = Agent(name="a", model=model, tools=[weather])
+        await Runner.run(agent, "I live in Hamburg.", session=fitted("monday"))
+        await (await AsyncPalimpsest().session(f"monday-{user}").end()).wait()
+        await AsyncPalimpsest().session(f"friday-{user}", user=user, memory={"max_tokens": 700}).begin()
+        friday = fitted("friday")
+        for number in range(20):
+            await friday.add_items([{"role": "user", "content": f"Number {number}: " + "word " * 60}])
+        await Runner.run(agent, "What is the weather?", session=friday)
+        told, *_, newest = model.seen[-2]  # the question was asked, no tool was called yet
+        assert "Hamburg" in told["content"]
+        assert newest["content"] == "What is the weather?"
+        assert "Number 0" not in json.dumps(model.seen[-2])
+        kinds = [item.get("type", "message") for item in (await friday.get_items())[-6:]]
+        calls = ["function_call", "function_call", "function_call_output", "function_call_output"]
+        assert kinds == ["reasoning", *calls, "message"]
+
+    asyncio.run(go())
+    assert "Hamburg" in json.dumps(asyncio.run(fitted("tuesday").get_items()))

@@ -53,6 +53,16 @@ def test_a_key_that_is_given_is_the_one_that_is_sent(memory: Palimpsest, served:
     assert set(writes(served)) == {"turn-1"}
 
 
+def test_messages_with_ids_are_stored_once_also_by_a_program_that_has_started_anew(memory: Palimpsest) -> None:
+    chat = memory.session("s1", user="sarah", tools=False)
+    said = {"role": "user", "content": "I collect stamps.", "id": "m1"}
+    for _ in range(2):
+        turn = chat.say(said)
+    assert [each["content"] for each in turn.messages] == ["I collect stamps."]
+    assert chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 3
+    assert chat.append({**said, "id": "m2"}, "And coins.")["messages"][-1]["seq"] == 5  # one of them has no id
+
+
 @pytest.mark.parametrize(
     "write",
     [

@@ -129,6 +129,8 @@ def test_the_windows_calls_are_all_there(memory: Palimpsest) -> None:
     assert chat.message(3)["seq"] == 3
     assert [row["seq"] for row in chat.messages(order="desc", limit=2)] == [12, 11]
     assert chat.withdraw(11, wait=20).is_done
+    memory.session("empty", user="sarah").begin()
+    memory.session("empty").withdraw(1).wait()  # there is nothing to do
     assert chat.empty_window()["window"]["messages"] == 0
     assert chat.delete(wait=20).is_done
     with pytest.raises(SessionNotFound):

@@ -32,8 +32,8 @@ class JobState:
 
     @property
     def state(self) -> str:
-        """pending, running, done or failed."""
-        return str(self.shown["state"])
+        """pending, running, done or failed; done as well if there was nothing to do."""
+        return "done" if self.id is None else str(self.shown["state"])
 
     @property
     def is_done(self) -> bool:

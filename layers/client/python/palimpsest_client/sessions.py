@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, cast
@@ -61,14 +62,15 @@ class SessionCalls:
         key: str | None = None,
     ) -> Steps[Appended]:
         """Store 1 to 50 messages, all or none. With `context` (`{}` for the defaults) the answer holds what comes next.
-        The same call with the same `key` stores nothing twice. With `if_last` only while that is the newest message.
-        Raises `HistoryMovedOn`.
+        The same call with the same `key` stores nothing twice; nor do messages that each have an `id`, without a key.
+        With `if_last` only while that is the newest message. Raises `HistoryMovedOn`.
         """
         told = [message_of(each) for each in messages]
         body = {
             "user_id": self.user, "agent_id": self.agent, "messages": told, "context": context,
             "allow_repeat": allow_repeat, "if_last": if_last,
         }  # fmt: skip
+        key = key or _key_of_ids(told)
         done: Appended = yield from call("POST", "sessions", self.id, "messages", body=body, key=key)
         if done["created"] and self._configuration:
             yield from self.configure(memory=self._configuration)
@@ -224,6 +226,12 @@ class SessionCalls:
     def delete(self, *, keep_memories: bool | None = None, wait: float | None = None) -> Steps[JSON]:
         """Remove the session, and the memories that have no other source unless they are to be kept."""
         return call("DELETE", "sessions", self.id, query={"keep_memories": keep_memories, "wait": wait})
+
+
+def _key_of_ids(messages: Sequence[Message]) -> str | None:
+    """The key that the service makes of the ids of all messages; None if any message has none."""
+    ids = [str(each["id"]) for each in messages if each.get("id")]
+    return "ids:" + hashlib.sha256("\x1f".join(ids).encode()).hexdigest() if len(ids) == len(messages) else None
 
 
 def _text(message: Mapping[str, Any]) -> str:

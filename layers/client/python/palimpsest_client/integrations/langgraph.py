@@ -10,6 +10,7 @@ import hashlib
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -32,7 +33,7 @@ from langgraph.store.base import (
 )
 
 from palimpsest_client.blocking import Palimpsest, User
-from palimpsest_client.errors import SessionNotFound
+from palimpsest_client.errors import SessionExists, SessionNotFound
 
 Namespace = tuple[str, ...]
 MOST_FOUND = 100  # of one recall
@@ -130,7 +131,8 @@ class PalimpsestStore(BaseStore):
 
 class PalimpsestChatMessageHistory(BaseChatMessageHistory):
     """Implements LangChain's chat history. `messages` is what a model shall see next: within the session's budget, with
-    what is remembered of the user; with `whole` every message that was stored, and nothing else.
+    what is remembered of the user, from the first message of a session on; with `whole` every message that was stored,
+    and nothing else.
     """
 
     def __init__(self, session_id: str, *, user: str, memory: Palimpsest | None = None, whole: bool = False) -> None:
@@ -142,9 +144,14 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
         try:
             if self._whole:
                 return list(convert_to_messages([_chat(row) for row in self._session.messages()]))
-            return list(convert_to_messages(self._session.context()["messages"]))
+            context = self._session.context()
         except SessionNotFound:
-            return []
+            if self._whole:
+                return []
+            with suppress(SessionExists):
+                self._session.begin()
+            context = self._session.context()
+        return list(convert_to_messages(context["messages"]))
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages, up to 50 of them all or none."""

@@ -43,7 +43,7 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
             return ""
         user = self._memory.user(self.user)
         found = await anyio.to_thread.run_sync(partial(user.recall, asked, k=self.k))
-        return "\n".join(f"- {each['content']}" for each in found["memories"])
+        return "\n".join(f"- {each['valid_from'][:10]}: {each['content']}" for each in found["memories"])
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         sessions = [each.additional_kwargs.get(SESSION) for each in messages]

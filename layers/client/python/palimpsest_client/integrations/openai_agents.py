@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any
 
 from palimpsest_client.awaited import AsyncPalimpsest
-from palimpsest_client.errors import HistoryMovedOn, SessionNotFound
+from palimpsest_client.errors import HistoryMovedOn, SessionExists, SessionNotFound
 from palimpsest_client.said import Message
 
 Item = dict[str, Any]
@@ -23,17 +24,25 @@ ITEMS = "items"
 
 class PalimpsestSession:
     """Implements `agents.memory.Session`. Items come back as they were given; parallel calls are one stored message,
-    and what no chat message is like, such as reasoning, is kept and left out of contexts.
+    and what no chat message is like, such as reasoning, is kept.
+
+    A runner is given every item, however many there are. With `whole=False` it is given the session's context, within
+    its budget: what is known of the user, a summary of what came before, and the newest items.
     """
 
     session_settings: Any = None
 
-    def __init__(self, session_id: str, *, user: str, memory: AsyncPalimpsest | None = None) -> None:
+    def __init__(
+        self, session_id: str, *, user: str, memory: AsyncPalimpsest | None = None, whole: bool = True
+    ) -> None:
         self.session_id = session_id
         self._session = (memory or AsyncPalimpsest()).session(session_id, user=user, tools=False)
+        self._whole = whole
 
     async def get_items(self, limit: int | None = None) -> list[Item]:
-        """The newest `limit` items, or all, oldest first."""
+        """The newest `limit` items, or, without one, all of them or those of the context; oldest first."""
+        if limit is None and not self._whole:
+            return await self._items_of_context()
         found: list[Item] = []
         try:
             async for row in self._session.messages(order="desc"):
@@ -43,6 +52,31 @@ class PalimpsestSession:
         except SessionNotFound:
             return []
         return (found if limit is None else found[:limit])[::-1]
+
+    async def _items_of_context(self) -> list[Item]:
+        """What the context shows. Messages that stand in it whole are the items that they were given as, with the
+        reasoning between them.
+        """
+        try:
+            context = await self._session.context()
+        except SessionNotFound:
+            with suppress(SessionExists):
+                await self._session.begin()
+            context = await self._session.context()
+        shown = {ref["seq"]: chat for chat, ref in zip(context["messages"], context["refs"], strict=True) if ref}
+        made = [chat for chat, ref in zip(context["messages"], context["refs"], strict=True) if not ref]
+        items = [item for chat in made for item in _items(chat)]
+        rows: list[Mapping[str, Any]] = []
+        async for row in self._session.messages(order="desc"):
+            if not shown or row["seq"] < min(shown):
+                break
+            rows.append(row)
+        for row in reversed(rows):
+            if chat := shown.get(row["seq"]):
+                items += _items(row if chat.get("content") == row.get("content") else chat)
+            elif row["role"] == "item":
+                items.append(row["item"])
+        return items
 
     async def add_items(self, items: Sequence[Item]) -> None:
         """Store items, up to 50 messages of them all or none."""

@@ -28,8 +28,9 @@ Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
 
 @dataclass(frozen=True, slots=True)
 class LeftOut:
-    """An item that is not in the prompt: the window shows the messages it came from (`in_window`), a block of higher
-    priority shows it, or nearly all that it says (`shown_before`), there was no room, or its block may show no more items (`over_limit`).
+    """An item that is not in the prompt: the window shows the messages it came from, or the summary its text
+    (`in_window`); a block of higher priority shows it, or nearly all that it says (`shown_before`); there was no room;
+    or its block may show no more items (`over_limit`).
     """
 
     block: BlockType

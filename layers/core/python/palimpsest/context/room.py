@@ -81,8 +81,8 @@ def fit_with_memory(
 
 
 def _held(session: str, fitted: Fitted, said: str) -> Callable[[Item], bool]:
-    """A test whether the context shows the messages that an item came from, or what it says stands in the summary, which
-    is in `said`.
+    """A test whether the context shows the messages that an item came from, or its text stands in what is `said`, which
+    holds the summary.
     """
     seqs = frozenset(fitted.seqs)
     return lambda item: item.is_held(session, seqs) or (item.source.session == session and item.text in said)

@@ -11,7 +11,15 @@ from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations.messages import SPOKEN_ROLES, Message, message_key, message_of, said_at, spoken_text, text_of
+from palimpsest.conversations.messages import (
+    SPOKEN_ROLES,
+    Message,
+    message_key,
+    message_of,
+    said_at,
+    spoken_text,
+    text_of,
+)
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.memory.ports import Memories, Pointer
