@@ -342,6 +342,40 @@ def test_an_unknown_route_is_404_and_a_wrong_method_405(call: Client) -> None:
     assert call("HEAD", "/v1/sessions/s").status == 405
 
 
+AHEAD, BEHIND = "9999-12-31T23:59:59-14:00", "0001-01-01T00:00:00+14:00"
+"""Times that UTC has no year for."""
+
+
+@pytest.mark.parametrize("time", [AHEAD, BEHIND])
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/memories", {"memories": [{"type": "fact", "content": "x", "expires_at": "T"}]}),
+        ("/memories", {"memories": [{"type": "fact", "content": "x", "valid_from": "T"}]}),
+        ("/graph/entities", {"entities": [{"type": "Person", "name": "x", "valid_to": "T"}]}),
+        ("/graph/entities", {"entities": [{"type": "Person", "name": "x", "valid_from": "T"}]}),
+        ("/recall", {"query": "x", "as_of": "T"}),
+    ],
+)
+def test_a_time_that_no_answer_could_show_is_refused(
+    service: Service, call: Client, time: str, path: str, body: dict[str, Any]
+) -> None:
+    answer = call("POST", f"/v1/users/sarah{path}", raw=json.dumps(body).replace('"T"', f'"{time}"'))
+    assert (answer.status, answer.json["errors"][0]["message"][:9]) == (422, "must be a"), answer.text
+    assert call("GET", "/v1/users/sarah/memories").json["memories"] == []
+    assert call("GET", "/v1/sessions", query={"created_after": time}).status == 422
+    assert nothing_written(service)
+
+
+def test_the_last_moment_of_the_calendar_is_a_time(call: Client) -> None:
+    last = "9999-12-31T23:59:59.999Z"
+    (memory,) = call.save({"type": "fact", "content": "x", "expires_at": last}).json["memories"]
+    assert memory["expires_at"].startswith("9999-12-31T23:59:59")
+    entity = {"type": "Person", "name": "x", "valid_from": "0001-01-01T00:00:00Z", "valid_to": last}
+    answer = call("POST", "/v1/users/sarah/graph/entities", {"entities": [entity]})
+    assert answer.json["entities"][0]["valid_to"] == last
+
+
 LARGE = 1_450_000  # two bytes each: 2.9 MB
 
 

@@ -47,6 +47,18 @@ def test_without_inference_each_message_is_a_memory(call: Client) -> None:
     assert sorted(listed(call)) == [HAMBURG, "Sarah plays chess."]
 
 
+def test_without_inference_only_what_somebody_said_is_a_memory(call: Client) -> None:
+    said = [
+        {"role": "system", "content": "You know HR."},
+        {"role": "assistant", "content": None},
+        {"role": "user", "content": [{"type": "text", "text": HAMBURG}, {"type": "image_url", "image_url": {}}]},
+    ]
+    body = {"messages": said, "user_id": "sarah", "infer": False}
+    assert [each["memory"] for each in call("POST", f"{ROOT}/memories", body).json["results"]] == [HAMBURG]
+    nothing = call("POST", f"{ROOT}/memories", {**body, "messages": said[:2]})
+    assert (nothing.status, nothing.json, listed(call)) == (200, {"results": []}, [HAMBURG])
+
+
 def test_a_memory_is_found_read_changed_and_deleted(call: Client, service: Service) -> None:
     (memory,) = added(call, HAMBURG, infer=False)
     service.brought_up_to_date()
@@ -93,6 +105,8 @@ def test_bad_input_is_a_problem_that_names_the_field(call: Client) -> None:
     refused(call("POST", f"{ROOT}/memories", {"messages": said, "user_id": "a/b"}), 400, "user_id")
     refused(call("POST", f"{ROOT}/memories", {"messages": [], "user_id": "sarah"}), 422, "messages")
     refused(call("POST", f"{ROOT}/memories", {"messages": [{"role": "x"}], "user_id": "sarah"}), 422, "messages.0.role")
+    for joined in (5, None, "x", [5]):
+        refused(call("POST", f"{ROOT}/search", {"query": "x", "filters": {"AND": joined}}), 422, "user_id")
     refused(call("GET", f"{ROOT}/memories/mem_1"), 400, "memory_id")
     assert call("GET", f"{ROOT}/memories/mem_1@sarah").status == 404
     assert call("GET", f"{ROOT}/memories").status == 422

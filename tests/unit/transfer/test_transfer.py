@@ -288,6 +288,26 @@ def _lines(change: Callable[[list[str]], list[str]]) -> Callable[[str], str]:
         (lambda text: re.sub('"tokens":[0-9]+', '"tokens":-5', text), None),
         (lambda text: re.sub('"total_messages":[0-9]+', '"total_messages":-1', text), None),
         (lambda text: re.sub('"turn":3', '"turn":3,"window_start":50', text, count=1), None),
+        (lambda text: text.replace('"tokens":6', '"tokens":NaN'), None),
+        (lambda text: text.replace('"tokens":6', '"tokens":1e999'), None),
+        (lambda text: text.replace('"content":"one"', '"content":5'), None),
+        (lambda text: text.replace('"content":"one"', '"content":"\\ud800"'), None),
+        (lambda text: text.replace('"content":"one"', '"tool_calls":5'), None),
+        (lambda text: text.replace('"role":"user"', '"role":"tool"'), None),
+        (lambda text: re.sub('"created_at":"[^"]+"', '"created_at":"today"', text), None),
+        (lambda text: re.sub('"updated_at":[0-9]+', '"updated_at":1000000000000000000', text), None),
+        (lambda text: re.sub('"id":"mem_', '"id":"../mem_', text), None),
+        (lambda text: re.sub('"content":"Likes tea."', '"content":""', text), None),
+        (lambda text: text.replace('"content":"Likes tea."', '"content":"' + "x" * 5_000 + '"'), None),
+        (lambda text: text.replace('"content":"Likes tea."', '"content":"x","importance":7'), None),
+        (lambda text: text.replace('"content":"Likes tea."', '"content":"x","data":"' + "x" * 400_000 + '"'), None),
+        (lambda text: re.sub('"valid_from":[0-9]+', '"valid_from":1000000000000000000', text), None),
+        (lambda text: re.sub('"expires_at":[0-9]+', '"expires_at":1000000000000000', text), None),
+        (lambda text: text.replace('"topic_key":"city"', '"topic":5,"topic_key":"city"'), None),
+        (lambda text: re.sub('"order":[^]]+', '"order":[1', text), None),
+        (lambda text: text.replace('"dimension":2', '"dimension":3'), None),
+        (lambda text: re.sub('"head":{', '"head":5,"settings":{', text), None),
+        (_lines(lambda lines: [*lines[:3], "[" * 100_000, *lines[4:]]), 4),
         (lambda text: text + text, None),
         (lambda text: "PK\x03\x04 not an export", 1),
         (lambda text: '[{"memory": "of another service"}]', 1),
@@ -297,9 +317,11 @@ def test_a_damaged_or_foreign_file_is_refused_by_its_line_and_nothing_is_written
     service: Service, call: Client, damage: Callable[[str], str], line: int | None
 ) -> None:
     call.append("monday", "one", "two", "three")
-    call.save("Likes tea.")
+    call.save("Likes tea.", {"type": "fact", "content": "Lives in Rome.", "topic_key": "city"})
+    call("POST", "/v1/users/sarah/vectors", {"vectors": [{"id": "v", "values": [1, 2]}]})
     text = exported(service, call)
     other = service.client(tenant="other")
+    assert damage(text) != text
     answer = other("POST", "/v1/users/sarah/import", {"data": damage(text)})
     assert (answer.status, answer.json["code"]) == (422, "invalid_import"), answer.text
     named = answer.json["errors"][0]["field"]
@@ -481,6 +503,12 @@ def test_agentcores_events_become_sessions_once(service: Service, call: Client) 
         {"format": "mem0", "data": {"memories": [{"text": ""}]}},
         {"format": "mem0", "data": "{"},
         {"format": "mem0", "data": [{"memory": "x", "created_at": "yesterday"}]},
+        {"format": "mem0", "data": [{"memory": "x", "created_at": 1e18}]},
+        {"format": "mem0", "data": [{"memory": "x", "created_at": "9999-12-31T23:59:59-14:00"}]},
+        {"format": "mem0", "data": [{"memory": "x", "categories": 5}]},
+        {"format": "mem0", "data": [{"memory": "x", "metadata": {str(n): n for n in range(65)}}]},
+        {"format": "mem0", "data": [{"memory": "x", "metadata": {"n": "x" * 20_000}}]},
+        {"format": "mem0", "data": "[" * 100_000},
         {"format": "agentcore", "data": {"events": [{"sessionId": "s"}]}},
         {"format": "agentcore", "data": [7]},
         {"format": "mem0"},

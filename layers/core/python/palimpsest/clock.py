@@ -6,6 +6,8 @@ import time
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
 
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
 
 class Clock(Protocol):
     def now(self) -> datetime:
@@ -27,7 +29,11 @@ def stamp(now: datetime) -> str:
 
 def milliseconds(now: datetime) -> int:
     """Epoch milliseconds."""
-    return int(now.timestamp() * 1000)
+    return (now - EPOCH) // timedelta(milliseconds=1)
+
+
+EARLIEST, LATEST = milliseconds(datetime.min.replace(tzinfo=UTC)), milliseconds(datetime.max.replace(tzinfo=UTC))
+"""The first and the last millisecond that can be written as a time."""
 
 
 def day_of(moment: int) -> str:

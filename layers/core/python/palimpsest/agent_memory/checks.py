@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
-from palimpsest.api.guards import json_object
 from palimpsest.api.problems import refusal
 from palimpsest.errors import BadRequest
+from palimpsest.strict_json import json_object
 
 PAGE = 100
 

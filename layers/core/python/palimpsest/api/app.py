@@ -17,13 +17,14 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.api import problems
 from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, UseCases
-from palimpsest.api.guards import Rate, guarded, json_object, path_of
+from palimpsest.api.guards import Rate, guarded, path_of
 from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.api.resources.fields import Answering
 from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
+from palimpsest.strict_json import json_object
 
 SECURITY = {
     "X-Content-Type-Options": "nosniff",

@@ -1,15 +1,12 @@
-"""The guards in front of every route: limits, ids in paths, JSON that can be stored."""
+"""The guards in front of every route: limits, ids in paths, bodies that are text."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-import json
-import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
-from math import isfinite
-from typing import Any, NoReturn, Protocol
+from typing import Any, Protocol
 from urllib.parse import unquote
 
 from cachetools import LRUCache
@@ -21,13 +18,11 @@ from palimpsest.tenants.ports import Tenants
 from palimpsest.usage.ports import Usages
 
 MAX_BYTES = 5_000_000
-MAX_DEPTH = 64
 KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
 MOST_KNOWN = 1_000  # tenants whose limits a process knows
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 REPLACEMENT = "\ufffd"
 """What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
-ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 NAMED_BY = {
     "sessions": "session_id",
     "jobs": "job_id",
@@ -124,74 +119,6 @@ def _body(event: Mapping[str, Any], headers: Mapping[str, str]) -> str:
 
 def _too_large() -> TooLarge:
     return TooLarge(f"The body is larger than {MAX_BYTES} bytes.", code="body_too_large")
-
-
-def json_object(text: str) -> dict[str, Any]:
-    """The body as a JSON object. Raises `BadRequest`: `invalid_json` for anything else, or an object nested too deep;
-    `invalid_unicode` for half a surrogate pair, which no store and no model can hold.
-    """
-    try:
-        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
-    except RecursionError as error:
-        raise _too_deep() from error
-    except ValueError as error:  # JSONDecodeError, or a number with too many digits
-        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
-        raise BadRequest(f"The body is not JSON{where}.", code="invalid_json") from error
-    if not isinstance(value, dict):
-        raise BadRequest("The body must be a JSON object.", code="invalid_json")
-    _check_depth(value)
-    if ESCAPED_SURROGATE.search(text):
-        _check_unicode(value)
-    return value
-
-
-def _no_number(name: str) -> NoReturn:
-    raise BadRequest(f"{name} is not JSON.", code="invalid_json")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    return number if isfinite(number) else _no_number("A number too large for a double")
-
-
-def _too_deep() -> BadRequest:
-    return BadRequest(f"The body is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
-
-
-def _check_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(MAX_DEPTH):
-        level = [child for node in level for child in _children(node) if isinstance(child, dict | list)]
-        if not level:
-            return
-    raise _too_deep()
-
-
-def _children(node: Any) -> Any:
-    return node.values() if isinstance(node, dict) else node
-
-
-def _check_unicode(value: Any) -> None:
-    for path, text in _texts(value, ""):
-        try:
-            text.encode()
-        except UnicodeEncodeError as error:
-            errors = (FieldError(path or "body", "holds half of a surrogate pair"),)
-            detail = f"{path or 'body'} is not Unicode text."
-            raise BadRequest(detail, code="invalid_unicode", errors=errors) from error
-
-
-def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
-    """Every text with its path; a key counts as a text of the object it stands in."""
-    if isinstance(value, str):
-        yield path, value
-    elif isinstance(value, list):
-        for number, item in enumerate(value):
-            yield from _texts(item, f"{path}.{number}".lstrip("."))
-    elif isinstance(value, dict):
-        for key, item in value.items():
-            yield path, key
-            yield from _texts(item, f"{path}.{key}".lstrip("."))
 
 
 class Counting(Protocol):

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from palimpsest.clock import EARLIEST, LATEST
 from palimpsest.memory.records import MAX_CONTENT, GraphType, Method, Record, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.text.analyser import normalized
@@ -129,7 +130,7 @@ def is_sound(record: Record) -> bool:
         and data["type"] != PREFERENCE_TYPE
         and isinstance(properties, Mapping)
         and all(re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties)
-        and (valid_to is None or isinstance(valid_to, int))
+        and (valid_to is None or (isinstance(valid_to, int) and EARLIEST <= valid_to <= LATEST))
     )
 
 

@@ -11,12 +11,14 @@ from typing import Any
 
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.drafts import Draft
-from palimpsest.errors import Conflict, FieldError, Unprocessable
+from palimpsest.errors import BadRequest, Conflict, FieldError, Unprocessable
 from palimpsest.extraction.ingest import DIVERGED, Ingest
-from palimpsest.memory.records import MAX_CONTENT
+from palimpsest.memory.conditions import leaves
+from palimpsest.memory.records import MAX_CONTENT, MAX_DATA, MAX_METADATA_TERMS
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import UserScope, checked_id
+from palimpsest.strict_json import read_json
 
 MOST_MEMORIES = 3_000  # in one call, which a gateway ends after 30 s
 ROLES = {"USER": "user", "ASSISTANT": "assistant"}
@@ -67,15 +69,26 @@ def _statement(number: int, each: Any) -> Statement:
     text = _text(each, "memory") or _text(each, "text")
     if not text or len(text) > MAX_CONTENT:
         raise _refused(f"data.{number}.memory", f"must be a text of 1 to {MAX_CONTENT} characters")
-    metadata = each.get("metadata")
-    created = each.get("created_at")
+    categories, created = each.get("categories") or [], each.get("created_at")
+    if not isinstance(categories, list):
+        raise _refused(f"data.{number}.categories", "must be a list")
     return Statement(
         type="fact",
         content=text,
-        keywords=tuple(str(name) for name in each.get("categories") or ()),
-        metadata=metadata if isinstance(metadata, Mapping) else {},
+        keywords=tuple(str(name) for name in categories),
+        metadata=_metadata(number, each.get("metadata")),
         valid_from=None if created is None else milliseconds(_moment(created, f"data.{number}.created_at")),
     )
+
+
+def _metadata(number: int, given: Any) -> Mapping[str, Any]:
+    """The values that filters match; what is empty says nothing."""
+    held = {name: value for name, value in given.items() if value is not None} if isinstance(given, Mapping) else {}
+    if sum(1 for _ in leaves(held)) > MAX_METADATA_TERMS or len(json.dumps(held)) > MAX_DATA:
+        raise _refused(
+            f"data.{number}.metadata", f"must have at most {MAX_METADATA_TERMS} values, and {MAX_DATA} bytes"
+        )
+    return held
 
 
 def agentcore(given: Any) -> dict[str, list[Draft]]:
@@ -102,7 +115,7 @@ def _event(number: int, event: Any) -> tuple[str, tuple[datetime, int], list[Dra
 def _drafts(payload: Iterable[Any], *, event_id: str, moment: datetime) -> Iterator[Draft]:
     for part in payload:
         said = part.get("conversational") if isinstance(part, Mapping) else None
-        text = _text((said or {}).get("content"), "text")
+        text = _text(said.get("content"), "text") if isinstance(said, Mapping) else None
         if said and text:
             role = str(said.get("role"))
             metadata = {"event_id": event_id} | ({} if role in ROLES else {"role": role})
@@ -114,9 +127,9 @@ def _parsed(given: Any) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        return json.loads(given)
-    except ValueError as error:
-        raise _refused("data", "is not JSON") from error
+        return read_json(given)
+    except BadRequest as error:
+        raise _refused("data", f"can't be read: {error.detail}") from error
 
 
 def _listed(given: Any, names: Sequence[str]) -> Sequence[Any]:
@@ -136,9 +149,11 @@ def _moment(given: Any, field: str) -> datetime:
         if isinstance(given, int | float):
             return datetime.fromtimestamp(given, UTC)
         moment = datetime.fromisoformat(str(given))
-    except (ValueError, OverflowError) as error:
+        moment = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        moment.astimezone(UTC)  # within the years 1 to 9999 there, too
+    except (ValueError, OverflowError, OSError) as error:
         raise _refused(field, "must be a time") from error
-    return moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+    return moment
 
 
 def _refused(field: str, detail: str) -> Unprocessable:

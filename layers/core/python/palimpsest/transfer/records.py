@@ -14,7 +14,7 @@ from palimpsest.memory.remember import Room
 from palimpsest.scope import UserScope
 from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.kinds import Kind, Outcome, Page
-from palimpsest.transfer.lines import Row, read, values
+from palimpsest.transfer.lines import Row, Topic, read, topic_of, values
 
 PAGE = 50
 SAID = ("valid_from", "source", "rank", "created_at")
@@ -59,7 +59,7 @@ class RecordsKind:
         user = self.memories.user(scope)
         said = [read(Record, {**row, **one}, version=now) for one in row.get("said", ())]
         others = [one for one in said if one.order != record.order]
-        pointers = self._pointers(scope, record, row.get("topic"))
+        pointers = self._pointers(scope, record, topic_of(row))
         commit = MemoryCommit(epoch=user.epoch, new=(record,), pointers=pointers)
         most = self.tenants.settings(scope.owner).limits.memories
         Room.of(self.memories, scope, most=most).check(commit.gained)
@@ -70,12 +70,11 @@ class RecordsKind:
             self.memories.commit(scope, MemoryCommit(epoch=user.epoch, said=others[start : start + PAGE]))
         return "restored"
 
-    def _pointers(self, scope: UserScope, record: Record, topic: Any) -> tuple[Pointer, ...]:
+    def _pointers(self, scope: UserScope, record: Record, topic: Topic | None) -> tuple[Pointer, ...]:
         if record.topic_key is None or topic is None:
             return ()
         stored = self.memories.pointers(scope, [record.topic_key]).get(record.topic_key)
-        at, source, seq, rank, name = topic["order"]
-        exported = Pointer(record.topic_key, topic["record"], (at, source, seq, rank, name))
+        exported = Pointer(record.topic_key, topic.record, topic.order)
         if stored is None:
             return (exported,)
         newer = replace(exported, version=stored.version, was=stored.was)

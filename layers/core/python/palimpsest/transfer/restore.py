@@ -17,9 +17,10 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
+from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import folder, uploaded
 from palimpsest.transfer.kinds import Kind, by_beginning, units
-from palimpsest.transfer.lines import Row, rows
+from palimpsest.transfer.lines import Row
 
 
 @dataclass(frozen=True, slots=True)

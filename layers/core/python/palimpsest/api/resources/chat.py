@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
@@ -48,7 +48,8 @@ def _id(value: str) -> str:
 def _rfc3339(value: str) -> str:
     try:
         moment = datetime.fromisoformat(value)
-    except ValueError:
+        moment.astimezone(UTC)  # within the years 1 to 9999 there, too
+    except (ValueError, OverflowError):
         moment = None
     if moment is None or moment.tzinfo is None or len(value) < len("2026-01-01T00:00Z"):
         raise ValueError("must be a time with its offset, as in RFC 3339")

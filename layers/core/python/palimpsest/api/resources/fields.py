@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import update_wrapper
 from inspect import Signature, signature
 from typing import Annotated, Any, Literal
@@ -21,7 +21,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import Operation
 from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.clock import milliseconds, stamp
+from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
 from palimpsest.conversations.session import Head
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
@@ -34,7 +34,6 @@ LONGEST_WAIT = 20  # seconds
 DEFAULT_LIMIT = 50
 STRATEGY = "strategy"
 MAX_BYTES = 5_000_000
-EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=dict)
 dumps = _ENCODER.encode
 

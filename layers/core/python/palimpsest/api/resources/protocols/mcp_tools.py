@@ -87,10 +87,11 @@ def _forget(user: str, arguments: str) -> Answer:
     if asked.filter is not None:
         body = {"filter": asked.filter.model_dump(exclude_unset=True), "dry_run": asked.dry_run, "wait": 10.0}
         return memories.forget_memories(user, ForgetRequest.model_validate(body))
-    ids = asked.memory_ids or []
-    for memory in ids:
-        act = memories.read_memory if asked.dry_run else memories.delete_memory
-        act(user, memory)
+    ids = [*dict.fromkeys(asked.memory_ids or ())]
+    for memory in ids:  # before anything is deleted
+        memories.read_memory(user, memory)
+    for memory in () if asked.dry_run else ids:
+        memories.delete_memory(user, memory)
     return {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
 
 

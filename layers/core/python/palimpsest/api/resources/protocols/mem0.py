@@ -146,7 +146,9 @@ def mem0_add(body: Mem0Add) -> Mem0Results:
     """
     user, agent, run = _whom(body.model_dump())
     if not body.infer:
-        given = [_statement(str(each.get("content", "")), body.metadata, agent) for each in body.messages]
+        given = [_statement(text, body.metadata, agent) for each in body.messages if (text := _said(each))]
+        if not given:
+            return {"results": []}
         saved = memories.save_memories(user, _asked(NewMemories, {"memories": given}))
         return {"results": [_shown(user, each, event=_event(each["outcome"])) for each in saved["memories"]]}
     asked = _asked(IngestRequest, {"messages": body.messages, "session_id": run, "agent_id": agent})
@@ -274,7 +276,8 @@ def _given(values: Json) -> Json:
 def _whom(given: Json) -> tuple[str, str | None, str | None]:
     """User, agent and run, named at the top or in `filters`. Raises `Unprocessable` if no user is named."""
     filters = given.get("filters") or {}
-    stated = [filters, *(each for each in filters.get("AND", ()) if isinstance(each, dict))]
+    joined = filters.get("AND")
+    stated = [filters, *(each for each in (joined if isinstance(joined, list) else ()) if isinstance(each, dict))]
     found = {name: value for each in [*stated, _given(given)] for name, value in each.items() if isinstance(value, str)}
     for name in ("user_id", "agent_id", "run_id"):
         if name in found:
@@ -299,6 +302,16 @@ def _listed(user: str, agent: str | None, run: str | None, *, limit: int = MOST_
     page = memories.list_memories(user, types=TYPES, agent_id=agent, session_id=run, limit=limit)
     results = [_shown(user, each) for each in page["memories"]]
     return {"count": len(results), "next": None, "previous": None, "results": results}
+
+
+def _said(message: Json) -> str | None:
+    """What a message says, as mem0 takes it without inference: nothing of the system, and of parts their texts."""
+    content = message.get("content")
+    if message.get("role") == "system":
+        return None
+    if isinstance(content, list):
+        content = "\n".join(str(each["text"]) for each in content if isinstance(each, dict) and each.get("text"))
+    return content if isinstance(content, str) else None
 
 
 def _statement(content: str, metadata: Json | None, agent: str | None) -> Json:
