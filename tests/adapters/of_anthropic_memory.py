@@ -74,6 +74,15 @@ def test_what_was_written_over_stays_in_the_history_and_recall_finds_a_file(tool
     assert "Bremen" in sarah.recall("Where does Sarah live?")["memories"][0]["content"]
 
 
+def test_a_path_that_somebody_planted_leads_nowhere(tool: PalimpsestMemoryTool, tmp_path: Path) -> None:
+    sarah, there = Palimpsest().user(tool._owner.id), tmp_path / "planted"
+    tool.call({"command": "create", "path": FILE, "file_text": "x"})
+    for path in (str(there), f"/memories/../..{there}", f"/memories/../../../../../..{there}"):
+        sarah.remember(f"File {path}", data={"path": path, "text": "evil"}, metadata={"store": "anthropic"})
+    assert told(tool, {"command": "view", "path": FILE}).endswith("x")
+    assert not there.exists()
+
+
 def test_a_file_that_is_too_large_is_refused_and_the_model_reads_why(tool: PalimpsestMemoryTool) -> None:
     assert told(tool, {"command": "create", "path": FILE, "file_text": "x" * 20_000}).startswith("error: Nothing was")
     assert told(tool, {"command": "view", "path": FILE}).startswith("error: The path")

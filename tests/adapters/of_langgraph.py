@@ -69,6 +69,13 @@ def test_items_are_listed_under_a_prefix_filtered_and_paged(store: PalimpsestSto
         store.search((user,), filter={"number": {"$near": 1}})
 
 
+def test_labels_that_look_like_numbers_or_lists_are_texts(store: PalimpsestStore, user: str) -> None:
+    for label in ("123", "true", "null", "a, b", 'say "x"'):
+        store.put((user, label), "k", {"text": f"Sarah likes {label} tea."})
+        assert [item.namespace for item in store.search((user, label))] == [(user, label)]
+        assert [item.namespace for item in store.search((user, label), query="Sarah likes tea")] == [(user, label)]
+
+
 def test_a_query_finds_by_words_with_scores_and_nothing_else(store: PalimpsestStore, user: str) -> None:
     store.put((user, "m"), "pizza", {"text": "Sarah likes pizza with mushrooms."})
     store.put((user, "m"), "work", {"text": "Sarah works in Marketing."})

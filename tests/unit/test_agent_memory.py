@@ -100,6 +100,14 @@ def test_one_memory_is_read_changed_and_deleted() -> None:
         memory.memory(newer.id)
 
 
+def test_an_entity_holds_again_once_its_end_is_taken_away() -> None:
+    graph = AgentMemory(user="sarah").graph
+    (acme,) = graph.put_entities({"type": "Company", "name": "Acme", "valid_to": "2030-01-01T00:00:00Z"})
+    assert graph.change_entity(acme.id, valid_to=None).valid_to is None
+    with pytest.raises(Unprocessable):
+        graph.neighbors(depth=9)
+
+
 def test_a_session_is_listed_configured_shortened_and_erased_with_its_user() -> None:
     memory = AgentMemory(user="sarah")
     memory.append("s", "I live in Lisbon.", {"role": "assistant", "content": "Noted."})

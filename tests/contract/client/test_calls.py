@@ -11,6 +11,7 @@ import palimpsest_client.users
 import pytest
 from palimpsest_client import AsyncPalimpsest, JobFailed, NotConfigured, Palimpsest, errors
 from palimpsest_client.connection import Endpoint, find
+from palimpsest_client.exchange import lines_of
 from palimpsest_client.users import transcripts
 
 from tests.served import KEY, Served
@@ -31,6 +32,7 @@ def test_a_memory_is_saved_found_changed_and_reverted(memory: Palimpsest) -> Non
     assert [each["content"] for each in sarah.memories(topic_key="residence")] == ["Sarah lives in Hamburg."]
     changed = sarah.change(next(sarah.memories())["id"], importance=0.5)
     assert changed["importance"] == 0.5
+    assert [sarah.change(changed["id"], data=data)["data"] for data in ({"a": 1}, None)] == [{"a": 1}, None]
     assert [each["content"] for each in sarah.search("Hamburg")] == ["Sarah lives in Hamburg."]
     assert sarah.would_forget({"types": ["fact"]}) == [changed["id"]]
     assert sarah.forget({"types": ["fact"]}, wait=20).is_done
@@ -208,6 +210,7 @@ def test_the_tenants_calls_are_all_there(memory: Palimpsest, served: Served) -> 
     assert memory.delete_static_fact("remote")["deleted"] is True
     assert memory.replace_settings(retention_days=7)["retention_days"] == 7
     assert memory.settings()["retention_days"] == 7
+    assert memory.replace_settings(retention_days=None)["retention_days"] is None
     assert memory.tools(format="anthropic")[0]["name"] == "search_memory_tool"
     memory.session("s1", user="sarah").say("Hello")
     assert [each["session_id"] for each in memory.sessions(user_id="sarah")] == ["s1"]
@@ -217,6 +220,31 @@ def test_the_tenants_calls_are_all_there(memory: Palimpsest, served: Served) -> 
     assert memory.job(str(job.id)).state == "done"
     assert memory.forget_sessions(user_id="sarah", wait=20).is_done
     assert memory.request("GET", "users", "sarah")["user_id"] == "sarah"
+
+
+def test_what_is_changed_to_none_is_taken_away(memory: Palimpsest) -> None:
+    talk = memory.session("s1", user="sarah")
+    talk.begin(system="Be brief.")
+    assert talk.configure(system=None)["system"] is None
+    sarah = memory.user("sarah")
+    (acme,) = sarah.put_entities({"type": "Company", "name": "Acme", "valid_to": "2030-01-01T00:00:00Z"})
+    assert sarah.change_entity(acme["id"], valid_to=None)["valid_to"] is None
+    talk.say("Hello")
+    assert talk.redact(1, "Gone", wait=None).id
+
+
+def test_a_file_of_an_export_that_is_gone_is_an_error_of_this_package() -> None:
+    with pytest.raises(errors.ConnectionLost, match="can't be read"):
+        list(lines_of(["http://127.0.0.1:1/gone"]))
+
+
+def test_a_text_with_a_comma_is_found_by_its_metadata(memory: Palimpsest) -> None:
+    sarah = memory.user("sarah")
+    sarah.remember("Likes it there.", metadata={"place": "Paris, France", "n": 1})
+    memory.session("s1", user="sarah").begin(metadata={"place": "Paris, France"})
+    for asked in (["place=Paris, France"], ["place=Paris, France", "n=1"]):
+        assert [each["content"] for each in sarah.memories(metadata=asked)] == ["Likes it there."]
+    assert [each["session_id"] for each in memory.sessions(metadata=["place=Paris, France"])] == ["s1"]
 
 
 def test_a_key_that_is_missing_or_wrong_or_may_too_little_is_told(served: Served) -> None:

@@ -147,6 +147,8 @@ def test_what_mem0_exported_is_taken_over_once(tmp_path: Path, form: str) -> Non
     assert saved[0]["metadata"] == {"app": "x", "mem0_id": "m1"}
     assert saved[0]["valid_from"].startswith("2026-01-02T03:04:05")
     assert {each["outcome"] for each in found("import", "mem0.json")} == {"unchanged"}
+    (tmp_path / "mem0.json").write_text("7")
+    assert "no list of memories" in str(CliRunner().invoke(app, ["import", "mem0.json"]).exception)
     (tmp_path / "mem0.json").write_text('[{"id": "m3"}]')
     refused = CliRunner().invoke(app, ["import", "mem0.json"])
     assert "memory 1 has no text" in str(refused.exception)
@@ -180,6 +182,7 @@ def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatc
         monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
         told = said("chat", given="I live in Hamburg.\nAnd [bold]you[/bold]?\n\n")
         replies = said("chat", "--json", "--session", "program", given="I live in Hamburg.")
+        assert said("chat", "--session", "never-begun", given="\n").strip() in ("", ">")
     asked = [request.body for request in model.requests]
     assert [each["stream"] for each in asked] == [True, True, True]
     assert json.loads(replies) == {"content": "echo: I live in Hamburg."}

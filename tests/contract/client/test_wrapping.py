@@ -184,6 +184,19 @@ def test_a_streamed_reply_is_stored_when_it_ends_or_is_left(memory: Palimpsest, 
     assert [text for _, text in stored(memory, "s")] == ["one", "reply 1", "two", "rep"]
 
 
+def test_a_call_of_a_tool_that_is_left_half_written_is_not_stored(memory: Palimpsest, claude: Model) -> None:
+    client = wrap_anthropic(anthropic_client(claude), user="sarah", session="s", memory=memory)
+    use = {"type": "tool_use", "id": "toolu_1", "name": "weather", "input": {"city": "Hamburg"}}
+    claude.replies = [{"content": [{"type": "text", "text": "One moment."}, use]}]
+    with client.messages.create(model="m", max_tokens=9, messages=[user("Rain?")], stream=True) as stream:
+        for event in stream:
+            if event.type == "content_block_delta" and event.delta.type == "input_json_delta":
+                event.delta.partial_json = event.delta.partial_json[:-4]
+                break
+    (row,) = memory.session("s").messages(order="desc", limit=1)
+    assert (row["content"], row.get("tool_calls")) == ("One moment.", None)
+
+
 def test_a_parsed_reply_is_stored_as_the_text_that_it_was(memory: Palimpsest, model: Model) -> None:
     import pydantic
 

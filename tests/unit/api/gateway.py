@@ -56,13 +56,14 @@ def http_event(
         "version": "2.0",
         "routeKey": context["routeKey"],
         "rawPath": path,
-        "rawQueryString": urlencode(query or {}),
+        "rawQueryString": urlencode(query or {}, doseq=True),
         "headers": {"content-type": "application/json", **(headers or {})},
         "requestContext": context,
         "isBase64Encoded": is_base64,
     }
     if query:
-        event["queryStringParameters"] = {name: str(value) for name, value in query.items()}
+        joined = {name: ",".join(value) if isinstance(value, list) else str(value) for name, value in query.items()}
+        event["queryStringParameters"] = joined
     if body is not None:
         event["body"] = body
     return event

@@ -204,12 +204,13 @@ def test_memories_are_gone_when_their_days_are_over_unless_said_again(call: Clie
         ({"created_before": "2026-01-01T00:01:00Z"}, ["ran", "likes tea"]),
         ({"created_after": "2026-01-01T01:30:00+01:00", "types": "fact"}, []),
         ({"metadata": "level=3"}, ["ran"]),
-        ({"metadata": "level=3,ok=true"}, ["ran"]),
+        ({"metadata": ["level=3", "ok=true"]}, ["ran"]),
+        ({"metadata": "level=3,ok=true"}, []),
         ({"metadata": 'level="3"'}, ["likes tea"]),
         ({"metadata": "where=a=b"}, ["likes tea"]),
         ({"metadata": "level=4"}, []),
         ({"metadata": "level[gte]=2"}, ["ran"]),
-        ({"metadata": 'level[in]="3",level[in]=4'}, ["likes tea"]),
+        ({"metadata": ['level[in]="3"', "level[in]=4"]}, ["likes tea"]),
         ({"metadata": "ok[exists]=false"}, ["call Ann", "likes tea"]),
         ({"max_importance": 0.5}, ["call Ann", "likes tea"]),
         ({"max_confidence": 0.9}, []),
@@ -315,6 +316,15 @@ def test_memories_are_listed_by_topic_status_and_subject_in_any_case(call: Clien
     assert ids(call, subject="SARAH") == ids(call, subject="sarah") == ["Sarah works at Globex"]
     assert ids(call, subject="TOM", status="current") == ["The cat is called Tom"]
     assert call("GET", MEMORIES, query={"status": "gone"}).status == 422
+
+
+def test_the_memory_of_a_topic_is_found_at_once_however_many_there_are(call: Client, service: Service) -> None:
+    call.save({"type": "fact", "content": "Sarah works at Acme", "topic_key": "employer"})
+    service.time.advance(60)
+    call.save(*(f"Fact {number}" for number in range(20)))
+    page = call("GET", MEMORIES, query={"topic_key": "employer", "limit": 1}).json
+    assert ([each["content"] for each in page["memories"]], page["next_cursor"]) == (["Sarah works at Acme"], None)
+    assert ids(call, topic_key="employer", types="event") == ids(call, topic_key="preference:" + "—" * 140) == []
 
 
 def test_what_recall_returns_is_counted_and_decays_from_then_on(call: Client, service: Service) -> None:

@@ -42,7 +42,7 @@ def reply_of(message: Mapping[str, Any]) -> Message:
 
 
 def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
-    """The chat message that the events of a stream make."""
+    """The chat message that the events of a stream make; a call that was cut off is none."""
     blocks: dict[int, dict[str, Any]] = {}
     for event in events:
         if event["type"] == "content_block_start":
@@ -53,10 +53,17 @@ def reply_of_events(events: Iterable[Mapping[str, Any]]) -> Message:
                 block["text"] += delta["text"]
             elif delta["type"] == "input_json_delta":
                 block["written"] += delta["partial_json"]
-    for block in blocks.values():
-        if block["type"] == "tool_use" and block["written"]:
-            block["input"] = json.loads(block["written"])
-    return reply_of({"content": [blocks[index] for index in sorted(blocks)]})
+    return reply_of({"content": [whole for _, each in sorted(blocks.items()) if (whole := _whole(each))]})
+
+
+def _whole(block: dict[str, Any]) -> dict[str, Any] | None:
+    """The block with the input that was written piece by piece; None if a piece is missing."""
+    if block["type"] != "tool_use" or not block["written"]:
+        return block
+    try:
+        return {**block, "input": json.loads(block["written"])}
+    except ValueError:
+        return None
 
 
 def marks_of(message: Mapping[str, Any]) -> str:

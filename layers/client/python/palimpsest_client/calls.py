@@ -25,7 +25,7 @@ PATIENCE = 60.0  # seconds from the first try to the last
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds
 BUSY = frozenset({429, 502, 503, 504})
 LARGEST_PAGE = 100
-KEYED = ("POST", "PUT")
+KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,14 +83,15 @@ def call(
     query: Mapping[str, Any] | None = None,
     key: str | None = None,
 ) -> Steps[Any]:
-    """Call `/v1/{path}`, and return what the answer holds. Fields and parameters that are None are left out.
+    """Call `/v1/{path}`, and return what the answer holds. Parameters that are None are left out, and so are fields,
+    but of a PATCH or PUT: there null says something.
 
     A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
     twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
     asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem` or `ConnectionLost`.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
-    given = None if body is None else _without_none(body)
+    given = body if body is None or method in CHANGING else _without_none(body)
     place = "/v1/" + "/".join(quote(str(each), safe="") for each in path)
     request = Send(method, place, given, _as_query(query or {}), headers)
     begun, lost_before = monotonic(), False

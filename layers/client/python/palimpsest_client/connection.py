@@ -52,7 +52,7 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
             f"{missing} is not set, and there is no {LOCAL} here: give url and api_key, set PALIMPSEST_URL and"
             " PALIMPSEST_API_KEY, or run `palimpsest login`."
         )
-    if urlsplit(url).scheme not in ("http", "https"):
+    if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise NotConfigured("The address of the service begins with https:// or http://.")
     return Endpoint(url.rstrip("/"), api_key)
 

@@ -12,6 +12,7 @@ from urllib.parse import urlsplit
 import httpx2
 
 from palimpsest_client.connection import HERE
+from palimpsest_client.errors import ConnectionLost
 
 JSON = dict[str, Any]
 PART = 600_000
@@ -30,12 +31,17 @@ def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
 
 
 def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
-    """The lines of the files of an export, one after the other. An address needs no key, and gets none."""
+    """The lines of the files of an export, one after the other. An address needs no key, and gets none. Raises
+    `ConnectionLost`.
+    """
     for address in addresses:
         is_here = urlsplit(address).hostname in HERE
-        with httpx2.Client(trust_env=not is_here, timeout=60) as http, http.stream("GET", address) as answer:
-            answer.raise_for_status()
-            yield from (json.loads(line) for line in _lines(answer.iter_text()) if line)
+        try:
+            with httpx2.Client(trust_env=not is_here, timeout=60) as http, http.stream("GET", address) as answer:
+                answer.raise_for_status()
+                yield from (json.loads(line) for line in _lines(answer.iter_text()) if line)
+        except httpx2.HTTPError as error:
+            raise ConnectionLost(f"A file of the export can't be read ({type(error).__name__}).") from error
 
 
 def parts_of(path: str | PathLike[str]) -> Iterator[str]:
@@ -82,11 +88,14 @@ def _line(line: str, place: str) -> Any:
 
 
 def _statements(found: Any, file: Path) -> Iterator[JSON]:
+    if not isinstance(found, list):
+        raise ValueError(f"{file} holds no list of memories.")  # noqa: TRY004 - the file is wrong
     for number, each in enumerate(found, 1):
         text = each.get("memory") or each.get("text") if isinstance(each, Mapping) else None
         if not isinstance(text, str):
             raise ValueError(f"{file}: memory {number} has no text under `memory`.")  # noqa: TRY004 - the file is wrong
-        known = {name: value for name, value in (each.get("metadata") or {}).items() if _is_scalar(value)}
+        given = each.get("metadata")
+        known = {name: value for name, value in given.items() if _is_scalar(value)} if isinstance(given, dict) else {}
         metadata = {**known, **({"mem0_id": str(each["id"])} if each.get("id") else {})}
         since = {"valid_from": each["created_at"]} if each.get("created_at") else {}
         yield {"type": "fact", "content": text, "metadata": metadata, **since}

@@ -169,7 +169,7 @@ class SessionCalls:
         return call("POST", "sessions", body=body)
 
     def configure(self, /, **fields: Any) -> Steps[Session]:
-        """Change `memory`, `system` or `metadata`; what is not named stays."""
+        """Change `memory`, `system` or `metadata`; what is not named stays, and None removes."""
         return call("PATCH", "sessions", self.id, body=fields)
 
     def messages(self, *, limit: int | None = None, order: str = "asc") -> Listing[HistoryMessage]:
@@ -216,7 +216,7 @@ class SessionCalls:
         self, seq: int, content: str, *, metadata: Mapping[str, Any] | None = None, wait: float | None = None
     ) -> Steps[JSON]:
         """Replace what a message says, and take back what was made of it. Raises `MessageNotFound`."""
-        body = {"content": content, "metadata": metadata, "wait": wait}
+        body = {"content": content, "metadata": metadata, "wait": wait or 0}
         return call("PATCH", "sessions", self.id, "messages", seq, body=body)
 
     def end(self, *, wait: float | None = None) -> Steps[EndedSession]:

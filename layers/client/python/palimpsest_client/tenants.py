@@ -40,7 +40,7 @@ class TenantCalls:
         return call("GET", "settings")
 
     def replace_settings(self, /, **settings: Any) -> Steps[TenantSettings]:
-        """What is not named has its default again. Needs the scope `admin`."""
+        """What is not named has its default again; None days are for ever. Needs the scope `admin`."""
         return call("PUT", "settings", body=settings)
 
     def usage(self, /, *, by: str = "day", limit: int | None = None, **period: str | None) -> Listing[Used]:

@@ -112,12 +112,13 @@ class Heard:
 
     def __init__(self, calls: SessionCalls) -> None:
         self._calls = calls
-        self._marks: list[Mark] | None = None
+        self._has_looked = False
+        self._last: Mark | None = None
         self._system: str | None = None
 
     def turn(self, given: Sequence[Message], form: str) -> Steps[Turn]:
         """Store what is new in `given`; return what the model is sent."""
-        if self._marks is None:
+        if not self._has_looked:
             yield from self._look_back()
         new = self._new(given)
         while len(new) > MOST_AT_ONCE:
@@ -139,7 +140,7 @@ class Heard:
 
     def _look_back(self) -> Steps[None]:
         """Learn what the session ends with, where there is one."""
-        self._marks = []
+        self._has_looked = True
         try:
             stored, _ = yield from self._calls.messages(order="desc", limit=LOOKED_BACK).page(None, 0)
             system = (yield from self._calls.read())["system"]
@@ -153,8 +154,8 @@ class Heard:
         said = [each for each in given if not _is_system(each)]
         systems = [each for each in given if _is_system(each)]
         begins = 0
-        if self._marks:
-            places = [at for at, each in enumerate(said, 1) if mark_of(each) == self._marks[-1]]
+        if self._last is not None:
+            places = [at for at, each in enumerate(said, 1) if mark_of(each) == self._last]
             replies = [at for at, each in enumerate(said, 1) if each["role"] == "assistant"]
             begins = (places or replies or [0])[-1]
         is_other = bool(systems) and mark_of(systems[-1]) != self._system
@@ -164,8 +165,8 @@ class Heard:
         for each in stored:
             if _is_system(each):
                 self._system = mark_of(each)
-            elif self._marks is not None:
-                self._marks.append(mark_of(each))
+            else:
+                self._last = mark_of(each)
 
 
 def mark_of(message: Mapping[str, Any]) -> Mark:

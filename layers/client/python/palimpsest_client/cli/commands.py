@@ -88,7 +88,8 @@ def chat(
             print(json.dumps({"content": turn.text}, ensure_ascii=False) if json_ else "")
     except openai.OpenAIError as error:
         raise ValueError(f"No answer of a model: {error}") from error
-    talk.end()
+    with suppress(errors.SessionNotFound):  # nothing was said
+        talk.end()
 
 
 @app.command()

@@ -51,6 +51,7 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
         stored = {
             each["data"]["path"]: (each["data"]["text"], each["id"])
             for each in self._owner.memories(metadata=["store=anthropic"])
+            if self._is_ours(each["data"]["path"])
         }
         for path, (text, _) in stored.items():
             file = self._file(path)
@@ -76,6 +77,10 @@ class PalimpsestMemoryTool(BetaLocalFilesystemMemoryTool):
             answer: str = super().clear_all_memory()
             self._store(before)
             return answer
+
+    def _is_ours(self, path: str) -> bool:
+        """Whether it leads into the folder: whoever may write memories could have stored another one."""
+        return self._file(path).resolve().is_relative_to(Path(self.memory_root).resolve())
 
     def _file(self, path: str) -> Path:
         return Path(self.memory_root, path.removeprefix(f"{ROOT}/"))

@@ -95,10 +95,9 @@ class PalimpsestStore(BaseStore):
             found: Iterable[Mapping[str, Any]]
             if op.query:
                 limits: Any = {"types": ["fact"], "metadata": {**where, "indexed": True}}
-                scored = owner.recall(op.query, k=MOST_FOUND, filter=limits)["memories"]
-                found = [{**owner.memory(each["id"]), "score": each["score"]} for each in scored]
+                found = owner.recall(op.query, k=MOST_FOUND, filter=limits)["memories"]
             else:
-                found = owner.memories(metadata=[f"{name}={value}" for name, value in where.items()])
+                found = owner.memories(metadata=[f"{name}={json.dumps(value)}" for name, value in where.items()])
             for each in found:
                 item = SearchItem(**_item(each), score=each.get("score"))
                 if all(_passes(item.value.get(name), wanted) for name, wanted in (op.filter or {}).items()):
@@ -172,7 +171,7 @@ def _chat(row: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _item(found: Mapping[str, Any]) -> dict[str, Any]:
-    data, at = found["data"], datetime.fromisoformat(found["created_at"])
+    data, at = found["data"], datetime.fromisoformat(found["valid_from"])
     return {
         "value": data["value"], "key": data["key"], "namespace": tuple(data["namespace"]), "created_at": at,
         "updated_at": at,

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from palimpsest.agent_memory.checks import read
+from palimpsest.agent_memory.checks import checked, read
 from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphQuery,
     NewEntities,
     NewRelationships,
+    PartOfGraph,
     RelationshipChange,
 )
 from palimpsest.api.resources.preferences import NewPreferences
@@ -109,11 +110,11 @@ class GraphOfUser:
 
     def change_entity(self, entity_id: str, **changes: Any) -> Entity:
         """Set `name`, `valid_to` or some `properties` of an entity in a new version. Raises `NotFound`."""
-        return self._graph.change_entity(self._user, entity_id, read(EntityChange, **changes).read())
+        return self._graph.change_entity(self._user, entity_id, checked(EntityChange, changes).read())
 
     def change_relationship(self, relationship_id: str, **changes: Any) -> Relationship:
         """Set `valid_to` or some `properties` of a relationship in a new version. Raises `NotFound`."""
-        asked = read(RelationshipChange, **changes).read()
+        asked = checked(RelationshipChange, changes).read()
         return self._graph.change_relationship(self._user, relationship_id, asked)
 
     def delete_entity(self, entity_id: str) -> None:
@@ -143,7 +144,7 @@ class GraphOfUser:
         limit: int = 100,
     ) -> Around:
         """What holds within 1 to 4 steps of an entity, or of the user. Raises `NotFound`."""
-        name = self._user.user if entity_id is None else entity_id
+        part = read(PartOfGraph, entity_id=entity_id, depth=depth).read(self._user.user)
         return self._graph.neighbors(
-            self._user, name, depth=depth, direction=direction, types=frozenset(types), most=limit
+            self._user, part.start, depth=part.depth, direction=direction, types=frozenset(types), most=limit
         )

@@ -108,11 +108,19 @@ class ManageMemories:
 
         A page may be short, or empty, although more follow: the filter is applied after reading.
         """
+        if where.topic is not None and not superseded:
+            return self._current_of(scope, where.topic, where), None
         page = self.memories.listed(
             scope, types=where.record_types, limit=limit, after=after, newest_first=newest_first
         )
         matching = [record for record in page.records if where.matches(record)]
         return self._of_status(scope, matching, superseded=superseded), page.after
+
+    def _current_of(self, scope: UserScope, topic: str, where: Filter) -> tuple[Record, ...]:
+        """The current record of a topic, if it matches: the pointer names it, so that no other is read."""
+        pointer = self.memories.pointers(scope, [topic]).get(topic)
+        found = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        return tuple(record for record in found if where.matches(record) and self._is_alive(record))
 
     def _of_status(self, scope: UserScope, records: Sequence[Record], *, superseded: bool) -> tuple[Record, ...]:
         topics = sorted({record.topic_key for record in records if record.topic_key})

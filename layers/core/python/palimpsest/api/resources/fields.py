@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from functools import update_wrapper
 from inspect import Signature, signature
 from typing import Annotated, Any, Literal
+from urllib.parse import parse_qs
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
@@ -245,6 +246,11 @@ def json_answer(body: str, *, status: int = 200, headers: Mapping[str, str | lis
 def size_in_answer(text: str) -> int:
     """Bytes within the function's own answer, which is JSON around this text: quotes are escaped again."""
     return len(text.encode()) + text.count('"') + text.count("\\")
+
+
+def as_sent(name: str) -> list[str]:
+    """The values of a query parameter that may come several times. Powertools would divide each at its commas."""
+    return parse_qs(call().request["rawQueryString"], keep_blank_values=True).get(name, [])
 
 
 def check_ids(**given: str | None) -> None:

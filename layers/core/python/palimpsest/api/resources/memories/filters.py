@@ -18,6 +18,7 @@ from palimpsest.memory import filters
 from palimpsest.memory.conditions import OPERATORS, RANGES, leaves, place
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
 from palimpsest.memory.records import MAX_METADATA_TERMS, ListedType
+from palimpsest.scope import ID_PATTERN
 from palimpsest.text.analyser import topic_key as key_of
 
 MAX_TOPIC_KEY = 80
@@ -115,6 +116,7 @@ Metadata = Annotated[
         "lists; 64 values at most",
     ),
 ]
+_PREFERENCE = re.compile(f"{PREFERENCES}{ID_PATTERN}")
 SCALARS = [{"type": kind} for kind in ("string", "number", "boolean")]
 RANGED = {"description": "A number, or a time as a text in ISO 8601", "anyOf": SCALARS[:2]}
 Condition = Annotated[
@@ -181,7 +183,7 @@ class Filter(Closed):
 
 def stored_topic(given: str | None) -> str | None:
     """The key of a topic as it is stored; that of a preference stays as it stands."""
-    return given if given is None or given.startswith(PREFERENCES) else key_of(given) or given
+    return given if given is None or _PREFERENCE.fullmatch(given) else key_of(given) or given
 
 
 def read_terms(given: Sequence[str]) -> dict[str, Any] | None:

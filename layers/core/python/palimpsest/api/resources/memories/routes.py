@@ -25,6 +25,7 @@ from palimpsest.api.resources.fields import (
     Order,
     UserId,
     WouldForget,
+    as_sent,
     check_ids,
     milliseconds_of,
 )
@@ -128,7 +129,7 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
         subject=subject,
         session=session_id,
         agent=agent_id,
-        metadata=read_terms(metadata or ()) or {},
+        metadata=read_terms(as_sent("metadata") if metadata else ()) or {},
         topic=stored_topic(topic_key),
         any_case=True,
     )

@@ -28,6 +28,7 @@ from palimpsest.api.resources.fields import (
     Wait,
     WouldForget,
     answered,
+    as_sent,
     check_ids,
     milliseconds_of,
 )
@@ -225,7 +226,10 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     from palimpsest.api.resources.memories.filters import read_terms
 
     check_ids(user_id=user_id, agent_id=agent_id)
-    terms, said = read_terms(metadata or ()) or {}, (milliseconds_of(after), milliseconds_of(before))
+    terms, said = (
+        read_terms(as_sent("metadata") if metadata else ()) or {},
+        (milliseconds_of(after), milliseconds_of(before)),
+    )
     began = (milliseconds_of(created_after), milliseconds_of(created_before))
     where = _Wanted(user_id, agent_id, status, began, said, tuple(condition.test for condition in conditions(terms)))
     tenant = call().caller.tenant
