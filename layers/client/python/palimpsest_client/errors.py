@@ -12,6 +12,7 @@ PalimpsestError
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
@@ -41,7 +42,10 @@ class JobNotEnded(PalimpsestError):
 
 
 class Problem(PalimpsestError):
-    """An answer of RFC 9457. `code` is stable, `errors` names fields, `retryable`: the same call may work later."""
+    """An answer of RFC 9457. `code` is stable, `errors` names fields, `retryable`: the same call may work later.
+
+    The name of a class below is its code: `InvalidCursor` is `invalid_cursor`, unless it states another one.
+    """
 
     status: ClassVar[int] = 0
     known: ClassVar[dict[str, type[Problem]]] = {}
@@ -52,8 +56,8 @@ class Problem(PalimpsestError):
         super().__init_subclass__(**more)
         if "status" in vars(cls):
             Problem.of_status[cls.status] = cls
-        if "code" in vars(cls):
-            Problem.known[cls.code] = cls
+        cls.code = vars(cls).get("code") or re.sub(r"(?<!^)(?=[A-Z])", "_", cls.__name__).lower()
+        Problem.known[cls.code] = cls
 
     def __init__(self, body: Mapping[str, Any]) -> None:
         self.body = body
@@ -77,24 +81,21 @@ def problem_of(status: int, body: Mapping[str, Any]) -> Problem:
     return kind({"status": status, **body})
 
 
+# fmt: off
 class BadRequest(Problem):
     status = 400
-    code = "bad_request"
 
 
 class Unauthenticated(Problem):
     status = 401
-    code = "unauthenticated"
 
 
 class Forbidden(Problem):
     status = 403
-    code = "forbidden"
 
 
 class NotFound(Problem):
     status = 404
-    code = "not_found"
 
 
 class NotAllowed(Problem):
@@ -104,22 +105,18 @@ class NotAllowed(Problem):
 
 class Conflict(Problem):
     status = 409
-    code = "conflict"
 
 
 class TooLarge(Problem):
     status = 413
-    code = "too_large"
 
 
 class Invalid(Problem):
     status = 422
-    code = "invalid"
 
 
 class TooManyRequests(Problem):
     status = 429
-    code = "too_many_requests"
 
 
 class ServerFailed(Problem):
@@ -129,324 +126,110 @@ class ServerFailed(Problem):
 
 class Unavailable(Problem):
     status = 503
-    code = "unavailable"
 
 
-class InvalidId(BadRequest):
-    code = "invalid_id"
-
-
-class InvalidCursor(BadRequest):
-    code = "invalid_cursor"
-
-
-class InvalidJson(BadRequest):
-    code = "invalid_json"
-
-
-class InvalidUnicode(BadRequest):
-    code = "invalid_unicode"
-
-
-class MissingBody(BadRequest):
-    code = "missing_body"
-
-
-class UnsupportedEncoding(BadRequest):
-    code = "unsupported_encoding"
-
-
-class MissingScope(Forbidden):
-    code = "missing_scope"
-
-
-class SessionNotFound(NotFound):
-    code = "session_not_found"
-
-
-class MessageNotFound(NotFound):
-    code = "message_not_found"
-
-
-class CompactionNotFound(NotFound):
-    code = "compaction_not_found"
-
-
-class MemoryNotFound(NotFound):
-    code = "memory_not_found"
-
-
-class FactNotFound(NotFound):
-    code = "fact_not_found"
-
-
-class JobNotFound(NotFound):
-    code = "job_not_found"
-
-
-class ToolNotFound(NotFound):
-    code = "tool_not_found"
-
-
-class RouteNotFound(NotFound):
-    code = "route_not_found"
-
-
-class ReadOnlyBlock(NotAllowed):
-    code = "read_only_block"
-
-
-class IdempotencyKeyReused(Conflict):
-    code = "idempotency_key_reused"
-
-
-class OwnerMismatch(Conflict):
-    code = "owner_mismatch"
-
-
-class SessionExists(Conflict):
-    code = "session_exists"
-
-
-class TranscriptDiverged(Conflict):
-    code = "transcript_diverged"
-
-
-class HistoryMovedOn(Conflict):
-    code = "history_moved_on"
-
-
-class WithdrawalsUnderWay(Conflict):
-    code = "withdrawals_under_way"
-
-
-class JobNotFailed(Conflict):
-    code = "job_not_failed"
-
-
-class NothingToRetry(Conflict):
-    code = "nothing_to_retry"
-
-
-class IsCurrent(Conflict):
-    code = "is_current"
-
-
-class NotCurrent(Conflict):
-    code = "not_current"
-
-
-class TooManyFacts(Conflict):
-    code = "too_many_facts"
-
-
-class BodyTooLarge(TooLarge):
-    code = "body_too_large"
-
-
-class BatchTooLarge(TooLarge):
-    code = "batch_too_large"
-
-
-class MessageTooLarge(TooLarge):
-    code = "message_too_large"
-
-
-class TooManyMessages(TooLarge):
-    code = "too_many_messages"
-
-
-class AnswerTooLarge(TooLarge):
-    code = "answer_too_large"
-
-
-class SettingsTooLarge(TooLarge):
-    code = "settings_too_large"
-
-
-class FactTooLarge(TooLarge):
-    code = "fact_too_large"
-
-
-class BudgetTooSmall(Invalid):
-    code = "budget_too_small"
-
-
-class TranscriptLength(Invalid):
-    code = "transcript_length"
-
-
-class ToolMessageWithoutCall(Invalid):
-    code = "tool_message_without_call"
-
-
-class UnknownModel(Invalid):
-    code = "unknown_model"
-
-
-class ModelNotAllowed(Invalid):
-    code = "model_not_allowed"
-
-
-class NoLongTermMemory(Invalid):
-    code = "no_long_term_memory"
-
-
-class NoVectors(Invalid):
-    code = "no_vectors"
-
-
-class CommitLost(Unavailable):
-    code = "commit_lost"
-
-
-class Contention(Unavailable):
-    code = "contention"
-
-
-class VectorMissing(Unavailable):
-    code = "vector"
-
-
-class NoSuchBlock(Unavailable):
-    code = "no_such_block"
-
-
-class ModelFailed(Unavailable):
-    code = "model_failed"
-
-
-class ModelUnavailable(Unavailable):
-    code = "model_unavailable"
-
-
-class ModelOutputInvalid(Unavailable):
-    code = "model_output_invalid"
-
-
-class ModelRefusedRequest(Unavailable):
-    code = "model_refused_request"
-
-
-class IsPreference(Conflict):
-    code = "is_preference"
-
-
-class TooManyPreferences(Conflict):
-    code = "too_many_preferences"
-
-
-class PreferenceNotFound(NotFound):
-    code = "preference_not_found"
-
-
-class ContentUnreadable(Unavailable):
-    code = "content_unreadable"
-
-
-class ExportNotFound(NotFound):
-    code = "export_not_found"
-
-
-class InvalidImport(Invalid):
-    code = "invalid_import"
-
-
-class InvalidVector(Invalid):
-    code = "invalid_vector"
-
-
-class NotDoneYet(Unavailable):
-    code = "not_done_yet"
-
-
-class OtherDimension(Invalid):
-    code = "other_dimension"
-
-
-class OtherModel(Invalid):
-    code = "other_model"
-
-
-class TooManyNamespaces(Conflict):
-    code = "too_many_namespaces"
-
-
-class TooManyVectors(Conflict):
-    code = "too_many_vectors"
-
-
-class LimitReached(TooManyRequests):
-    code = "limit_reached"
-
-
-class SessionLimit(LimitReached):
-    code = "session_limit"
-
-
-class MemoryLimit(LimitReached):
-    code = "memory_limit"
-
-
-class ModelCostLimit(Unavailable):
-    code = "model_cost_limit"
-
-
-class InvalidPeriod(Invalid):
-    code = "invalid_period"
-
-
-class EntityNotFound(NotFound):
-    code = "entity_not_found"
-
-
-class RelationshipNotFound(NotFound):
-    code = "relationship_not_found"
-
-
-class ReservedType(Invalid):
-    code = "reserved_type"
-
-
-class UnknownEntity(Invalid):
-    code = "unknown_entity"
-
-
-class TooManyEntities(Conflict):
-    code = "too_many_entities"
-
-
-class TooManyRelationships(Conflict):
-    code = "too_many_relationships"
-
-
-class GraphTooVaried(Conflict):
-    code = "graph_too_varied"
-
-
-class IsInGraph(Conflict):
-    code = "is_in_graph"
-
-
-class QueryWrites(Invalid):
-    code = "query_writes"
-
-
-class InvalidQuery(Invalid):
-    code = "invalid_query"
-
-
-class QueryStopped(Invalid):
-    code = "query_stopped"
-
-
-class MissingParameter(Invalid):
-    code = "missing_parameter"
-
-
-class NoGraphEngine(Invalid):
-    code = "no_graph_engine"
+class InvalidCursor(BadRequest): ...
+class InvalidId(BadRequest): ...
+class InvalidJson(BadRequest): ...
+class InvalidUnicode(BadRequest): ...
+class MissingBody(BadRequest): ...
+class UnsupportedEncoding(BadRequest): ...
+
+
+class MissingScope(Forbidden): ...
+
+
+class CompactionNotFound(NotFound): ...
+class EntityNotFound(NotFound): ...
+class ExportNotFound(NotFound): ...
+class FactNotFound(NotFound): ...
+class JobNotFound(NotFound): ...
+class MemoryNotFound(NotFound): ...
+class MessageNotFound(NotFound): ...
+class PreferenceNotFound(NotFound): ...
+class RelationshipNotFound(NotFound): ...
+class RouteNotFound(NotFound): ...
+class SessionNotFound(NotFound): ...
+class ToolNotFound(NotFound): ...
+
+
+class ReadOnlyBlock(NotAllowed): ...
+
+
+class GraphTooVaried(Conflict): ...
+class HistoryMovedOn(Conflict): ...
+class IdempotencyKeyReused(Conflict): ...
+class IsCurrent(Conflict): ...
+class IsInGraph(Conflict): ...
+class IsPreference(Conflict): ...
+class JobNotFailed(Conflict): ...
+class NotCurrent(Conflict): ...
+class NothingToRetry(Conflict): ...
+class OwnerMismatch(Conflict): ...
+class SessionExists(Conflict): ...
+class TooManyEntities(Conflict): ...
+class TooManyFacts(Conflict): ...
+class TooManyNamespaces(Conflict): ...
+class TooManyPreferences(Conflict): ...
+class TooManyRelationships(Conflict): ...
+class TooManyVectors(Conflict): ...
+class TranscriptDiverged(Conflict): ...
+class WithdrawalsUnderWay(Conflict): ...
+
+
+class AnswerTooLarge(TooLarge): ...
+class BatchTooLarge(TooLarge): ...
+class BodyTooLarge(TooLarge): ...
+class FactTooLarge(TooLarge): ...
+class MessageTooLarge(TooLarge): ...
+class SettingsTooLarge(TooLarge): ...
+class TooManyMessages(TooLarge): ...
+
+
+class BudgetTooSmall(Invalid): ...
+class InvalidImport(Invalid): ...
+class InvalidPeriod(Invalid): ...
+class InvalidQuery(Invalid): ...
+class InvalidVector(Invalid): ...
+class MissingParameter(Invalid): ...
+class ModelNotAllowed(Invalid): ...
+class NoGraphEngine(Invalid): ...
+class NoLongTermMemory(Invalid): ...
+class NoVectors(Invalid): ...
+class OtherDimension(Invalid): ...
+class OtherModel(Invalid): ...
+class QueryStopped(Invalid): ...
+class QueryWrites(Invalid): ...
+class ReservedType(Invalid): ...
+class ToolMessageWithoutCall(Invalid): ...
+class TranscriptLength(Invalid): ...
+class UnknownEntity(Invalid): ...
+class UnknownModel(Invalid): ...
+
+
+class LimitReached(TooManyRequests): ...
+
+
+class MemoryLimit(LimitReached): ...
+class SessionLimit(LimitReached): ...
+
+
+class CommitLost(Unavailable): ...
+class ContentUnreadable(Unavailable): ...
+class Contention(Unavailable): ...
+class ModelCostLimit(Unavailable): ...
+class ModelFailed(Unavailable): ...
+class ModelOutputInvalid(Unavailable): ...
+class ModelRefusedRequest(Unavailable): ...
+class ModelUnavailable(Unavailable): ...
+class NoSuchBlock(Unavailable): ...
+class NotDoneYet(Unavailable): ...
+# fmt: on
 
 
 class GraphUnavailable(Unavailable):
     code = "graph"
+
+
+class VectorMissing(Unavailable):
+    code = "vector"
