@@ -34,7 +34,7 @@ def _kind(kind: SaidType, importance: float, topic: str | None, phrases: Sequenc
 _NOW = "(?:now|currently|still|also|just|really|absolutely|mostly|usually|finally|recently)"
 _I = rf"\bI(?:['’]m| am|['’]ve| have)? ?(?:{_NOW} )*"
 _POLITE = r"please|bitte|por favor|s['’]il (?:te|vous) pla[iî]t"
-_START = rf"^\W*(?:(?:ok(?:ay)?|and|but|also|so|well|{_POLITE})\b[,!]? ?)*"
+_START = rf"^\W*(?:(?:ok(?:ay)?|and|but|also|so|well|actually|{_POLITE})\b[,!]? ?)*"
 _WHAT = r"(?P<what>[^.,;:!?。！？，、]{1,60})"
 _NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
 _NAMES = rf"{_NAME}(?: {_NAME})?"
@@ -50,6 +50,15 @@ _DEPARTMENT = (
     "|support|operations|communications|(?-i:HR|IT|R&D))"
     r"(?: (?:support|service|department|team))?(?=\W*$|[,.;!]| (?:at|and|but|now|since|last|this|for)\b)"
 )
+
+_LANGUAGE = (
+    "(?:english|german|french|spanish|italian|portuguese|dutch|polish|russian|ukrainian|turkish|arabic|hebrew|hindi"
+    "|chinese|mandarin|japanese|korean|swedish|danish|norwegian|finnish|greek|czech"
+    "|englisch|deutsch|französisch|spanisch|italienisch|inglés|español|francés|alemán|italiano"
+    r"|anglais|français|allemand|espagnol|italien)\b"
+)
+_ANSWERING = "(?:answer|reply|respond|speak|talk)(?:ing)?(?: to)?(?: me)?(?: only| always)?"
+_FROM_NOW, _MAY = "(?:(?:from now on|going forward),? )?", "(?:can|may|should|must)"
 
 STATEMENT_KINDS = (
     _kind("fact", 0.95, "name", (
@@ -71,6 +80,7 @@ STATEMENT_KINDS = (
     )),
     _kind("fact", 0.85, "residence", (
         rf"{_I}(?:live|living|reside|residing|based) (?:in|at|near)\b", rf"{_I}(?:moved|relocated) (?:back )?to\b",
+        rf"\bwe(?:['’]re| are)? (?:{_NOW} )*(?:live|living) (?:in|near)\b",
         r"\bich (?:wohne|lebe) (?:\w+ )?(?:in|bei|auf)\b", r"\bich bin .{1,40}\b(?:um)?gezogen\b",
         r"\bvivo en\b", r"\bme (?:he mudado|mudé) a\b",
         r"\bj['’](?:habite|ai (?:déménagé|emménagé))\b", r"\bje vis (?:à|en|aux?|dans)\b",
@@ -99,6 +109,15 @@ STATEMENT_KINDS = (
         r"\bich bin (?:gegen|auf) (?P<what>.{1,40}?) allergisch\b",
         rf"\bsoy (?:muy )?alérgic[oa] (?:al? ){_WHAT}", rf"\bje suis allergique (?:aux? |à ){_WHAT}",
         "我对(?P<what>.{1,12}?)过敏", "^(?:私は)?(?P<what>[^、。は]{1,12})アレルギー",
+    )),
+    _kind("instruction", 0.85, "answer_language", (
+        rf"{_START}{_FROM_NOW}(?:you {_MAY} )?(?:always |never |only )?{_ANSWERING} in {_LANGUAGE}",
+        rf"{_START}{_FROM_NOW}(?:you {_MAY} )?switch (?:back )?to {_LANGUAGE}",
+        rf"{_START}(?:you {_MAY} )?(?:drop|stop|skip)(?: the| with the| {_ANSWERING} in)? {_LANGUAGE}",
+        rf"(?:^|[,;] |\band )\W*{_LANGUAGE} is (?:fine|ok|okay|enough) (?:now|again|from now on)\b",
+        rf"{_START}antworte(?:n sie)?(?: mir)?(?: immer| nur)?(?: wieder)? auf {_LANGUAGE}",
+        rf"{_START}(?:siempre )?(?:responde|respóndeme|habla|escribe)(?: me)? (?:siempre )?en {_LANGUAGE}",
+        rf"{_START}(?:répond(?:s|ez)|parlez?|écri(?:s|vez))(?:[- ]moi)? (?:toujours )?en {_LANGUAGE}",
     )),
     _kind("instruction", 0.85, "rule", (
         rf"{_START}(?:you (?:should|must) )?(?:always|never(?! mind)|don['’]t ever|do not ever) {_WHAT}",
@@ -129,7 +148,8 @@ STATEMENT_KINDS = (
     )),
     _kind("fact", 0.75, "preference", (
         rf"{_I}(?:prefer|like|love|enjoy|adore|hate|dislike|detest|can['’]t stand) {_WHAT}",
-        rf"\bI (?:don['’]t|do not) (?:really |even )?(?:like|enjoy|eat|drink) {_WHAT}",
+        rf"\bI (?:don['’]t|do not|no longer) (?:really |even )?(?:like|enjoy|eat|drink) {_WHAT}",
+        rf"\bI(?:['’]ve| have)? (?:stopped|quit|given up|gave up) (?:eating|drinking) {_WHAT}",
         rf"\bich (?:mag|bevorzuge|liebe|hasse|esse|trinke) {_WHAT}",
         rf"\b(?:prefiero|odio|detesto|(?:no )?me (?:gustan?|encantan?)) {_WHAT}",
         rf"\b(?:je préfère|j['’]aime|j['’]adore|je déteste|je n['’]aime pas) {_WHAT}",
@@ -156,7 +176,7 @@ _NOT_WHAT = """
     a an the my to of some any it that this these those you your them him her so very much lot lots really too better
     best most more also der die das den dem ein eine einen kein keine keinen nicht nie gern gerne lieber sehr am el la
     los las un una mucho más le les du de des pas bien beaucoup plus l aux à al immer always only
-    siempre toujours
+    siempre toujours anymore longer now nowadays lately these days
 """
 NOT_WHAT = frozenset(_NOT_WHAT.split())
 """Words that name nothing that is liked or is to be done."""
