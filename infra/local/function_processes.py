@@ -29,6 +29,8 @@ IN_LAMBDA = {"AWS_LAMBDA_RUNTIME_API": "127.0.0.1:1"}
 """Functions that find it build what they need while they start, as in Lambda: their first call need not wait."""
 PATIENCE_SECONDS = 2.0
 """How long a call waits for each of the busy processes before it has another started: many are slower than few."""
+MOST_PROCESSES = 10
+"""Of one function: more would only take turns on the processors, and no call waits for another of the same function."""
 STARTING_SECONDS = 20.0
 """How long a call waits for one that is starting: two at once would take longer still."""
 
@@ -67,6 +69,8 @@ def _may_go_on(processes: Sequence[SharingWorker], *, waited: float) -> bool:
     """Whether one of a function's processes is free or another may start: none is starting, and none became free."""
     if not all(process.in_use for process in processes) or not processes:
         return True
+    if len(processes) >= MOST_PROCESSES:
+        return False
     are_started = all(process.has_started for process in processes)
     return waited >= (PATIENCE_SECONDS * len(processes) if are_started else STARTING_SECONDS)
 
