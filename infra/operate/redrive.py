@@ -119,9 +119,15 @@ class Redrive:
             )["ShardIterator"]  # fmt: skip
         except (self._stream.exceptions.TrimmedDataAccessException, self._stream.exceptions.ResourceNotFoundException):
             return
-        for record in self._stream.get_records(ShardIterator=iterator)["Records"]:
-            if int(record["dynamodb"]["SequenceNumber"]) <= int(batch["endSequenceNumber"]):
+        while iterator:  # an answer holds 1 MB at most, or nothing at all although there is more
+            answer = self._stream.get_records(ShardIterator=iterator)
+            for record in answer["Records"]:
+                if int(record["dynamodb"]["SequenceNumber"]) > int(batch["endSequenceNumber"]):
+                    return
                 yield record["dynamodb"]["Keys"]
+                if record["dynamodb"]["SequenceNumber"] == batch["endSequenceNumber"]:
+                    return
+            iterator = answer.get("NextShardIterator")
 
     def _start(self, key: Mapping[str, Any]) -> bool:
         """Send the work of that item, if any: a job that has not ended, or a change for the search index."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import socket
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -48,3 +50,13 @@ def test_a_parameter_store_that_is_not_reached_is_unavailable(free_port: int, mo
     monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
     with pytest.raises(Unavailable):
         Parameter(NAME).value()
+
+
+def test_a_parameter_store_that_never_answers_is_unavailable_in_seconds(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssm, "SECONDS", 0.1)
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        monkeypatch.setenv("AWS_ENDPOINT_URL_SSM", f"http://127.0.0.1:{silent.getsockname()[1]}")
+        begun = time.monotonic()
+        with pytest.raises(Unavailable):
+            Parameter(NAME).value()
+        assert time.monotonic() - begun < 10

@@ -266,8 +266,8 @@ class Queues:
         found = self.sqs.get_queue_attributes(QueueUrl=self.outputs[output], AttributeNames=names)["Attributes"]
         return sum(map(int, found.values()))
 
-    def put_job(self, kind: str, state: str = "pending") -> dict[str, Any]:
-        key = {"pk": {"S": f"acme#job#{JOB}"}, "sk": {"S": "job"}}
+    def put_job(self, kind: str, state: str = "pending", name: str = JOB) -> dict[str, Any]:
+        key = {"pk": {"S": f"acme#job#{name}"}, "sk": {"S": "job"}}
         item = {**key, "type": {"S": "job"}, "kind": {"S": kind}, "state": {"S": state}}
         self.dynamodb.put_item(TableName=self.outputs["SessionsTable"], Item=item)
         return key
@@ -364,6 +364,30 @@ def test_a_parked_batch_starts_the_jobs_it_holds(place: Target, queues: Queues) 
     assert queues.bodies("SummarizeQueueUrl") == [NOTICE]
 
 
+class OneByOne:
+    """A stream of large records: each answer holds one of them."""
+
+    def __init__(self, stream: Any) -> None:
+        self._stream = stream
+        self.exceptions, self.get_shard_iterator = stream.exceptions, stream.get_shard_iterator
+
+    def get_records(self, **asked: Any) -> Any:
+        return self._stream.get_records(**asked, Limit=1)
+
+
+def test_a_parked_batch_is_read_to_its_end_however_many_answers_that_takes(place: Target, queues: Queues) -> None:
+    jobs = [f"job_{number}" for number in range(4)]
+    for name in jobs[:3]:
+        queues.put_job("summarize", name=name)
+    parked = batch(place, queues)
+    queues.put_job("summarize", name=jobs[3])  # comes after the batch
+    queues.send("ParkedQueueUrl", {"DDBStreamBatchInfo": parked})
+    redrive = Redrive(place, queues.outputs)
+    redrive._stream = OneByOne(redrive._stream)
+    assert redrive.parked() == (3, [])
+    assert sorted(body["job_id"] for body in queues.bodies("SummarizeQueueUrl")) == jobs[:3]
+
+
 def batch(place: Target, queues: Queues) -> dict[str, Any]:
     """What Lambda parks of a batch that it gave up: where it stands in the stream, and no record."""
     table = queues.dynamodb.describe_table(TableName=queues.outputs["SessionsTable"])["Table"]
@@ -371,11 +395,11 @@ def batch(place: Target, queues: Queues) -> dict[str, Any]:
     arn = table["LatestStreamArn"]
     (shard,) = streams.describe_stream(StreamArn=arn)["StreamDescription"]["Shards"]
     begin = streams.get_shard_iterator(StreamArn=arn, ShardId=shard["ShardId"], ShardIteratorType="TRIM_HORIZON")
-    (record,) = streams.get_records(ShardIterator=begin["ShardIterator"])["Records"]
-    number = record["dynamodb"]["SequenceNumber"]
+    records = streams.get_records(ShardIterator=begin["ShardIterator"])["Records"]
+    first, last = (records[place]["dynamodb"]["SequenceNumber"] for place in (0, -1))
     return {
-        "streamArn": arn, "shardId": shard["ShardId"], "startSequenceNumber": number, "endSequenceNumber": number,
-        "batchSize": 1,
+        "streamArn": arn, "shardId": shard["ShardId"], "startSequenceNumber": first, "endSequenceNumber": last,
+        "batchSize": len(records),
     }  # fmt: skip
 
 

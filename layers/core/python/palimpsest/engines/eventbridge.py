@@ -9,11 +9,12 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from palimpsest.engines.aws import answering, client
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Happened
 
 SOURCE = "palimpsest"
-REST = 10.0  # seconds
+SECONDS, REST = 3.0, 10.0
 
 
 @dataclass
@@ -27,32 +28,25 @@ class EventBridge:
 
     @cached_property
     def _client(self) -> Any:
-        import boto3
-        from botocore.config import Config
-
-        return boto3.client(
-            "events", config=Config(connect_timeout=1, read_timeout=3, retries={"total_max_attempts": 1})
-        )
+        return client("events", seconds=SECONDS, attempts=1)
 
     def publish(self, events: Sequence[Happened]) -> None:
-        from botocore.exceptions import BotoCoreError, ClientError
-
         if time.monotonic() < self.rests_until:
             raise Unavailable("The event bus did not answer a moment ago; try again.")
+        entries = [
+            {
+                "EventBusName": self.name,
+                "Source": SOURCE,
+                "DetailType": event.name,
+                "Detail": json.dumps({"tenant": event.tenant, **event.ids}),
+            }
+            for event in events
+        ]
         try:
-            answer = self._client.put_events(
-                Entries=[
-                    {
-                        "EventBusName": self.name,
-                        "Source": SOURCE,
-                        "DetailType": event.name,
-                        "Detail": json.dumps({"tenant": event.tenant, **event.ids}),
-                    }
-                    for event in events
-                ]
-            )
-        except (BotoCoreError, ClientError) as error:
+            with answering("The event bus"):
+                answer = self._client.put_events(Entries=entries)
+        except Unavailable:
             self.rests_until = time.monotonic() + REST
-            raise Unavailable("The event bus did not answer; try again.") from error
+            raise
         if answer["FailedEntryCount"]:
             raise Unavailable("The event bus did not take every event; try again.")

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from palimpsest.engines import aws
 from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space, Vector
 
@@ -40,10 +41,4 @@ class FunctionEmbedder:
 
     @cached_property
     def _client(self) -> Any:
-        if self._given is not None:
-            return self._given
-        import boto3
-        from botocore.config import Config
-
-        limits = Config(connect_timeout=1, read_timeout=SECONDS, retries={"total_max_attempts": 1})
-        return boto3.client("lambda", config=limits)
+        return self._given or aws.client("lambda", seconds=SECONDS, attempts=1)

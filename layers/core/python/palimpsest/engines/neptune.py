@@ -8,6 +8,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
+from palimpsest.engines import aws
 from palimpsest.errors import Unavailable
 from palimpsest.graph.indexed import ENTITY, PREFERENCE, RELATIONSHIP
 from palimpsest.graph.things import Entity, Relationship
@@ -151,13 +152,7 @@ class NeptuneIndex:
 
     @cached_property
     def _client(self) -> Any:
-        if self._given is not None:
-            return self._given
-        import boto3
-        from botocore.config import Config
-
-        limits = Config(connect_timeout=2, read_timeout=SECONDS + 2, retries={"total_max_attempts": 2})
-        return boto3.client("neptune-graph", config=limits)
+        return self._given or aws.client("neptune-graph", seconds=SECONDS + 2, attempts=2)
 
 
 def _key(scope: UserScope, name: str) -> str:

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from palimpsest.engines.aws import answering, client
 from palimpsest.errors import Unavailable
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client
 
-CONNECT_SECONDS, READ_SECONDS, ATTEMPTS = 1.0, 10.0, 3
+SECONDS, ATTEMPTS = 10.0, 3
 AT_ONCE = 1_000  # keys in one DeleteObjects, and on one page of a list (S3)
 
 
@@ -24,11 +24,11 @@ class S3Blobs:
         self._endpoint = endpoint
 
     def put(self, key: str, data: bytes) -> None:
-        with _translated():
+        with answering("The bucket"):
             self._s3.put_object(Bucket=self._bucket, Key=key, Body=data)
 
     def get(self, key: str) -> bytes | None:
-        with _translated():
+        with answering("The bucket"):
             try:
                 return self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
             except self._s3.exceptions.NoSuchKey:
@@ -39,41 +39,27 @@ class S3Blobs:
         found = pages.paginate(
             Bucket=self._bucket, Prefix=prefix, StartAfter=prefix + first, PaginationConfig={"PageSize": AT_ONCE}
         )
-        with _translated():
+        with answering("The bucket"):
             for page in found:
                 yield from (each["Key"] for each in page.get("Contents", ()))
 
     def remove(self, keys: Sequence[str]) -> None:
         for start in range(0, len(keys), AT_ONCE):
             named = [{"Key": key} for key in keys[start : start + AT_ONCE]]
-            with _translated():
+            with answering("The bucket"):
                 answer = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": named, "Quiet": True})  # type: ignore[typeddict-item]
             if answer.get("Errors"):
                 raise Unavailable("The bucket did not remove everything; try again.")
 
     def link(self, key: str, *, seconds: int) -> str:
-        with _translated():
+        with answering("The bucket"):
             place = {"Bucket": self._bucket, "Key": key}
             return self._s3.generate_presigned_url("get_object", Params=place, ExpiresIn=seconds)
 
     @cached_property
     def _s3(self) -> S3Client:
-        import boto3
-        from botocore.config import Config
-
-        config = Config(
-            connect_timeout=CONNECT_SECONDS, read_timeout=READ_SECONDS, signature_version="s3v4",
-            retries={"mode": "standard", "total_max_attempts": ATTEMPTS},
+        made: S3Client = client(
+            "s3", seconds=SECONDS, attempts=ATTEMPTS, endpoint=self._endpoint, signature_version="s3v4",
             s3={"addressing_style": "path"},  # a local AWS has no name for each bucket
         )  # fmt: skip
-        return boto3.Session().client("s3", endpoint_url=self._endpoint, config=config)
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        raise Unavailable("The bucket did not answer; try again.") from error
+        return made

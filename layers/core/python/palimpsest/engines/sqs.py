@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from palimpsest.errors import Unavailable
+from palimpsest.engines.aws import answering, client
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Changed, Happened, JobNotice
 
 if TYPE_CHECKING:
     from mypy_boto3_sqs import SQSClient
 
+SECONDS, ATTEMPTS = 3.0, 3
 MAX_HIDDEN_SECONDS = 11 * 3600  # SQS hides a message for 12 hours at most, counted from its receipt
 
 
@@ -24,9 +24,8 @@ class _Client:
 
     @cached_property
     def _sqs(self) -> SQSClient:
-        import boto3
-
-        return boto3.client("sqs")
+        made: SQSClient = client("sqs", seconds=SECONDS, attempts=ATTEMPTS)
+        return made
 
 
 class SqsQueues(_Client):
@@ -62,7 +61,7 @@ class SqsQueues(_Client):
         self._send(self._parked_url, record)
 
     def _send(self, url: str, body: str, *, tenant: str | None = None) -> None:
-        with _translated():
+        with answering("The queue"):
             if tenant is None:
                 self._sqs.send_message(QueueUrl=url, MessageBody=body)
             else:
@@ -78,17 +77,7 @@ class SqsVisibility(_Client):
     def hide(self, receipt_handle: str, seconds: float) -> None:
         """Hide a received message from now on; raises `Unavailable`."""
         hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
-        with _translated():
+        with answering("The queue"):
             self._sqs.change_message_visibility(
                 QueueUrl=self._queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=hidden
             )
-
-
-@contextmanager
-def _translated() -> Iterator[None]:
-    from botocore.exceptions import BotoCoreError, ClientError
-
-    try:
-        yield
-    except (BotoCoreError, ClientError) as error:
-        raise Unavailable("The queue did not answer; try again.") from error

@@ -5,8 +5,9 @@ from __future__ import annotations
 import threading
 import time
 
-from palimpsest.errors import Unavailable
+from palimpsest.engines.aws import answering, client
 
+SECONDS, ATTEMPTS = 2.0, 2
 CACHED_SECONDS = 300.0
 
 
@@ -28,15 +29,10 @@ class Parameter:
             return self._value
 
     def _read(self) -> str | None:
-        import boto3
-        from botocore.exceptions import BotoCoreError, ClientError
-
-        try:
-            answer = boto3.client("ssm").get_parameter(Name=self._name, WithDecryption=True)
-        except ClientError as error:
-            if error.response.get("Error", {}).get("Code") == "ParameterNotFound":
+        ssm = client("ssm", seconds=SECONDS, attempts=ATTEMPTS)
+        with answering("The parameter store"):
+            try:
+                value: str | None = ssm.get_parameter(Name=self._name, WithDecryption=True)["Parameter"].get("Value")
+            except ssm.exceptions.ParameterNotFound:
                 return None
-            raise Unavailable("The parameter store did not answer; try again.") from error
-        except BotoCoreError as error:
-            raise Unavailable("The parameter store did not answer; try again.") from error
-        return answer["Parameter"].get("Value")
+        return value
