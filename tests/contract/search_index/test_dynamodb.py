@@ -158,6 +158,18 @@ def test_a_packing_whose_last_answer_is_lost_has_packed(tables: Tables, monkeypa
     assert len(tables.mine.by_words("apple", k=50)) == 10
 
 
+def test_a_tail_that_is_too_long_to_be_searched_is_packed(tables: Tables, monkeypatch: pytest.MonkeyPatch) -> None:
+    tables.put(*(document(f"d{number}", f"apple {number}") for number in range(10)))
+    monkeypatch.setattr(shelf, "SHORTEST", 5)
+    monkeypatch.setattr(shelf, "MOST_TAIL_PAGES", 0)
+    with pytest.raises(Unavailable):
+        tables.mine.by_words("apple", k=50)
+    tables.shelf().tidy()
+    assert tables.sorts("t#") == []
+    monkeypatch.undo()
+    tables.check(random.Random(4))
+
+
 def test_of_several_documents_that_alone_is_named_which_met_another_writer(tables: Tables) -> None:
     with DynamoDbApi(tables.endpoint) as api:
         index = DynamoDbIndex(tables.words, tables.vectors, space=SPACE, endpoint=api.endpoint, region="us-east-1")

@@ -127,14 +127,14 @@ class Shelf:
             if not self.keys(limit=1):
                 self._clear(catalog)
             return
-        snapshot = self._snapshot()
+        snapshot = self._snapshot(most_pages=None)
         if snapshot.wants_packing:
             self._pack(snapshot)
 
     def _read(self, terms: Sequence[str]) -> tuple[Columns, dict[str, list[tuple[int, int]]]]:
         """All documents by number, and for each of the stored terms those that have it. Raises `Unavailable`."""
         for _ in range(ATTEMPTS):
-            snapshot = self._snapshot()
+            snapshot = self._snapshot(most_pages=MOST_TAIL_PAGES)
             if snapshot.catalog.documents > MOST_DOCUMENTS:
                 break
             catalog = snapshot.catalog
@@ -147,13 +147,14 @@ class Shelf:
                 return every, _put_together(snapshot, every, postings, terms)
         raise Unavailable("There is more to search than this index can; try again, or take a larger one.")
 
-    def _snapshot(self) -> Snapshot:
+    def _snapshot(self, *, most_pages: int | None) -> Snapshot:
+        """Raises `Unavailable` for a tail of more pages (None: however long it is, it is read to be packed)."""
         values = {":pk": {"S": self._partition}, ":tail": {"S": TAIL}, ":catalog": {"S": CATALOG}}
         catalog, size = Catalog(), 0
         tail: dict[str, Written | None] = {}
         versions: dict[str, int] = {}
         for number, page in enumerate(self._table.pages("pk = :pk AND sk BETWEEN :tail AND :catalog", values)):
-            if number == MOST_TAIL_PAGES:
+            if number == most_pages:
                 raise Unavailable("There is more to search than this index can; take a larger one.")
             for item in page:
                 if item["sk"]["S"] == CATALOG:
