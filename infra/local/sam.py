@@ -5,7 +5,6 @@ the template that declares every variable, and a file with their values.
 """
 
 import json
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -33,7 +32,7 @@ def prepare(*, host: str = HOST) -> None:
     template = json.loads((assembly / f"{place.stack}.template.json").read_text())
     environments = _environments(place, template, host=host)
     values, copy = paths.local_state() / "sam.env.json", assembly / "sam.template.json"  # it names assets beside it
-    _write_privately(values, environments)
+    paths.write_private(values, json.dumps(environments, indent=2) + "\n")  # it holds a key
     copy.write_text(json.dumps(declaring(template, environments)))
     print(f"sam local invoke -t {copy} --env-vars {values} \\")
     print(f"  --add-host {HOST}:host-gateway SessionsFunction -e events/sessions/append.json")
@@ -83,11 +82,3 @@ def _within(value: str, *, host: str) -> str:
     if url.scheme == "http" and url.hostname in ("127.0.0.1", "localhost"):
         return url._replace(netloc=f"{host}:{url.port}").geturl()
     return value
-
-
-def _write_privately(file: Path, content: object) -> None:
-    """Only the owner may read it: it holds a key."""
-    unfinished = file.with_suffix(".unfinished")
-    unfinished.touch(mode=0o600)
-    unfinished.write_text(json.dumps(content, indent=2) + "\n")
-    unfinished.replace(file)

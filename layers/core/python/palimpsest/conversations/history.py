@@ -10,12 +10,11 @@ from itertools import islice
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.lifecycle import emptied, touched, withdrawn
+from palimpsest.conversations.lifecycle import emptied, job_on, touched, withdrawn
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound
-from palimpsest.jobs.job import armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
@@ -239,16 +238,8 @@ class History:
     ) -> tuple[Head, str]:
         now = self.clock.now()
         after = touched(withdrawing(before), now=now)
-        job = armed(
-            tenant=scope.tenant,
-            user=before.user,
-            kind="withdraw",
-            session=scope.session,
-            first=first,
-            last=before.seq,
-            version=after.version,
-            payload=RemovalPayload(),
-            now=seconds(now),
+        job = job_on(
+            after, scope, kind="withdraw", first=first, last=before.seq, payload=RemovalPayload(), now=seconds(now)
         )
         self.sessions.commit(scope, Commit(before=before, after=after, jobs=(job,)))
         return after, job.id

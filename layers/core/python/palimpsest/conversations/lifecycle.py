@@ -14,7 +14,7 @@ from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, size
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs.job import Job, armed
-from palimpsest.jobs.kinds import RemovalPayload
+from palimpsest.jobs.kinds import JobKind, RemovalPayload
 from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600
@@ -141,18 +141,8 @@ def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False
     that have no other source. An import brings a session back with its sequence numbers, to be deleted once more: the
     version tells the two apart.
     """
-    return armed(
-        tenant=scope.tenant,
-        user=head.user,
-        epoch=head.epoch,
-        kind="delete",
-        session=scope.session,
-        first=0,
-        last=head.seq,
-        version=head.version,
-        payload=RemovalPayload(forgets=forgets),
-        now=now,
-    )
+    payload = RemovalPayload(forgets=forgets)
+    return job_on(head, scope, kind="delete", first=0, last=head.seq, payload=payload, now=now)
 
 
 def with_messages(head: Head, messages: Sequence[Message], *, open_calls: bytes, system_tokens: int | None) -> Head:
@@ -248,31 +238,33 @@ def withdrawn(
     )
 
 
-def extraction(head: Head, *, tenant: str, session: str, first: int, last: int, now: int) -> Job:
-    """The job that extracts messages `first` through `last`; `now` is epoch seconds."""
+def job_on(head: Head, scope: SessionScope, *, kind: JobKind, first: int, last: int, now: int, **more: Any) -> Job:
+    """A job on messages `first` through `last` of the session with this head; `now` is epoch seconds. `more` are other
+    parameters of `armed`.
+    """
     return armed(
-        tenant=tenant,
+        tenant=scope.tenant,
         user=head.user,
         epoch=head.epoch,
-        kind="extract",
-        session=session,
+        kind=kind,
+        session=scope.session,
         first=first,
         last=last,
         version=head.version,
         now=now,
+        **more,
     )
 
 
-def armed_extraction(head: Head, *, tenant: str, session: str, now: int) -> tuple[Head, Job] | None:
-    """The job that extracts all messages that no job covers yet, and the head that records it; None if there are none.
-
-    `now` is epoch seconds.
+def armed_extraction(head: Head, scope: SessionScope, *, now: int) -> tuple[Head, tuple[Job, ...]]:
+    """The head that records a job which extracts all messages that no job covers yet, and that job; the same head and
+    no job if there are none. `now` is epoch seconds.
     """
     first = max(head.armed_seq, head.base) + 1
     if first > head.seq:
-        return None
-    job = extraction(head, tenant=tenant, session=session, first=first, last=head.seq, now=now)
-    return replace(head, armed_seq=head.seq, extract_turn=head.turn, extract_job=job.id), job
+        return head, ()
+    job = job_on(head, scope, kind="extract", first=first, last=head.seq, now=now)
+    return replace(head, armed_seq=head.seq, extract_turn=head.turn, extract_job=job.id), (job,)
 
 
 def buffered_turns(head: Head) -> int:

@@ -8,11 +8,10 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
-from palimpsest.conversations.lifecycle import touched, without_overflow
+from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
 from palimpsest.conversations.messages import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message, unlike_a_summary, weigh
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.jobs.job import armed
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
@@ -60,17 +59,7 @@ class Redact:
         )
         head, settings = _with(self._reopened(scope, before, seq), settings, old, new)
         after = touched(without_overflow(head), now=now)
-        job = armed(
-            tenant=scope.tenant,
-            user=before.user,
-            epoch=before.epoch,
-            kind="redact",
-            session=scope.session,
-            first=seq,
-            last=seq,
-            version=after.version,
-            now=seconds(now),
-        )
+        job = job_on(after, scope, kind="redact", first=seq, last=seq, now=seconds(now))
         is_system = settings.system_seq == seq
         commit = Commit(before=before, after=after, redacted=new, settings=settings if is_system else None, jobs=(job,))
         self.sessions.commit(scope, commit)

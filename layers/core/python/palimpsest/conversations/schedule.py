@@ -28,8 +28,7 @@ class ExtractionSchedule:
         """
         if not (always or self._is_due(head, scope)):
             return head, ()
-        armed = armed_extraction(head, tenant=scope.tenant, session=scope.session, now=now)
-        return (head, ()) if armed is None else (armed[0], (armed[1],))
+        return armed_extraction(head, scope, now=now)
 
     def _is_due(self, head: Head, scope: SessionScope) -> bool:
         """Whether enough turns wait, and no earlier extraction is running or waiting for a model that is down. So one

@@ -9,11 +9,11 @@ from itertools import accumulate
 from typing import Literal
 
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
-from palimpsest.conversations.lifecycle import armed_extraction, evicted
+from palimpsest.conversations.lifecycle import armed_extraction, evicted, job_on
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.turns import groups, turns
-from palimpsest.jobs.job import Job, armed
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import NOTHING, FlushPayload
 from palimpsest.scope import SessionScope
 
@@ -193,31 +193,21 @@ def arm(
     if not isinstance(config, Summarize | Flush):
         return evict(head, eviction, method=config.strategy, created_at=created_at)
     flush = config if isinstance(config, Flush) else None
-    job = armed(
-        tenant=scope.tenant,
-        user=head.user,
-        epoch=head.epoch,
+    job = job_on(
+        head,
+        scope,
         kind=config.strategy,
-        session=scope.session,
         first=eviction.first,
         last=eviction.last,
         attempt=head.attempts,
-        version=head.version,
         parts=flush.parts if flush else (),
         payload=FlushPayload(messages=eviction.messages, tokens=eviction.tokens) if flush else NOTHING,
         now=now,
     )
     head = replace(head, job=job.id, compaction="pending")
-    head, extraction = _extracting(head, flush, scope=scope, now=now) if flush else (head, ())
+    waits = flush is not None and "extractive" in flush.parts
+    head, extraction = armed_extraction(head, scope, now=now) if waits else (head, ())
     return Armed(head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction))
-
-
-def _extracting(head: Head, config: Flush, *, scope: SessionScope, now: int) -> tuple[Head, tuple[Job, ...]]:
-    """The job that extracts messages that no job covers yet, if the flush waits for their extraction."""
-    if "extractive" not in config.parts:
-        return head, ()
-    extracting = armed_extraction(head, tenant=scope.tenant, session=scope.session, now=now)
-    return (head, ()) if extracting is None else (extracting[0], (extracting[1],))
 
 
 def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Armed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from typing import Any
 
 from palimpsest.engines.dynamodb.lists import due_items
 from palimpsest.engines.dynamodb.memories import items
@@ -21,9 +22,8 @@ PAGE = 100
 class DynamoDbOwners:
     """`Owners` over the tables of sessions and of memories."""
 
-    def __init__(self, sessions: str, memories: str, *, region: str | None = None, endpoint: str | None = None) -> None:
-        self._sessions = Table(sessions, region=region, endpoint=endpoint)
-        self._memories = Table(memories, region=region, endpoint=endpoint)
+    def __init__(self, sessions: str, memories: str, **where: Any) -> None:
+        self._sessions, self._memories = Table(sessions, **where), Table(memories, **where)
 
     def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
         for item, place in _scanned(self._sessions, "by_user", after):

@@ -176,10 +176,9 @@ class Table:
 class OneTable:
     """A store over one table. Connects when first used or by `warm`; safe to use from many threads."""
 
-    def __init__(
-        self, table: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+    def __init__(self, table: str, **where: Any) -> None:
+        """`where` are `region`, `endpoint` and `meter`, as for `Table`."""
+        self._table = Table(table, **where)
 
     def warm(self) -> None:
         self._table.warm()

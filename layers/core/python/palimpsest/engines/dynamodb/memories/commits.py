@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
 from palimpsest.engines.dynamodb.memories import items as memory_items
@@ -124,6 +125,17 @@ def require_epoch(update: Update, epoch: int) -> None:
     update.require("epoch", *([number(epoch)] if epoch else []))
 
 
+def put_anew(table: str, scope: UserScope, sort: str, attributes: Attributes) -> dict[str, Any]:
+    """The put of a new item; one of an earlier epoch, which was erased and not yet wiped, counts as absent."""
+    return {
+        "TableName": table,
+        "Item": key(scope.partition, sort) | attributes,
+        "ConditionExpression": "attribute_not_exists(pk) OR #epoch < :epoch",
+        "ExpressionAttributeNames": {"#epoch": "epoch"},
+        "ExpressionAttributeValues": {":epoch": attributes["epoch"]},
+    }
+
+
 class _Actions:
     """The actions on one user's partition."""
 
@@ -174,16 +186,7 @@ class _Actions:
             yield self._set(memory_items.mark_sort(record_id), memory_items.mark_attributes(self._epoch, removed))
 
     def _put(self, sort: str, attributes: Attributes) -> Action:
-        """A new item; one that was erased and not yet wiped counts as absent."""
-        return {
-            "Put": {
-                "TableName": self._table,
-                "Item": key(self._scope.partition, sort) | attributes,
-                "ConditionExpression": "attribute_not_exists(pk) OR #epoch < :epoch",
-                "ExpressionAttributeNames": {"#epoch": "epoch"},
-                "ExpressionAttributeValues": {":epoch": number(self._epoch)},
-            }
-        }
+        return {"Put": put_anew(self._table, self._scope, sort, attributes)}
 
     def _at(self, sort: str, attributes: Attributes, version: int) -> Action:
         """An item as it shall be, if it is at this version (0 = it does not exist yet)."""

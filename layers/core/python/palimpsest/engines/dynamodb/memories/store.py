@@ -6,14 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 from palimpsest import parallel
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
-from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put, put_reminder
+from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put, put_anew, put_reminder
 from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
-from palimpsest.engines.dynamodb.table import BATCH_GET, Item, Meter, Refused, Table, key
+from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Refused, Table
 from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs.job import Job
@@ -26,27 +27,16 @@ READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
 WIPED_AT_ONCE = 50
 
 
-class DynamoDbMemories:
-    """`Memories` over one table, with its jobs in another: that of `DynamoDbJobs`. Safe to use from many threads.
+class DynamoDbMemories(OneTable):
+    """`Memories` over one table, with its jobs in another: that of `DynamoDbJobs`.
 
     Every read takes the user's item along, in the same call or before: items whose epoch is not the user's are not
     there. A batch of reads is no snapshot, but an epoch only grows: what was erased before a call is never in it.
     """
 
-    def __init__(
-        self,
-        table: str,
-        jobs_table: str,
-        *,
-        region: str | None = None,
-        endpoint: str | None = None,
-        meter: Meter | None = None,
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
+    def __init__(self, table: str, jobs_table: str, **where: Any) -> None:
+        super().__init__(table, **where)
         self._jobs_table = jobs_table
-
-    def warm(self) -> None:
-        self._table.warm()
 
     def user(self, scope: UserScope) -> UserState:
         return items.user_of(self._table.get(scope.partition, items.USER))
@@ -252,13 +242,9 @@ def _count_use(table: Table, scope: UserScope, record_id: str, *, epoch: int, no
 
 def _is_first_use(table: Table, scope: UserScope, sort: str, *, epoch: int, now: int) -> bool:
     """Begin to count, also where an earlier epoch had counted; False if another writer was first."""
-    item = key(scope.partition, sort) | items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
+    attributes = items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
     try:
-        table.call(
-            "PutItem", TableName=table.name, Item=item,
-            ConditionExpression="attribute_not_exists(pk) OR #epoch < :epoch",
-            ExpressionAttributeNames={"#epoch": "epoch"}, ExpressionAttributeValues={":epoch": number(epoch)},
-        )  # fmt: skip
+        table.call("PutItem", **put_anew(table.name, scope, sort, attributes))
     except CommitLost:
         return False
     return True

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from palimpsest import parallel
 from palimpsest.engines.dynamodb.memories import items
-from palimpsest.engines.dynamodb.memories.commits import listing
+from palimpsest.engines.dynamodb.memories.commits import listing, put_anew
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import body, number, text, values_of
 from palimpsest.engines.dynamodb.table import BATCH_WRITE, Item, OneTable, key
@@ -65,22 +65,17 @@ class DynamoDbVectors(OneTable):
         return self._table.pages("pk = :pk AND begins_with(sk, :prefix)", values, **more)
 
     def _namespace_put(self, scope: UserScope, namespace: Namespace) -> Action:
-        sort, epoch = _namespace_sort(namespace.name), number(namespace.epoch)
+        sort = _namespace_sort(namespace.name)
         fields = {name: getattr(namespace, name) for name in ("dimension", "model", "count", "generation")}
         attributes = items.common("namespace", namespace.epoch) | {
             "version": number(namespace.version + 1), "body": body(**fields),
         }  # fmt: skip
+        if not namespace.version:
+            return {"Put": put_anew(self._table.name, scope, sort, attributes)}
         update = Update()
         update.put_all(attributes)
-        if namespace.version:
-            update.require("version", number(namespace.version))
-            return {"Update": update.arguments(self._table.name, scope.partition, sort)}
-        # One that was erased and not yet wiped counts as absent.
-        return {"Put": {
-            "TableName": self._table.name, "Item": key(scope.partition, sort) | attributes,
-            "ConditionExpression": "attribute_not_exists(pk) OR #epoch < :epoch",
-            "ExpressionAttributeNames": {"#epoch": "epoch"}, "ExpressionAttributeValues": {":epoch": epoch},
-        }}  # fmt: skip
+        update.require("version", number(namespace.version))
+        return {"Update": update.arguments(self._table.name, scope.partition, sort)}
 
     def _vector_put(self, scope: UserScope, namespace: Namespace, vector: StoredVector) -> Action:
         update = Update()

@@ -14,7 +14,7 @@ from palimpsest import parallel
 from palimpsest.engines.dynamodb.search.family import Family, Generation
 from palimpsest.engines.dynamodb.search.packing import Written
 from palimpsest.engines.dynamodb.search.shelf import TAIL, VERSION, Shelf, is_looked_at
-from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, FirstFailed, Item, Meter, Table, key
+from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, FirstFailed, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import RecordType
@@ -43,13 +43,9 @@ class _OtherSpace(Unavailable):
 class DynamoDbIndex:
     """Implements `SearchIndex`. `table` holds words and the family, `vectors` the vectors of this space's dimension."""
 
-    def __init__(
-        self, table: str, vectors: str, *, space: Space | None, endpoint: str | None = None, region: str | None = None,
-        meter: Meter | None = None,
-    ) -> None:  # fmt: skip
+    def __init__(self, table: str, vectors: str, *, space: Space | None, **where: Any) -> None:
         self._space = space
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
-        self._vectors = Table(vectors, region=region, endpoint=endpoint, meter=meter)
+        self._table, self._vectors = Table(table, **where), Table(vectors, **where)
         self._family = Family(self._table, space=space)
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
@@ -12,32 +13,20 @@ from palimpsest.engines.dynamodb.memories.commits import listing
 from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
-from palimpsest.engines.dynamodb.table import BATCH_WRITE, FirstFailed, Item, Meter, Refused, Table, key
+from palimpsest.engines.dynamodb.table import BATCH_WRITE, FirstFailed, Item, OneTable, Refused, Table, key
 from palimpsest.engines.places import listed_within, session_cursor
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 
-class DynamoDbSessions:
-    """`Sessions` over one table. Connects when first used or by `warm`; safe to use from many threads.
-
-    `memories` is the table of long-term memory, if there is one: it has the users' epochs.
+class DynamoDbSessions(OneTable):
+    """`Sessions` over one table. `memories` is the table of long-term memory, if there is one: it has the users'
+    epochs.
     """
 
-    def __init__(
-        self,
-        table: str,
-        *,
-        memories: str | None = None,
-        region: str | None = None,
-        endpoint: str | None = None,
-        meter: Meter | None = None,
-    ) -> None:
-        self._table = Table(table, region=region, endpoint=endpoint, meter=meter)
-        self._users = None if memories is None else Table(memories, region=region, endpoint=endpoint, meter=meter)
-
-    def warm(self) -> None:
-        self._table.warm()
+    def __init__(self, table: str, *, memories: str | None = None, **where: Any) -> None:
+        super().__init__(table, **where)
+        self._users = None if memories is None else Table(memories, **where)
 
     def open(
         self, scope: SessionScope, *, settings: bool = False, key: str | None = None, user: str | None = None
