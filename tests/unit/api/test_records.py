@@ -6,7 +6,6 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.usages import InMemoryUsages
@@ -14,14 +13,8 @@ from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.workers.batches import (
-    LONGEST_BACKOFF,
-    LONGEST_RETRY_AFTER,
-    backoff,
-    queue_batch,
-    queue_record,
-    stream_batch,
-)
+from palimpsest.workers import router
+from palimpsest.workers.batches import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
 from palimpsest.workers.dispatch import Dispatch
 
 from tests.doubles.queues import InMemoryQueues
@@ -52,12 +45,10 @@ class Worker:
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
         self.hidden.append(seconds)
 
-    def handle(self, record: SQSRecord) -> None:
-        queue_record(record, step=self.step, give_up=self.give_up, hide=self.hide)
-
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        answer = queue_batch({"Records": list(records)}, LambdaContext(), handle=self.handle)  # type: ignore[arg-type]
+        worker = router.Worker(self.step, self.give_up, self.hide)
+        answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
 

@@ -6,12 +6,12 @@ from types import ModuleType
 from typing import Any
 
 import pytest
-from palimpsest.bootstrap.workers import Worker
 from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.search.rebuild import StartReindex
 from palimpsest.tenants.authorize import Authorize, key_id
 from palimpsest.tenants.ports import ApiKey
+from palimpsest.workers.router import Worker
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import invoked

@@ -18,7 +18,6 @@ from palimpsest.bootstrap.engines import (
     session_store,
     system_clock,
 )
-from palimpsest.bootstrap.workers import Worker
 from palimpsest.graph.project import ProjectGraph
 from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.jobs.restart import RestartSteps
@@ -28,6 +27,7 @@ from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
+from palimpsest.workers.router import Worker
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,7 +43,6 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.idempotency import KeyedCalls
-from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import Family
 from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.read import ReadJob
@@ -106,10 +105,6 @@ class SessionsApp:
     report: ReportExtraction | None
 
 
-def as_it_is(job: Job) -> Job:
-    return job
-
-
 def wire_sessions(
     stores: Stores,
     *,
@@ -144,7 +139,7 @@ def wire_sessions(
         history=History(sessions, clock, contents),
         redact=Redact(sessions, tokens, clock),
         read_job=ReadJob(jobs, clock),
-        list_jobs=ListJobs(sessions, jobs, as_it_is if report is None else report.shown),
+        list_jobs=ListJobs(sessions, jobs, report.shown if report else lambda job: job),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
         tenants=tenants,
         settings=ManageSettings(tenants, jobs, clock),

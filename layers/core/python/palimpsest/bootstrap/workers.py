@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 
@@ -41,7 +40,7 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
-from palimpsest.jobs.ports import JobNotice, Jobs, Queues
+from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.restart import GiveUpStep, Restart, RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.decisions import Near, is_same
@@ -67,17 +66,8 @@ from palimpsest.transfer.vectors import VectorsKind
 from palimpsest.usage.ports import Usages
 from palimpsest.vectors.ports import VectorStore
 from palimpsest.workers.dispatch import Dispatch
-from palimpsest.workers.router import GivesUp, Handling, Router
+from palimpsest.workers.router import Handling, Router, Worker
 from palimpsest.workers.sweep import Sweep
-
-
-@dataclass(frozen=True, slots=True)
-class Worker:
-    """What a queue function does with a message: the step, and what happens when it fails."""
-
-    step: Callable[[JobNotice], None]
-    give_up: GivesUp
-    hide: Callable[..., None]
 
 
 def wire_sweep(

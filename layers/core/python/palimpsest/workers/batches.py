@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import fields
-from typing import Any, Protocol
+from functools import partial
+from typing import Any
 
 from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
 from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
@@ -19,7 +20,7 @@ from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChan
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
 from palimpsest.scope import Scope
-from palimpsest.workers.router import GivesUp
+from palimpsest.workers.router import Hide, Worker
 
 FIRST_BACKOFF = 5  # seconds, doubled with every receive
 LONGEST_BACKOFF = 900
@@ -27,11 +28,6 @@ NOTICE = {field.name for field in fields(JobNotice)}
 CHANGES = [{field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)]
 """The fields of a queue's message, all of them and no others."""
 LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
-
-
-class Hide(Protocol):
-    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
-        """Make the queue deliver the message again after that many seconds."""
 
 
 def read_notice(body: str) -> JobNotice:
@@ -72,7 +68,12 @@ def pause(receives: int) -> int:
     return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
 
 
-def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_up: GivesUp, hide: Hide) -> None:
+def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker) -> dict[str, Any]:
+    """Have the worker do what each message of an SQS event names; the answer lists the messages that failed."""
+    return queue_batch(event, context, handle=partial(queue_record, worker=worker))
+
+
+def queue_record(record: SQSRecord, *, worker: Worker) -> None:
     """Run one step of the job that the message names. If it fails, the message is delivered again after a pause; after
     the last attempt the job is marked as failed.
 
@@ -85,19 +86,19 @@ def queue_record(record: SQSRecord, *, step: Callable[[JobNotice], None], give_u
         notice = read_notice(record.body)
     except (ValueError, LookupError):
         logger.warning("message names no job", extra={"message_id": record.message_id, "receives": receives})
-        hide(record.receipt_handle, seconds=0)
+        worker.hide(record.receipt_handle, seconds=0)
         raise
     fields = {"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind, "receives": receives}
     try:
-        step(notice)
+        worker.step(notice)
     except Exception as error:  # the outermost edge: whatever failed, the job must end or be tried again
         failure = _failure(error)
         logger.warning("job step failed", extra={**fields, **failure})
         if receives >= MAX_RECEIVES or isinstance(error, DamagedJob):
-            give_up(notice, error=failure["code"])
-            hide(record.receipt_handle, seconds=0)
+            worker.give_up(notice, error=failure["code"])
+            worker.hide(record.receipt_handle, seconds=0)
         else:
-            hide(record.receipt_handle, seconds=backoff(error, receives=receives))
+            worker.hide(record.receipt_handle, seconds=backoff(error, receives=receives))
         raise
     logger.info("job step done", extra=fields)
 
@@ -144,11 +145,7 @@ def queue_batch(
     event: dict[str, Any], context: LambdaContext, *, handle: Callable[[SQSRecord], None]
 ) -> dict[str, Any]:
     """Handle every record of an SQS event; the answer lists those that failed."""
-
-    def record_handler(record: SQSRecord) -> None:
-        handle(record)
-
-    return _batch(event, context, EventType.SQS, record_handler)
+    return _batch(event, context, EventType.SQS, handle)
 
 
 def stream_batch(

@@ -25,6 +25,20 @@ class Handling:
     give_up: GivesUp
 
 
+class Hide(Protocol):
+    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
+        """Make the queue deliver the message again after that many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a queue's function does with a message: the step, and what happens when it fails."""
+
+    step: Step
+    give_up: GivesUp
+    hide: Hide
+
+
 @dataclass(frozen=True, slots=True)
 class Router:
     """Both calls raise `KeyError` for a kind without a handler; its message then reaches the dead-letter queue."""
