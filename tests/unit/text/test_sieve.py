@@ -45,6 +45,11 @@ def test_a_word_that_must_stand_whole_is_not_looked_for_within_others() -> None:
     assert [sieve.candidates(text) for text in ("a wagon went", "we", "Planning", "a plot")] == [[], [0], [1], []]
 
 
+def test_a_text_that_was_looked_at_before_a_sieve_was_made_passes_it_all_the_same() -> None:
+    assert Sieve([r"\bearlier\b"]).candidates("an earlier text of later words") == [0]
+    assert Sieve([r"\babsent\b", r"\blater\b"]).candidates("an earlier text of later words") == [1]
+
+
 def test_most_patterns_are_not_tried_on_a_text_that_lacks_their_words() -> None:
     sieve = Sieve([phrase for kind in phrases.STATEMENT_KINDS for phrase in kind.phrases], re.IGNORECASE)
     assert len(sieve.candidates("We discussed the quarterly budget with marketing.")) <= 4

@@ -256,7 +256,9 @@ def said_at(message: Message) -> datetime:
 
 def _moment(timestamp: str | None) -> datetime | None:
     """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is neither."""
-    text = (timestamp or "").strip()
+    if not timestamp:
+        return None
+    text = timestamp.strip()
     try:
         if _EPOCH.fullmatch(text):
             return datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC)  # noqa: PLR2004

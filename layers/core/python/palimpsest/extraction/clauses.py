@@ -9,23 +9,24 @@ from dataclasses import dataclass
 
 from palimpsest.text.sieve import lowered, word_set
 
-_OWN = r"I\b|I['’]|my\b|our\b|ich\b|meine?\b|unsere?\b|vivo\b|trabajo\b|me (?:llamo|gusta)\b|mi\b|j['’]|je\b|mon\b|ma\b"
-_AND = "(?:and|but|und|aber|y|pero|et|mais)"
+_OWN = r"i\b|i['’]|my\b|our\b|ich\b|meine?\b|unsere?\b|vivo\b|trabajo\b|me (?:llamo|gusta)\b|mi\b|j['’]|je\b|mon\b|ma\b"
+_AND = "and|but|und|aber|y|pero|et|mais"
+_JOINING = f"{_AND}|who|with"
 _VERB = (
     "live|work|love|like|hate|prefer|enjoy|have|own|speak|play|study|teach|drive|collect|drink|eat|moved|grew up|am"
     "|need|want|wohne|lebe|arbeite|mag|liebe|hasse|habe|bin|spreche|spiele|studiere|esse|trinke"
 )
 _BLANK = r"(?:(?<=,)\s|(?<=\s))\s*"
 _JOINTS = re.compile(
-    rf"[\s,;，](?:(?<=\S)|(?=[\sabempuwy]))(?:{_BLANK}{_AND}\s+(?={_OWN})|(?<=[,;])\s+(?={_OWN})|(?<=，)(?=我)"
-    rf"|(?P<elided>{_BLANK}{_AND}\s+(?=(?:{_VERB})\b)|(?<=,)\s+(?=(?:{_VERB})\b))"
+    rf"[\s,;，](?:(?<=\S)|(?=\s|(?:{_JOINING})\s))(?:{_BLANK}(?:{_AND})\s+(?={_OWN})|(?<=[,;])\s+(?={_OWN})|(?<=，)(?=我)"
+    rf"|(?P<elided>{_BLANK}(?:{_AND})\s+(?=(?:{_VERB})\b)|(?<=,)\s+(?=(?:{_VERB})\b))"
     rf"|(?P<who>{_BLANK}(?=who (?:is|was|has|had|lives?|works?|loves?|likes?|hates?|plays?|studies|needs?)\b))"
-    rf"|(?P<with>{_BLANK}(?=with (?:my|our|an?)\b)))",
-    re.IGNORECASE,
+    rf"|(?P<with>{_BLANK}(?=with (?:my|our|an?)\b)))"
 )
-"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is."""
-_MARKS = re.compile("[,;，]")
-_JOINING = frozenset(("and", "but", "und", "aber", "y", "pero", "et", "mais", "who", "with"))
+"""Where another statement may begin: with its own subject, without one, about who was named, or with whom it is. For a
+text in lower case.
+"""
+_JOINING_WORDS = frozenset(_JOINING.split("|"))
 _SUBJECT = re.compile(r"^\W*(?:(?:hi|hello|hey|well|ok|okay|so|and|but)\b\W*)*(I|ich)\b", re.IGNORECASE)
 _OWN_CLAUSE = re.compile(
     rf"^\W*(?:{_OWN})[^,;]*?(?:\b(?:am|is|are|was|were|has|have|had|lives?|works?|likes?|loves?|hates?|needs?|wants?"
@@ -79,16 +80,17 @@ def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Iterator[Part]:
 
 def _may_join(sentence: str) -> bool:
     """Whether the sentence has a mark or a word of which each joint has one."""
-    return bool(_MARKS.search(sentence)) or not _JOINING.isdisjoint(word_set(lowered(sentence)))
+    has_mark = "," in sentence or ";" in sentence or "，" in sentence
+    return has_mark or not _JOINING_WORDS.isdisjoint(word_set(lowered(sentence)))
 
 
 def _clauses(sentence: str) -> Iterator[tuple[str | None, str, str]]:
     """The sentence cut at its joints: the kind of the joint before each clause, the joint, and the clause."""
     start, kind, joint = 0, None, ""
-    for found in _JOINTS.finditer(sentence):
+    for found in _JOINTS.finditer(lowered(sentence)):
         if _SEVERAL_WORDS.search(sentence, start, found.start()):
             yield kind, joint, sentence[start : found.start()]
-            start, kind, joint = found.end(), found.lastgroup, found[0]
+            start, kind, joint = found.end(), found.lastgroup, sentence[slice(*found.span())]
     yield kind, joint, sentence[start:]
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import date
-from functools import cache
+from functools import cache, partial
 
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
@@ -14,10 +13,17 @@ from palimpsest.extraction.clauses import objects, parts
 from palimpsest.extraction.phrases import NOT_WHAT, RELATION, StatementKind, asks_for_something, kind_of, says_nothing
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
-from palimpsest.memory.records import Method, SaidType
+from palimpsest.memory.records import Method
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
-from palimpsest.text.sentences import is_filler, is_question, leans_on_a_question, sentences_at_the_ends, words
+from palimpsest.text.sentences import (
+    is_filler,
+    is_question,
+    leans_on_a_question,
+    sentences_at_the_ends,
+    tells_who_the_user_is,
+    words,
+)
 
 METHOD: Method = "pattern"
 CAPACITY = 20_000  # tokens of one step
@@ -33,16 +39,8 @@ _KEYWORD = re.compile(rf"\w{{{SHORTEST_KEYWORD},}}")
 _NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
 
 
-@dataclass(frozen=True, slots=True)
-class _Statement:
-    """One statement of a user: its kind, its importance (0..1), its topic, and the words that it rests on."""
-
-    text: str
-    quote: str
-    type: SaidType
-    importance: float
-    topic: str | None = None
-    relations: tuple[Relation, ...] = ()
+Stated = partial[Finding]
+"""A finding that lacks only the messages that state it."""
 
 
 class PatternExtractor:
@@ -59,7 +57,7 @@ class PatternExtractor:
         del prompt, whole
         findings: list[Finding] = []
         skipped: dict[int, str] = {}
-        stated = cache(_statements)
+        stated = cache(_stated)
         for message in chunk.messages:
             found = list(_findings(message, stated)) if message.role == "user" else []
             findings += found
@@ -68,19 +66,20 @@ class PatternExtractor:
         return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
 
 
-def _findings(message: Message, stated: Callable[[str, date], Sequence[_Statement]]) -> Iterator[Finding]:
+def _findings(message: Message, stated: Callable[[str, date], Sequence[Stated]]) -> Iterator[Finding]:
     day = said_at(message).date()
     for sentence in sentences_at_the_ends(text_of(message.chat), most=MOST_READ):
-        for statement in stated(sentence, day):
-            yield _finding(statement, message.seq)
+        for finding in stated(sentence, day):
+            yield finding(seqs=(message.seq,))
 
 
-def _statements(sentence: str, day: date) -> Sequence[_Statement]:
+def _stated(sentence: str, day: date) -> Sequence[Stated]:
+    """What the sentence states."""
     return [
         found
         for part in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
         for text in _each(part.text)
-        if (found := _stated(text, day, quote=part.quote))
+        if (found := _statement(text, day, quote=part.quote))
     ]
 
 
@@ -92,23 +91,37 @@ def _each(text: str) -> list[str]:
     return objects(text, start=found.start("what"))
 
 
-def _stated(text: str, day: date, *, quote: str) -> _Statement | None:
+def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     """What the text states; None for questions, requests, small talk and what is not worth remembering."""
     kind, matched = kind_of(text)
-    topic = _topic(kind, matched) if kind and matched else None
     if is_question(text) and not (kind and kind.type == "task"):
         return None
-    if kind is not None:
-        lacks_topic = topic is None and kind.topic is not None
-        relations = tuple(_relations(kind, matched, text)) if matched else ()
-        return None if lacks_topic else _Statement(text, quote, kind.type, kind.importance, topic, relations)
+    if kind is None or matched is None:
+        return _of_no_kind(text, day, quote=quote)
+    topic = _topic(kind, matched)
+    if topic is None and kind.topic is not None:
+        return None
+    found = partial(_finding(text, quote), type=kind.type, importance=kind.importance, topic=topic)
+    return partial(found, relations=tuple(_relations(kind, matched, text)))
+
+
+def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
     bag = words(text)
-    worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
-    if worth.score < WORTH_REMEMBERING or is_filler(text, bag) or asks_for_something(text) or says_nothing(text):
+    if is_filler(text, bag) or not _is_worth_remembering(text, bag) or asks_for_something(text) or says_nothing(text):
         return None
-    if not salience.is_own(text) and leans_on_a_question(text):
+    is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
+    if not is_own and leans_on_a_question(text):
         return None
-    return _of_no_kind(text, day, quote=quote, is_who=worth.who)
+    type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
+    importance = OF_WHO_ONE_IS if is_who else EVENT if type_ == "event" else OF_ONESELF if is_own else PLAIN
+    return partial(_finding(text, quote), type=type_, importance=importance)
+
+
+def _is_worth_remembering(text: str, bag: frozenset[str]) -> bool:
+    """Whether it is worth enough for a statement of the user that is neither a question nor filler."""
+    is_enough = salience.is_own(text) and not salience.is_noisy(text)  # it needs neither names nor numbers then
+    worth = None if is_enough else salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
+    return worth is None or worth.score >= WORTH_REMEMBERING
 
 
 def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
@@ -122,13 +135,6 @@ def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterat
         yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
 
 
-def _of_no_kind(text: str, day: date, *, quote: str, is_who: bool) -> _Statement:
-    is_own = salience.is_own(text)
-    if is_own and relative_dates(text, at=day):
-        return _Statement(text, quote, "event", OF_WHO_ONE_IS if is_who else EVENT)
-    return _Statement(text, quote, "fact", OF_WHO_ONE_IS if is_who else OF_ONESELF if is_own else PLAIN)
-
-
 def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
     """The key of the topic; None if the text names nothing that has one."""
     if "what" not in found.groupdict():
@@ -137,19 +143,10 @@ def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
     return "_".join((str(kind.topic), *words[:WORDS_OF_TOPIC])) if words else None
 
 
-def _finding(statement: _Statement, seq: int) -> Finding:
-    about = RELATION.search(statement.text)
-    return Finding(
-        type=statement.type,
-        content=statement.text,
-        seqs=(seq,),
-        quote=statement.quote,
-        topic=statement.topic,
-        subject=next(group for group in about.groups() if group).casefold() if about else "user",
-        keywords=tuple(_keywords(statement.text)),
-        importance=statement.importance,
-        relations=statement.relations,
-    )
+def _finding(text: str, quote: str) -> Stated:
+    about = RELATION.search(text)
+    subject = next(group for group in about.groups() if group).casefold() if about else "user"
+    return partial(Finding, content=text, quote=quote, subject=subject, keywords=tuple(_keywords(text)))
 
 
 def _keywords(text: str) -> Sequence[str]:

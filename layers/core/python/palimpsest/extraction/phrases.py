@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from palimpsest.memory.records import SaidType
 from palimpsest.text.analyser import FUNCTION_WORDS, words
-from palimpsest.text.sieve import Sieve
+from palimpsest.text.sieve import Sieve, lowered
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +207,7 @@ _REQUEST = re.compile(
 )
 _EMPTY = re.compile(
     r"^\W*(?:(?:well|ok(?:ay)?|so|and|but|oh|ah|hm+|yes|no|yeah|actually|honestly|sorry|thanks?)\b\W*)*"
-    r"(?:I(?:['’](?:m|ll|d|ve))?|ich|je|yo)?\b ?"
+    r"(?:i(?:['’](?:m|ll|d|ve))?|ich|je|yo)?\b ?"
     r"(?:(?:am|was|just|really|also|still|do|totally|completely|so|very) )*"
     r"(?:see(?=\W*$| (?:what|that|how|why|your|it)\b)|(?:get|got) (?:it|that)|understand|(?:dis)?agree|guess|suppose"
     r"|think|believe(?! in)|hope(?! to)|wonder(?:ing)?|mean|know(?=\W*$| (?:that|what|how|why|it|this|you)\b)"
@@ -216,8 +216,7 @@ _EMPTY = re.compile(
     r"|listening|(?:will |['’]ll )?(?:try|check|do|get back|let you know|wait)"
     r"|(?:would |['’]d )?(?:like|love) to (?:know|hear|ask)|have (?:a|another|one more|some) (?:\w+ )?questions?"
     r"|need (?:your |some |a bit of )?help|(?:love|like) (?:it|that|this)"
-    r"|verstehe|weiß (?:es )?nicht|denke|glaube|hoffe|entiendo|no sé|creo|comprends|vois|pense)\b",
-    re.IGNORECASE,
+    r"|verstehe|weiß (?:es )?nicht|denke|glaube|hoffe|entiendo|no sé|creo|comprends|vois|pense)\b"
 )
 _OWN_THING = re.compile(r"\b(?:my|our|mein\w*|unser\w*|mon|ma|mes|mis?)\b|\d", re.IGNORECASE)
 _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
@@ -232,12 +231,15 @@ def asks_for_something(text: str) -> bool:
     return bool(_REQUEST_SIEVE.candidates(text) and _REQUEST.search(text))
 
 
+def _names_something(word: str) -> bool:
+    return (len(word) > FEW_WORDS or word.isdigit() or not word.isascii()) and word not in FUNCTION_WORDS
+
+
 def says_nothing(text: str) -> bool:
     """Whether the text is a remark on the conversation ("I see what you mean"), or has no word that names anything."""
-    said = set(words(text)) - FUNCTION_WORDS
-    if not any(len(word) > FEW_WORDS or word.isdigit() or not word.isascii() for word in said):
+    if not any(map(_names_something, words(text))):
         return True
-    empty = _EMPTY.match(text)
+    empty = _EMPTY.match(lowered(text))
     if empty is None or _OWN_THING.search(text) or _NAMED.search(text):
         return False
     return len(set(words(text[empty.end() :])) - FUNCTION_WORDS) <= FEW_WORDS

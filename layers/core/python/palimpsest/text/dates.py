@@ -162,10 +162,10 @@ def relative_dates(text: str, *, at: date) -> list[Dated]:
     longer one.
     """
     begins = text[:MOST_READ]
-    lower = begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)  # places stay
-    numbers = _SIEVE.candidates(lower)
+    numbers = _SIEVE.candidates(begins)
     if not numbers:
         return []
+    lower = begins.lower() if begins.isascii() else "".join(each.lower()[:1] for each in begins)  # places stay
     found = sorted(_all(lower, {PATTERNS[number] for number in numbers}, at), key=lambda each: (each.start, -each.end))
     result: list[Dated] = []
     for each in found:

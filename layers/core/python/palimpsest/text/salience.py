@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
 
-from palimpsest.text.sentences import WHO_THE_USER_IS, either, is_filler, is_question
+from palimpsest.text.sentences import either, is_filler, is_question, tells_who_the_user_is
 from palimpsest.text.sieve import Sieve
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
@@ -66,10 +66,8 @@ _SETTLED = either(
         r"결정|필요|좋아|항상|알레르기|قرر|يجب|أحتاج|أفضل|دائما|حساسية|ज़रूरी|हमेशा|पसंद|फैसला",
     ),
 )
-SETTLED, NUMBER_WORD, WHO, OWN = range(4)
-_likely = lru_cache(maxsize=8)(
-    Sieve([_SETTLED.pattern, _NUMBER_WORD.pattern, WHO_THE_USER_IS.pattern, _FIRST_PERSON.pattern]).candidates
-)
+SETTLED, NUMBER_WORD, OWN = range(3)
+_likely = Sieve([_SETTLED.pattern, _NUMBER_WORD.pattern, _FIRST_PERSON.pattern]).candidates
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +104,7 @@ def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[
     asks = is_question(sentence)
     own = speaker in (USER, NOBODY)
     likely = _likely(sentence)
-    who = own and not asks and WHO in likely and bool(WHO_THE_USER_IS.search(sentence))
+    who = own and not asks and tells_who_the_user_is(sentence)
     facts = _facts(sentence, has_number_words=NUMBER_WORD in likely)
     # A tool's output is full of numbers: they count little there.
     score = BASE.get(speaker, 0.0) + (0.4 * min(2, facts) if speaker == TOOL else 1.0 * min(4, facts))
@@ -122,7 +120,7 @@ def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[
         score -= 1.2 if own else 2.0
     if is_filler(sentence, bag) and not who:
         score -= 3.0
-    if _noise(sentence) > NOISY:
+    if is_noisy(sentence):
         score -= 2.0
     return Worth(score, who)
 
@@ -137,7 +135,8 @@ def _facts(sentence: str, *, has_number_words: bool) -> int:
     return found
 
 
-def _noise(sentence: str) -> float:
+def is_noisy(sentence: str) -> bool:
+    """Whether it has many characters that are neither letters, digits nor blanks, as code, tables and data have."""
     if sentence.isascii():
-        return len(sentence.encode().translate(None, _NO_NOISE)) / max(1, len(sentence))
-    return len(_NOISE.findall(sentence)) / len(sentence)
+        return len(sentence.encode().translate(None, _NO_NOISE)) > NOISY * len(sentence)
+    return len(_NOISE.findall(sentence)) > NOISY * len(sentence)

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import Literal
 
 from palimpsest.text.cutting import ELLIPSIS, shortened
-from palimpsest.text.sieve import word_set
+from palimpsest.text.sieve import Sieve, word_set
 
 LONGEST = 300
 """The most characters of one sentence; a longer one is divided at its clauses."""
@@ -53,8 +53,9 @@ def either(words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int
 
 
 # Who the user is and what they like, in their own words; the third person is a model's earlier summary.
-WHO_THE_USER_IS = either(
-    (
+_WHO_THE_USER_IS = [
+    either((words,), flags=re.IGNORECASE)
+    for words in (
         r"my name(?:['’]s| is)|call me|this is (?-i:[A-Z])\w+ (?:from|in|at)|the user(?:['’]s name| is)",
         r"i(?:['’]m| am) (?-i:[A-Z])[a-z]+|i(?:['’]m| am) (?!\w+ing\b)\w+ (?:from|at)|(?-i:im) \w+ (?:from|at|in)",
         r"i(?:['’]m| am) (?:allergic|married|\d+|an?(?! bit| little))",
@@ -71,13 +72,15 @@ WHO_THE_USER_IS = either(
         r"ik heet|ik ben|mijn naam is|ik werk|ik woon|nazywam się|mam na imię|jestem|pracuję|mieszkam",
         r"меня зовут|мо[её] имя|я (?:работаю|живу|люблю|предпочитаю)|мне \d+ (?:лет|год)",
         r"(?:benim )?adım|tôi tên|tên tôi|tôi là|nama saya|saya adalah",
-    ),
-    attached=(
-        r"我叫|我是|我的名字|我姓|我住|我喜欢|我不吃|我对.{1,12}过敏|私は|私の名前|僕は|俺は|と申します|と言います",
-        r"저는|제 이름|나는|내 이름|اسمي|أنا |أعمل |أسكن |मेरा नाम|मैं .{1,40}(?:हूँ|हूं)|שמי |אני |ชื่อ",
-    ),
-    flags=re.IGNORECASE,
+    )
+]
+_WHO_THE_USER_IS.append(
+    re.compile(
+        r"我叫|我是|我的名字|我姓|我住|我喜欢|我不吃|我对.{1,12}过敏|私は|私の名前|僕は|俺は|と申します|と言います"
+        r"|저는|제 이름|나는|내 이름|اسمي|أنا |أعمل |أسكن |मेरा नाम|मैं .{1,40}(?:हूँ|हूं)|שמי |אני |ชื่อ"
+    )
 )
+_WHO_SIEVE = Sieve([pattern.pattern for pattern in _WHO_THE_USER_IS], re.IGNORECASE)
 # Greetings, thanks and offers of help: the beginning of a sentence that says nothing.
 _FILLER = either(
     (
@@ -174,9 +177,8 @@ def is_question(sentence: str) -> bool:
 
 def is_filler(sentence: str, bag: frozenset[str]) -> bool:
     """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help."""
-    if len(bag) > FILLER_WORDS or _NUMBER.search(sentence):
-        return False
-    return _begins(_FILLER, sentence) or len(sentence) < SHORT_LETTERS
+    begins = len(bag) <= FILLER_WORDS and (_begins(_FILLER, sentence) or len(sentence) < SHORT_LETTERS)
+    return begins and not _NUMBER.search(sentence)
 
 
 def says(text: str) -> Says:
@@ -185,14 +187,19 @@ def says(text: str) -> Says:
     """
     if is_question(text.rstrip()):
         return "question"
-    if all(is_filler(one, words(one)) and not WHO_THE_USER_IS.search(one) for one in sentences(text)):
+    if all(is_filler(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)):
         return "nothing"
     return "little" if len(words(text)) <= SHORT_WORDS else "something"
 
 
 def leans_on_a_question(sentence: str) -> bool:
     """Whether it says little without the question before it."""
-    return _begins(_SHORT_ANSWER, sentence) or len(words(sentence)) <= SHORT_WORDS
+    return len(words(sentence)) <= SHORT_WORDS or _begins(_SHORT_ANSWER, sentence)
+
+
+def tells_who_the_user_is(sentence: str) -> bool:
+    """Whether users say in it who they are or what they like."""
+    return any(_WHO_THE_USER_IS[number].search(sentence) for number in _WHO_SIEVE.candidates(sentence))
 
 
 def words(sentence: str) -> frozenset[str]:

@@ -9,6 +9,7 @@ from functools import lru_cache
 from itertools import pairwise
 from re import _constants as ops
 from re import _parser as parser
+from threading import RLock
 from typing import Any
 
 from palimpsest.text.analyser import folded
@@ -18,21 +19,22 @@ Part = tuple[Any, Any]
 BOUNDARY = "\b"
 GRAM = 3  # letters by which the words are looked up
 MOST_TEXTS = 16  # that one part of a pattern may stand for before it counts as any text
-_TWO = "İ"  # in lower case it is two characters, of which one is no letter: no word of such a text is relied on
+_TWO = "İ"  # in lower case it is two characters, of which one is no letter: such a text passes every sieve
 MOST_WORDS = 16_384  # remembered
-_ALIKE = {ord("ı"): "i", ord("ſ"): "s"}  # noqa: RUF001 - other letters that ignoring case takes for these
+_ALIKE = {ord("ı"): "i", ord("ſ"): "s", ord(_TWO): "i"}  # noqa: RUF001 - other letters that ignoring case takes for these
 _COMMON = "etaoinshrdlcumwfgypbvkjxqz"  # the commonest first
 _REPEATS = (ops.MAX_REPEAT, ops.MIN_REPEAT, ops.POSSESSIVE_REPEAT)
 _LOOKS = (ops.ASSERT, ops.ASSERT_NOT)
 _WIDTHLESS = (ops.AT, *_LOOKS)
 _BOUNDARY = (ops.AT, ops.AT_BOUNDARY)
 _NOTHING, _EDGE = frozenset({""}), frozenset({BOUNDARY})
+_ALL = -1  # every bit of the number is set
 _LETTERS = re.compile(r"[^\W_]+")
 
 
 class _Lexicon:
-    """The signs of all sieves that may stand in a text with a word; what was found for the last words is remembered,
-    because words come back.
+    """The patterns of all sieves by their signs, each as one bit of a number, and the signs by words. What was found
+    for the last words is remembered, because words come back.
     """
 
     def __init__(self) -> None:
@@ -40,32 +42,41 @@ class _Lexicon:
         self._silent: set[str] = set()  # most words: none of a text's words is looked at one by one that is in here
         self._by_word: dict[str, set[str]] = defaultdict(set)
         self._by_gram: dict[str, set[tuple[str, str]]] = defaultdict(set)
+        self._patterns: dict[str, int] = defaultdict(int)
+        self.size = 0
+        self.lock = RLock()  # while a sieve is added no word is looked up
 
-    def add(self, sign: str) -> None:
+    def add(self, sign: str, pattern: int) -> None:
         """Store a sign under its longest run of letters: a whole word, or a part of one where it has an open end."""
         run, text = _longest(sign), sign.replace(BOUNDARY, "")
+        self._patterns[text] |= 1 << pattern
         if run and _is_whole(run):
             self._by_word[run[0]].add(text)
         elif run:
             self._by_gram[max(_grams(run[0]), key=_rarity)].add((run[0], text))
         self._found, self._silent = {}, set()
 
-    def standing(self, lower: str) -> Signs:
-        """The signs that stand in the text."""
-        words = word_set(lower) - self._silent
-        return frozenset(sign for word in words for sign in self._signs(word) if sign in lower)
+    def patterns(self, lower: str) -> int:
+        """The patterns of which a sign stands in the text."""
+        found = 0
+        for word in word_set(lower) - self._silent:
+            for sign in self._signs(word):
+                if sign in lower:
+                    found |= self._patterns[sign]
+        return found
 
     def _signs(self, word: str) -> Signs:
         if (known := self._found.get(word)) is not None:
             return known
-        if len(self._found) + len(self._silent) >= MOST_WORDS:
-            self._found, self._silent = {}, set()
-        parts = (each for gram in self._by_gram.keys() & _grams(word) for each in self._by_gram[gram])
-        found = frozenset((*self._by_word.get(word, ()), *(text for part, text in parts if part in word)))
-        if found:
-            self._found[word] = found
-        else:
-            self._silent.add(word)
+        with self.lock:
+            if len(self._found) + len(self._silent) >= MOST_WORDS:
+                self._found, self._silent = {}, set()
+            parts = (each for gram in self._by_gram.keys() & _grams(word) for each in self._by_gram[gram])
+            found = frozenset((*self._by_word.get(word, ()), *(text for part, text in parts if part in word)))
+            if found:
+                self._found[word] = found
+            else:
+                self._silent.add(word)
         return found
 
 
@@ -73,45 +84,59 @@ _LEXICON = _Lexicon()
 
 
 class Sieve:
-    """Patterns by number. Those without words of which a match must have one are tried on every text.
+    """Patterns by number, taken apart when they are first asked about. Those without words of which a match must have
+    one are tried on every text.
 
     A text's words are looked up once for all sieves.
     """
 
     def __init__(self, patterns: Sequence[str], flags: int = 0) -> None:
-        self._every = range(len(patterns))
-        self._always: set[int] = set()
-        self._numbers: dict[str, set[int]] = defaultdict(set)  # by the sign's text
-        for number, pattern in enumerate(patterns):
-            found = signs(pattern, flags)
-            if not all(map(_is_looked_up, found or _NOTHING)):
-                self._always.add(number)
-                continue
-            for sign in found:
-                self._numbers[sign.replace(BOUNDARY, "")].add(number)
-                _LEXICON.add(sign)
+        self._patterns, self._flags = patterns, flags
+        self._every = (1 << len(patterns)) - 1
+        self._place: tuple[int, int] | None = None
 
     def candidates(self, text: str) -> list[int]:
         """The numbers of the patterns that may match the text, in order; no other one does."""
-        if _TWO in text:
-            return list(self._every)
-        standing = self._numbers.keys() & _standing(lowered(text))
-        return sorted(self._always.union(*(self._numbers[sign] for sign in standing)))
+        first, always = self._place or self._placed()
+        left = always | _standing(text, _LEXICON.size) >> first & self._every
+        found = []
+        while left:
+            found.append((left & -left).bit_length() - 1)
+            left &= left - 1
+        return found
+
+    def _placed(self) -> tuple[int, int]:
+        """The bit of the first pattern, and the patterns that are always tried."""
+        with _LEXICON.lock:
+            first, always = _LEXICON.size, 0
+            for number, pattern in enumerate(self._patterns):
+                found = signs(pattern, self._flags)
+                if not all(map(_is_looked_up, found or _NOTHING)):
+                    always |= 1 << number
+                    continue
+                for sign in found:
+                    _LEXICON.add(sign, first + number)
+            _LEXICON.size += len(self._patterns)
+            self._place = first, always
+        return first, always
 
 
 @lru_cache(maxsize=8)  # several sieves look at a sentence one after the other
-def _standing(lower: str) -> Signs:
-    return _LEXICON.standing(lower)
+def _standing(text: str, size: int) -> int:
+    del size  # of the lexicon: what was found before it grew is looked for again
+    return _ALL if _TWO in text else _LEXICON.patterns(lowered(text))
 
 
-@lru_cache(maxsize=8)  # several sieves look at a sentence one after the other
+@lru_cache(maxsize=8)  # several readers look at a sentence one after the other
 def word_set(lower: str) -> frozenset[str]:
     """The runs of letters and digits of a text in lower case."""
     return frozenset(folded(lower).split() if lower.isascii() else _LETTERS.findall(lower))
 
 
 def lowered(text: str) -> str:
-    """The text in lower case, with one letter for those that ignoring case takes for the same."""
+    """The text in lower case, each letter in its place, with one letter for those that ignoring case takes for the
+    same.
+    """
     return (text if text.isascii() else text.translate(_ALIKE)).lower()
 
 
