@@ -25,8 +25,8 @@ def test_cdk_nag_finds_nothing_that_is_not_accepted_with_a_reason(
 
 
 def test_cfn_lint_finds_nothing(synthesized: Synthesized, with_domains: Synthesized) -> None:
-    every = (synthesized.local, synthesized.dev, synthesized.prod, with_domains.local, with_domains.dev)
-    templates = [str(each.path) for each in every]
+    differing = (synthesized.local, synthesized.prod, with_domains.dev)  # others have nothing more: see test_stages.py
+    templates = [str(each.path) for each in differing]
     ignored = ["-i", "W3005", "E3039"]  # a dependency that the CDK states twice; attributes of a vector index
     lint = [str(Path(sys.executable).with_name("cfn-lint")), *ignored, "-t", *templates]
     done = subprocess.run(lint, check=False, capture_output=True, text=True)  # noqa: S603
