@@ -96,6 +96,7 @@ def test_nodes_edges_and_values_come_back_as_they_are(graphs: GraphEngine) -> No
         "valid_to": "1970-01-02T00:00:00.000Z",
     }  # fmt: skip
     assert found[2:] == [121, None]
+    assert rows(graphs, "RETURN 10.0^400, [0.0/0.0, 1.5], {a: -(10.0^400)}") == [[None, [None, 1.5], {"a": None}]]
     assert rows(graphs, "MATCH (c:City) RETURN c.empty") == [[""]]
 
 

@@ -145,6 +145,14 @@ def test_a_namespace_and_a_user_have_their_limits(call: Client, monkeypatch: pyt
     assert put(call, {"id": "a", "values": EAST}, namespace="second").json["code"] == "too_many_namespaces"
 
 
+def test_too_many_at_once_are_refused_before_the_first_is_stored(call: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("palimpsest.vectors.manage.MOST_VECTORS", 60)
+    many = ({"id": f"v{number}", "values": [1.0, number]} for number in range(100))
+    assert put(call, *many).json["code"] == "too_many_vectors"
+    assert put(call, {"id": "blank", "text": " "}).status == 422
+    assert counts(call) == {}
+
+
 def test_a_hundred_at_once_take_several_transactions(call: Client) -> None:
     assert put(call, *({"id": f"v{number}", "values": [1.0, number]} for number in range(100))).json["count"] == 100
     assert near(call, values=[1.0, 0.0], top_k=2) == ["v0", "v1"]

@@ -75,9 +75,10 @@ class ManageVectors:
         if before.version and before.count:
             _check_same(before, first)
         _check_dimensions(before.dimension if before.count else first.dimension, made)
+        parts = [made[start : start + AT_ONCE] for start in range(0, len(made), AT_ONCE)]
+        self._count_with(scope, before, parts)
         namespace = before
-        for start in range(0, len(made), AT_ONCE):
-            part = made[start : start + AT_ONCE]
+        for part in parts:
             namespace = until_committed(partial(self._put, scope, first, part), clock=self.clock)
         return namespace
 
@@ -87,13 +88,19 @@ class ManageVectors:
             _check_same(before, first)
         if not before.version and len(self.store.namespaces(scope)) >= MOST_NAMESPACES:
             raise Conflict(f"A user has at most {MOST_NAMESPACES} namespaces.", code="too_many_namespaces")
-        there = self.store.existing(scope, before, [one.id for one in part]) if before.version else frozenset()
-        count = before.count + len(part) - len(there)
-        if count > MOST_VECTORS:
-            raise Conflict(f"A namespace has at most {MOST_VECTORS} vectors.", code="too_many_vectors")
+        count = self._count_with(scope, before, [part])
         after = replace(before, dimension=first.dimension, model=first.model, count=count)
         self.store.commit(scope, after, put=part)
         return replace(after, version=after.version + 1)
+
+    def _count_with(self, scope: UserScope, before: Namespace, parts: Sequence[Sequence[StoredVector]]) -> int:
+        """How many vectors the namespace has with these. Raises `Conflict` (`too_many_vectors`)."""
+        given = [[one.id for one in part] for part in parts]
+        there = sum(len(self.store.existing(scope, before, ids)) for ids in given) if before.version else 0
+        count = before.count + sum(map(len, given)) - there
+        if count > MOST_VECTORS:
+            raise Conflict(f"A namespace has at most {MOST_VECTORS} vectors.", code="too_many_vectors")
+        return count
 
     def search(
         self,

@@ -6,13 +6,13 @@ from collections.abc import Mapping
 from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values
+from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values, not_blank
 from palimpsest.api.resources.memories.filters import Conditions, Metadata
 from palimpsest.vectors.manage import DEFAULT_NAMESPACE, NewVector
 from palimpsest.vectors.ports import Namespace
@@ -23,7 +23,9 @@ AT_ONCE = 100
 MAX_TEXT = 8_000  # characters; models cut what is too long for them
 
 Text = Annotated[
-    str, Field(max_length=MAX_TEXT, json_schema_extra=NOT_BLANK, description="What the embedding model makes it of")
+    str,
+    Field(max_length=MAX_TEXT, json_schema_extra=NOT_BLANK, description="What the embedding model makes it of"),
+    AfterValidator(not_blank),
 ]
 InNamespace = Annotated[Id, Field(description="Vectors are compared within a namespace")]
 NamedInQuery = Annotated[str, Query(description="The namespace", json_schema_extra=LIKE_AN_ID)]

@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from contextlib import suppress
+from math import isfinite
 from pathlib import Path
 from typing import Any
 
@@ -88,7 +89,11 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _plain(value: Any) -> Any:
-    """A value without the engine's own ids, and without properties that a node or edge does not have."""
+    """A value without the engine's own ids, and without properties that a node or edge does not have; what is no number
+    of JSON is null.
+    """
+    if isinstance(value, float) and not isfinite(value):
+        return None
     if isinstance(value, list):
         return [_plain(each) for each in value]
     if not isinstance(value, dict):
