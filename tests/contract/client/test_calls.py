@@ -11,8 +11,7 @@ import palimpsest_client.users
 import pytest
 from palimpsest_client import AsyncPalimpsest, JobFailed, NotConfigured, Palimpsest, errors
 from palimpsest_client.connection import Endpoint, find
-from palimpsest_client.exchange import lines_of
-from palimpsest_client.users import transcripts
+from palimpsest_client.exchange import lines_of, transcripts
 
 from tests.served import KEY, Served
 

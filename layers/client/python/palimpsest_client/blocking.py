@@ -14,13 +14,13 @@ import httpx2
 from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
 from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, options, sent_of
-from palimpsest_client.exchange import lines_of, write_whole
+from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
 from palimpsest_client.said import OnText, Said, is_stream, message_of, read_stream
 from palimpsest_client.sessions import SessionCalls, Turn
 from palimpsest_client.tenants import TenantCalls
-from palimpsest_client.users import UserCalls, conversations
+from palimpsest_client.users import UserCalls
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -187,8 +187,8 @@ class User(Over):
     def ingest(
         self, source: str | PathLike[str] | Sequence[Said], *, session: str | None = None, progress: bool = False
     ) -> list[Job]:
-        """Take in conversations: a list of messages, or a file (see `users.transcripts`). Return the jobs that extract
-        memories from them. `progress` shows on standard error how far it is.
+        """Take in conversations: a list of messages, or a file (see `exchange.transcripts`). Return the jobs that
+        extract memories from them. `progress` shows on standard error how far it is.
 
         What has been taken in already is not stored again: the same call again continues one that was cut off.
         """

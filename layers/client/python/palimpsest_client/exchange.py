@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -13,6 +13,7 @@ import httpx2
 
 from palimpsest_client.connection import HERE
 from palimpsest_client.errors import ConnectionLost
+from palimpsest_client.said import Said
 
 JSON = dict[str, Any]
 PART = 600_000
@@ -51,6 +52,48 @@ def parts_of(path: str | PathLike[str]) -> Iterator[str]:
             yield part
 
 
+def conversations(
+    source: str | PathLike[str] | Sequence[Said], session: str | None = None
+) -> list[tuple[str | None, list[Said]]]:
+    """The conversations of a file, or the one that is given; `session` is the id of those that name none."""
+    if isinstance(source, str | PathLike):
+        return [(named or session, list(messages)) for named, messages in transcripts(source)]
+    return [(session, list(source))]
+
+
+def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JSON]]]:
+    """The conversations of a file, each with its session's id, None where the file names none.
+
+    Of JSON Lines each line is a conversation (`{"session_id": …, "messages": […]}`, or the list alone) or one message;
+    messages in a row with the same `session_id` are one conversation. A file of JSON holds a conversation, or a list
+    of them. Raises `ValueError` with the line.
+    """
+    path = Path(file)
+    text = path.read_text(encoding="utf-8")
+    rows = _rows(text, path) if path.suffix in (".jsonl", ".ndjson") else _whole(text, path)
+    begun: list[JSON] = []
+    session: str | None = None
+    for row in rows:
+        if isinstance(row, Mapping) and "messages" not in row:
+            message = dict(row)
+            named = message.pop("session_id", None)
+            if begun and named != session:
+                yield session, begun
+                begun = []
+            session = named
+            begun.append(message)
+            continue
+        if begun:
+            yield session, begun
+            begun = []
+        named, messages = (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
+        if not isinstance(messages, list):
+            raise ValueError(f"{path}: the messages of {named or 'a conversation'} are no list.")  # noqa: TRY004
+        yield named, messages
+    if begun:
+        yield session, begun
+
+
 def is_export(file: Path) -> bool:
     """Whether it is an export of this service: its first line says so."""
     with file.open(encoding="utf-8") as text:
@@ -65,7 +108,7 @@ def memories_of_mem0(file: Path) -> list[JSON]:
     try:
         found = json.loads(text)
     except ValueError:
-        found = [_line(line, f"{file}, line {at}") for at, line in enumerate(text.split("\n"), 1) if line.strip()]
+        found = list(_rows(text, file))
     if isinstance(found, Mapping):
         found = found.get("results", found.get("memories", [found]))
     return list(_statements(found, file))
@@ -80,11 +123,28 @@ def _lines(parts: Iterable[str]) -> Iterator[str]:
     yield begun
 
 
-def _line(line: str, place: str) -> Any:
+def _rows(text: str, file: Path) -> Iterator[Any]:
+    """What the lines say. Raises `ValueError` with the number of one that is not JSON."""
+    for number, line in enumerate(text.split("\n"), 1):
+        if line.strip():
+            yield _parsed(line, f"{file}, line {number}")
+
+
+def _whole(text: str, file: Path) -> Iterator[Any]:
+    """The conversations of a file that is one value of JSON."""
+    found = _parsed(text, str(file))
+    is_many = isinstance(found, list) and found and not (isinstance(found[0], Mapping) and "role" in found[0])
+    yield from found if is_many else [found]
+
+
+def _parsed(text: str, place: str) -> Any:
     try:
-        return json.loads(line)
+        found = json.loads(text)
     except ValueError as error:
         raise ValueError(f"{place} is not JSON: {error}") from error
+    if not isinstance(found, list | dict):
+        raise ValueError(f"{place} is no list and no object.")  # noqa: TRY004 - the file is wrong, no type
+    return found
 
 
 def _statements(found: Any, file: Path) -> Iterator[JSON]:

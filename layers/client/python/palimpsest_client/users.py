@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any, cast
 
 from palimpsest_client.calls import Listing, Steps, call
@@ -287,67 +285,3 @@ class UserCalls(GraphCalls):
         reached in each store.
         """
         return call("DELETE", "users", self.id, query={"wait": wait})
-
-
-def conversations(
-    source: str | PathLike[str] | Sequence[Said], session: str | None = None
-) -> list[tuple[str | None, list[Said]]]:
-    """The conversations of a file, or the one that is given; `session` is the id of those that name none."""
-    if isinstance(source, str | PathLike):
-        return [(named or session, list(messages)) for named, messages in transcripts(source)]
-    return [(session, list(source))]
-
-
-def transcripts(file: str | PathLike[str]) -> Iterator[tuple[str | None, list[JSON]]]:
-    """The conversations of a file, each with its session's id, None where the file names none.
-
-    Of JSON Lines each line is a conversation (`{"session_id": …, "messages": […]}`, or the list alone) or one message;
-    messages in a row with the same `session_id` are one conversation. A file of JSON holds a conversation, or a list
-    of them. Raises `ValueError` with the line.
-    """
-    path = Path(file)
-    text = path.read_text(encoding="utf-8")
-    rows = _lines(path, text) if path.suffix in (".jsonl", ".ndjson") else _whole(path, text)
-    begun: list[JSON] = []
-    session: str | None = None
-    for row in rows:
-        if isinstance(row, Mapping) and "messages" not in row:
-            message = dict(row)
-            named = message.pop("session_id", None)
-            if begun and named != session:
-                yield session, begun
-                begun = []
-            session = named
-            begun.append(message)
-            continue
-        if begun:
-            yield session, begun
-            begun = []
-        named, messages = (row.get("session_id"), row["messages"]) if isinstance(row, Mapping) else (None, row)
-        if not isinstance(messages, list):
-            raise ValueError(f"{path}: the messages of {named or 'a conversation'} are no list.")  # noqa: TRY004
-        yield named, messages
-    if begun:
-        yield session, begun
-
-
-def _lines(path: Path, text: str) -> Iterator[Any]:
-    for number, line in enumerate(text.split("\n"), 1):
-        if line.strip():
-            yield _parsed(line, f"{path}, line {number}")
-
-
-def _whole(path: Path, text: str) -> Iterator[Any]:
-    found = _parsed(text, str(path))
-    is_many = isinstance(found, list) and found and not (isinstance(found[0], Mapping) and "role" in found[0])
-    yield from found if is_many else [found]
-
-
-def _parsed(text: str, place: str) -> Any:
-    try:
-        found = json.loads(text)
-    except ValueError as error:
-        raise ValueError(f"{place} is not JSON: {error}") from error
-    if not isinstance(found, list | dict):
-        raise ValueError(f"{place} is no conversation and no message.")  # noqa: TRY004 - the file is wrong, no type
-    return found

@@ -17,8 +17,7 @@ from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.cli import shown, stdio
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
-from palimpsest_client.exchange import is_export, memories_of_mem0
-from palimpsest_client.users import conversations
+from palimpsest_client.exchange import conversations, is_export, memories_of_mem0
 
 app = typer.Typer(no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said.")
 

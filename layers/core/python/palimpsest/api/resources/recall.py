@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Annotated, Any, Literal, NotRequired
+from dataclasses import asdict
+from typing import Annotated, Any, Literal, NotRequired, cast
 
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
@@ -208,20 +209,13 @@ def _found(found: ranking.FoundMemory) -> Found:
 
 def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
     """`asked`: an answer was asked for; it is "" where nothing answers."""
-    usage = found.usage
-    used: ModelUsage = {
-        "model_calls": usage.model_calls,
-        "tokens_in": usage.tokens_in,
-        "tokens_out": usage.tokens_out,
-        "cost_usd": found.cost_usd,
-    }
     answer: Recalled = {
         "answer": found.answer if asked else None,
         "citations": found.citations,
         "method": found.method,
         "memories": list(map(_found, found.memories)),
         "degraded": found.degraded,
-        "usage": used,
+        "usage": cast("ModelUsage", {**asdict(found.usage), "cost_usd": found.cost_usd}),
     }
     if found.trace is not None:
         answer["trace"] = found.trace

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import date
-from typing import Annotated
+from typing import Annotated, cast
 
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
@@ -20,6 +20,12 @@ from palimpsest.usage.report import By, Sum
 operation = operations_on("administration", function="sessions")
 
 Day = Annotated[str, Field(json_schema_extra={"format": "date"})]
+
+
+COUNTED = (
+    "messages", "message_tokens", "bytes", "model_calls", "tokens_in", "tokens_out", "embedding_calls",
+    "embedding_tokens",
+)  # fmt: skip
 
 
 class Used(TypedDict):
@@ -71,18 +77,7 @@ def _place(one: Sum) -> str:
 
 
 def _used(one: Sum) -> Used:
-    counts = one.counts
-    return {
-        "day": one.day,
-        "user_id": one.user,
-        "messages": counts.get("messages", 0),
-        "message_tokens": counts.get("message_tokens", 0),
-        "bytes": counts.get("bytes", 0),
-        "model_calls": counts.get("model_calls", 0),
-        "tokens_in": counts.get("tokens_in", 0),
-        "tokens_out": counts.get("tokens_out", 0),
-        "embedding_calls": counts.get("embedding_calls", 0),
-        "embedding_tokens": counts.get("embedding_tokens", 0),
-        "cost_usd": counts.get("cost_nano_usd", 0) / NANO_USD,
-        "unpriced_calls": counts.get("unpriced", 0),
-    }
+    named = {name: one.counts.get(name, 0) for name in COUNTED}
+    cost, unpriced = one.counts.get("cost_nano_usd", 0) / NANO_USD, one.counts.get("unpriced", 0)
+    used = {"day": one.day, "user_id": one.user, **named, "cost_usd": cost, "unpriced_calls": unpriced}
+    return cast("Used", used)

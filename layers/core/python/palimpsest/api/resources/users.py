@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import Annotated, NotRequired
+from typing import Annotated, NotRequired, cast
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
@@ -102,14 +102,7 @@ def read_user(user_id: UserId) -> User:
 def _counted(now: Call, user_id: str) -> User:
     scope = now.user(user_id)
     counts, activity = now.memory.manage_memories.counts(scope), now.memory.list_sessions.activity(scope)
-    memories: MemoryCounts = {
-        "fact": counts["fact"],
-        "event": counts["event"],
-        "instruction": counts["instruction"],
-        "task": counts["task"],
-        "preference": counts["preference"],
-        "total": sum(counts.values()),
-    }
+    memories = cast("MemoryCounts", {**counts, "total": sum(counts.values())})
     total = activity.active + activity.ended
     return {
         "user_id": user_id,

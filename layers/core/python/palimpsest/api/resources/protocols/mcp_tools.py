@@ -57,33 +57,31 @@ Answer = Mapping[str, Any] | Response[str]
 """What an operation returns: a `Response` for a job that goes on."""
 
 
-def _recall(user: str, arguments: str) -> Answer:
-    return recalling.recall(user, recalling.RecallBody.model_validate_json(arguments))
+def _recall(user: str, arguments: Json) -> Answer:
+    return recalling.recall(user, recalling.RecallBody.model_validate(arguments))
 
 
-def _search_conversations(user: str, arguments: str) -> Answer:
-    asked = ConversationArguments.model_validate_json(arguments)
+def _search_conversations(user: str, arguments: Json) -> Answer:
+    asked = ConversationArguments.model_validate(arguments)
     limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
     body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
     return recalling.recall(user, recalling.RecallBody.model_validate(body))
 
 
-def _remember(user: str, arguments: str) -> Answer:
-    given = {"type": "fact", **json.loads(arguments)}
-    return memories.save_memories(user, NewMemories(memories=[NewMemory.model_validate_json(json.dumps(given))]))
+def _remember(user: str, arguments: Json) -> Answer:
+    return memories.save_memories(user, NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})]))
 
 
-def _list_memories(user: str, arguments: str) -> Answer:
-    asked = ListArguments.model_validate_json(arguments)
-    return memories.list_memories(user, **dict(asked))
+def _list_memories(user: str, arguments: Json) -> Answer:
+    return memories.list_memories(user, **dict(ListArguments.model_validate(arguments)))
 
 
-def _memory_history(user: str, arguments: str) -> Answer:
-    return memories.read_memory_history(user, HistoryArguments.model_validate_json(arguments).memory_id)
+def _memory_history(user: str, arguments: Json) -> Answer:
+    return memories.read_memory_history(user, HistoryArguments.model_validate(arguments).memory_id)
 
 
-def _forget(user: str, arguments: str) -> Answer:
-    asked = ForgetArguments.model_validate_json(arguments)
+def _forget(user: str, arguments: Json) -> Answer:
+    asked = ForgetArguments.model_validate(arguments)
     if asked.filter is not None:
         body = {"filter": asked.filter.model_dump(exclude_unset=True), "dry_run": asked.dry_run, "wait": 10.0}
         return memories.forget_memories(user, ForgetRequest.model_validate(body))
@@ -97,11 +95,11 @@ def _forget(user: str, arguments: str) -> Answer:
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A tool as models see it. `run` takes the user and the arguments as JSON; its answer is the operation's own."""
+    """A tool as models see it. `run` takes the user and the arguments; its answer is the operation's own."""
 
     description: str
     scope: Scope
-    run: Callable[[str, str], Answer]
+    run: Callable[[str, Json], Answer]
     required: tuple[str, ...]
     properties: Mapping[str, Any]
     hints: Mapping[str, bool] = field(default_factory=lambda: {"readOnlyHint": True})
@@ -209,7 +207,7 @@ def called(user: str, tool: Tool, arguments: Json) -> Json:
     """The result of a tool: the operation's answer, as data and as text for clients that show text alone."""
     try:
         call().caller.require(tool.scope)
-        answer = tool.run(user, json.dumps(arguments))
+        answer = tool.run(user, arguments)
     except ValidationError as error:
         return _failed(problems.refusal_of(error))
     except PalimpsestError as error:

@@ -264,7 +264,7 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
 def _asked(shape: type[Body], values: Json) -> Body:
     """The body of our own operation. Raises what that operation answers to a body that breaks its schema."""
     try:
-        return shape.model_validate_json(json.dumps(values))
+        return shape.model_validate(values)
     except ValidationError as error:
         raise problems.refusal_of(error) from error
 
