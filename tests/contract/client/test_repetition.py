@@ -36,6 +36,12 @@ def test_a_write_is_repeated_under_its_key_and_stored_once(memory: Palimpsest, s
     assert [row["content"] for row in memory.session("s1").messages()] == ["yes"]
 
 
+def test_what_was_never_there_is_not_found_however_busy_the_service_was(memory: Palimpsest, served: Served) -> None:
+    served.before = [busy(429)]
+    with pytest.raises(errors.SessionNotFound):
+        memory.session("never", user="sarah").delete()
+
+
 def test_two_writes_of_the_same_text_have_keys_of_their_own(memory: Palimpsest, served: Served) -> None:
     chat = memory.session("s1", user="sarah", tools=False)
     chat.append("yes")

@@ -100,7 +100,7 @@ def call(
         pause = _pause(sent, number)
         if pause is None or number == TRIES or monotonic() - begun + pause > PATIENCE:
             break
-        lost_before = True
+        lost_before |= sent.status != HTTPStatus.TOO_MANY_REQUESTS  # then nothing was done
         yield Pause(pause)
     if sent.lost is not None:
         raise ConnectionLost(f"{method} {place}: no answer ({type(sent.lost).__name__})") from sent.lost
