@@ -88,6 +88,9 @@ def test_every_view_opens_small_and_large_light_and_dark(page: Page) -> None:
                 expect(page.get_by_role("heading", level=1)).to_have_count(1)
                 wider = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
                 assert page.evaluate(wider) <= 0, (view, width)
+    page.set_viewport_size({"width": min(WIDTHS), "height": 900})
+    show(page, "users")
+    assert page.get_by_role("link", name="sarah").bounding_box()["height"] < 30  # type: ignore[index]  # in one line
     show(page, "users/sarah")
     expect(page.get_by_text(HOSTILE.partition("<img")[0])).to_have_count(2)  # the event and the preference
 

@@ -159,6 +159,16 @@ def test_small_talk_is_no_past_interaction(tmp_path: Path) -> None:
     assert [item.text for item in found] == ["I park my bicycle behind building 7."]
 
 
+def test_a_statement_stands_before_a_question_that_is_a_little_more_similar(tmp_path: Path) -> None:
+    service = remembering(folder=tmp_path, blocks=[{"type": "vector", "min_score": -1}])
+    told = "The place to park a bicycle was behind building 7."
+    service.talk([("Where was the dry place to park a bicycle?", told)], session="old")
+    service.index_all("old", "s")
+    found = service.context("Where was the place to park a bicycle?").memory.of("vector")
+    assert [item.text for item in found] == [told, "Where was the dry place to park a bicycle?"]
+    assert (found[0].score or 0) < (found[1].score or 0)
+
+
 def test_calls_of_tools_alone_are_no_past_interaction(tmp_path: Path) -> None:
     service = remembering(folder=tmp_path, blocks=[{"type": "vector", "min_score": -1}])
     looked = {"name": "find_parking", "arguments": '{"of": "bicycle"}'}

@@ -264,7 +264,7 @@
       </ul>
       ${found
         ? !found.length && html`<p class="quiet">Nothing was found.</p>`
-        : html`<${More} pages=${pages} empty="There is no such memory." />`}
+        : html`<${More} pages=${pages} empty="Nothing is remembered that fits." />`}
     `;
   }
 
@@ -547,7 +547,7 @@
           </tbody>
         </table>
       </div>
-      <${More} pages=${pages} empty="There is no such session." />`;
+      <${More} pages=${pages} empty="There is no session yet." />`;
   }
 
   function Session({ id, tab, query }) {
@@ -775,7 +775,7 @@
       <ul class="cards">
         ${pages.rows.map((job) => html`<${Job} key=${job.job_id} job=${job} />`)}
       </ul>
-      <${More} pages=${pages} empty="There is no such job." />`;
+      <${More} pages=${pages} empty="There is no job here." />`;
   }
 
   function Job({ job }) {

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k: those that the window still shows are not repeated
+ASKING = 0.6  # the weight of a message that only asks, as in recall: a statement says more
 RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are outdated
 
 
@@ -53,7 +54,8 @@ class VectorMemory:
 
 def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     """Finds similar messages by one search by meaning; `search` is called for each, as models come and go. Left out are
-    messages that say an outdated value of a topic or the text again, and equal texts beyond the first.
+    messages that say an outdated value of a topic or the text again, and equal texts beyond the first. Questions stand
+    behind statements that are nearly as similar.
     """
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
@@ -72,6 +74,7 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             and one.candidate.says != "nothing"
             and not (one.speaker == "user" and seen.asks(one.content))
         ]
+        messages.sort(key=lambda one: one.score * (ASKING if one.candidate.says == "question" else 1), reverse=True)
         return [_item(one, owner) for one in without_repeated(messages)][:k]
 
     return find
