@@ -59,4 +59,4 @@ def test_a_parameter_store_that_never_answers_is_unavailable_in_seconds(monkeypa
         begun = time.monotonic()
         with pytest.raises(Unavailable):
             Parameter(NAME).value()
-        assert time.monotonic() - begun < 10
+        assert time.monotonic() - begun < 30  # the making of a client included
