@@ -14,6 +14,7 @@ from palimpsest.text.analyser import (
     normalized,
     query_terms,
     rounded,
+    term_set,
     terms,
     topic_key,
 )
@@ -172,3 +173,9 @@ def test_a_topics_key_is_folded_words(text: str, key: str | None) -> None:
 def test_a_topics_key_is_its_own_key_and_never_breaks_another_key(text: str) -> None:
     key = topic_key(text)
     assert key is None or (topic_key(key) == key and "#" not in key and len(key) <= 80)
+
+
+@given(st.lists(st.text(max_size=20), min_size=1, max_size=4), st.sampled_from([1, 1_000]))
+def test_what_is_remembered_of_a_text_is_what_it_is_compared_by(said: list[str], times: int) -> None:
+    text = " ".join(said * times)
+    assert term_set(text) == term_set(text) == frozenset(terms(text))

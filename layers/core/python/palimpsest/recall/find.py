@@ -20,7 +20,7 @@ from palimpsest.recall.question import Query, RecallRequest, coverage, scores
 from palimpsest.recall.ranking import Retriever, words_of
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Hit, Vectors, Words
-from palimpsest.text.analyser import terms
+from palimpsest.text.analyser import term_set, terms
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together
@@ -105,7 +105,7 @@ class FindCandidates:
             partial(self._new_records, scope, request, now=now),
             partial(self._messages, scope, request.filter, sessions=1, most=NEWEST_MESSAGES),
         )
-        covered = ((key, coverage(query.terms, frozenset(terms(text)))) for key, text in (records | messages).items())
+        covered = ((key, coverage(query.terms, term_set(text))) for key, text in (records | messages).items())
         return [(key, share) for key, share in covered if share > 0]
 
     def _new_records(self, scope: UserScope, request: RecallRequest, *, now: int) -> dict[str, str]:

@@ -28,7 +28,7 @@ from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import terms
+from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import says
 
 PAGE = 100  # keys that one read takes
@@ -159,7 +159,7 @@ def _found_record(
         key=record.id,
         scores=scores,
         said_at=record.valid_from,
-        coverage=coverage(run.query.terms, frozenset(terms(words_of(record)))),
+        coverage=coverage(run.query.terms, term_set(words_of(record))),
         importance=record.importance,
         uses=uses[0],
         used_at=uses[1] * 1000,
@@ -268,7 +268,7 @@ def _found_message(message: Message, text: str, run: RecallRun, *, session: str,
             key=key,
             scores=run.scores[key],
             said_at=when,
-            coverage=coverage(run.query.terms, frozenset(terms(text))),
+            coverage=coverage(run.query.terms, term_set(text)),
             neighbours=(message_key(session, message.seq - 1), message_key(session, message.seq + 1)),
             says=says(text) if text_of(message.chat).strip() else "nothing",  # calls of tools alone tell nothing
         ),

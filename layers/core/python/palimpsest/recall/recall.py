@@ -94,13 +94,15 @@ class Recall:
         run = RecallRun(scope, query, request, scores, now, seen, reads_before=self._reads(request))
         read = read_all(run, self.memories, self.sessions)
         places = self._ranked(read.found, query, request)
+        found = _in_order(read.found, places)
         if request.filter.includes_messages and not request.looks_back:
-            marked = with_outdated(self.memories, scope, _in_order(read.found, places))
-            read = replace(read, found=marked)
-            places = self._ranked(marked, query, request)
-        read_first = self._read_first(_in_order(read.found, places), query, request, findings)
+            marked = with_outdated(self.memories, scope, found)
+            if marked != found:
+                places = self._ranked(marked, query, request)
+                found = _in_order(marked, places)
+        read_first = self._read_first(found, query, request, findings)
         fused, places = places, reranked(places, read_first.scores, **self._ranking(query, request))
-        found = _in_order(read.found, near_enough(places, weights=self._weights))
+        found = _in_order(found, near_enough(places, weights=self._weights))
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
             found = newer_first(found, query)

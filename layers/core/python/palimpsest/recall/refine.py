@@ -17,7 +17,7 @@ from palimpsest.memory.records import Record, Source
 from palimpsest.recall.question import Query
 from palimpsest.recall.ranking import FoundMemory, words_of
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import content_terms, normalized, terms
+from palimpsest.text.analyser import content_terms, normalized, term_set
 from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it
@@ -110,8 +110,8 @@ def without_echoes(found: Sequence[FoundMemory], *, question: str) -> list[Found
     `found` is in order, the best first, and so is what is returned.
     """
     records = {one.candidate.key: one for one in found if one.record is not None}
-    words = {key: frozenset(terms(words_of(one.record))) for key, one in records.items() if one.record is not None}
-    asked = frozenset(terms(question))
+    words = {key: term_set(words_of(one.record)) for key, one in records.items() if one.record is not None}
+    asked = term_set(question)
     left: dict[str, FoundMemory] = {}
     for one in found:
         same = [] if one.record is not None else _quoting(one, records.values()) or _recited(one, words, asked=asked)
@@ -125,10 +125,10 @@ def without_repeated(found: Iterable[FoundMemory]) -> list[FoundMemory]:
     left: dict[str, FoundMemory] = {}
     for one in found:
         text = normalized(one.content)
-        first = left.setdefault(text, replace(one, times=0))
-        if first.record is None and one.record is not None:
-            first = replace(one, score=first.score, times=first.times)
-        left[text] = replace(first, times=first.times + one.times)
+        first = left.setdefault(text, one)
+        if first is not one:
+            better = one if first.record is None and one.record is not None else first
+            left[text] = replace(better, score=first.score, times=first.times + one.times)
     return list(left.values())
 
 

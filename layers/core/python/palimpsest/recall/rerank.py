@@ -13,7 +13,7 @@ from palimpsest.models.ports import Reranker
 from palimpsest.recall.question import Query, coverage
 from palimpsest.recall.ranking import FoundMemory
 from palimpsest.search.documents import shortened_end
-from palimpsest.text.analyser import terms
+from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import is_question, sentences
 
 FIRST = 20  # so many of the best are read: one behind them is rarely what was asked for
@@ -63,6 +63,6 @@ def _best_sentences(text: str, query: Query) -> str:
     if len(text) <= LONG:
         return text
     every = list(sentences(text))
-    shares = [coverage(query.terms, frozenset(terms(sentence))) for sentence in every]
+    shares = [coverage(query.terms, term_set(sentence)) for sentence in every]
     best = sorted(range(len(every)), key=lambda place: (-shares[place], place))[:BEST_SENTENCES]
     return " ".join(every[place] for place in sorted(best))

@@ -13,6 +13,7 @@ import re
 import unicodedata
 from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 
 MAX_INDEXED = 32_768  # characters of a document or a query
 MAX_COMPARED = 8_000  # characters of a text that is compared within the process
@@ -141,6 +142,16 @@ def topic_key(text: str) -> str | None:
 def terms(text: str) -> list[str]:
     """What two texts are compared by: the stems of words, and the pairs of characters of scripts without spaces."""
     return _compared(_split(folded(text[:MAX_COMPARED])))
+
+
+def term_set(text: str) -> frozenset[str]:
+    """The same, each once. What was found for the last texts is remembered: a recall compares each several times."""
+    return _term_set(text[:MAX_COMPARED])
+
+
+@lru_cache(maxsize=256)
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
 
 
 def content_terms(text: str) -> tuple[str, ...]:
