@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from aws_cdk import ArnFormat, CfnOutput, Duration, RemovalPolicy, Stack, Tags
 from aws_cdk import aws_apigatewayv2 as gateway
-from aws_cdk import aws_dynamodb as dynamodb
 from aws_cdk import aws_events as events
 from aws_cdk import aws_events_targets as targets
 from aws_cdk import aws_iam as iam
@@ -38,8 +37,15 @@ from infra.parts.streams import (
 )
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
-GRAPH = "NEPTUNE_GRAPH"
-"""The environment variable that names the graph; who has it stands in its network."""
+GRAPH, MODEL_KEY = "NEPTUNE_GRAPH", "OPENAI_KEY_PARAMETER"
+"""The environment variables that name the graph and the key of the model server: who has the first stands in the
+graph's network, who has the second may read the key.
+"""
+STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
+SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
+CHATTING = (*SERVER, "CHAT_MODEL")
+SEARCHING = (*SERVER, "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION")
+INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING, GRAPH)
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
@@ -62,6 +68,7 @@ class Palimpsest(Stack):
         self._lines = LINES | (INDEXING if self.search.url else {})
         self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
         self.bus = events.EventBus(self, "Events", description="What happened to memories and jobs: ids alone")
+        self._variables = self._environment()
         self.functions: dict[str, PythonFunction] = {}
         self._add_front()
         self._add_workers()
@@ -87,92 +94,94 @@ class Palimpsest(Stack):
         key.grant_encrypt_decrypt(iam.ServicePrincipal(f"logs.{self.region}.amazonaws.com", conditions=own))
         return key
 
+    def _environment(self) -> dict[str, str]:
+        """Every environment variable that a function may be told."""
+        tables, embedding, choices = self.tables, self._stage.embedding, self._choices
+        named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
+        return named | _urls(self._queues_by_name) | {
+            "CONTENTS_BUCKET": self.contents.bucket.bucket_name,
+            "EVENT_BUS": self.bus.event_bus_name,
+            "SEARCH_URL": self.search.url,
+            "EMBEDDING_MODEL": embedding.model,
+            "EMBEDDING_DIMENSION": str(embedding.dimension),
+            "CHAT_MODEL": choices.chat_model,
+            "MODELS": ",".join(dict.fromkeys((choices.chat_model, *choices.models))),  # that callers may name
+            "OPENAI_BASE_URL": choices.openai_base_url,
+            "JWT_ISSUER": choices.jwt_issuer,
+            "JWT_AUDIENCE": ",".join(choices.jwt_audience),
+            MODEL_KEY: self.key_parameter,
+            GRAPH: self.graph.id,
+        }  # fmt: skip
+
+    @property
+    def _queues_by_name(self) -> dict[str, sqs.Queue]:
+        return {**self.queues.of, "events": self.queues.events, "parked": self.queues.parked}
+
     def _function(
-        self,
-        name: str,
-        *,
-        seconds: int,
-        memory_mb: int,
-        layers: Sequence[lambda_.ILayerVersion] = (),
-        environment: Mapping[str, str] | None = None,
+        self, name: str, *variables: str, seconds: int, memory_mb: int, layers: Sequence[lambda_.ILayerVersion] = ()
     ) -> PythonFunction:
-        environment = environment or {}
+        """A function that is told those environment variables."""
         function = PythonFunction(
             self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
-            memory_mb=memory_mb, environment=environment, key=self._key,
-            network=self.graph.network if GRAPH in environment else None,
+            memory_mb=memory_mb, environment={each: self._variables[each] for each in variables}, key=self._key,
+            network=self.graph.network if GRAPH in variables else None,
         )  # fmt: skip
         self.functions[name] = function
+        if MODEL_KEY in variables:
+            self._grant_openai_key(function.role)
         return function
 
     def _add_front(self) -> None:
         """Add the HTTP API and the functions behind it."""
-        tables = self.tables
-        environment = (
-            self._names(tables.tenants, tables.sessions, tables.memories)
-            | self._contents()
-            | self._searching()
-            | self._nameable()
-        )
+        functions = {
+            "sessions": self._add_sessions(),
+            "memories": self._add_memories(),
+            "site": self._function("site", "JWT_ISSUER", seconds=10, memory_mb=512),
+        }
+        self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=self._authorizer())
+        self.front.route({name: each.function for name, each in functions.items()})
+
+    def _add_sessions(self) -> PythonFunction:
+        tables, told = self.tables, (*STORES, *SEARCHING, "MODELS")
         sessions = self._function(
-            "sessions", seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.models, environment=environment
+            "sessions", *told, seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.models
         )
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(sessions.role, tables.memories, READS, WRITES, indexes=["by_created"])
         self.contents.grant(sessions.role, READ, ADD, LIST)
         self.search.grant(sessions.role, makes_indexes=False)
-        self._grant_openai_key(sessions.role)
-        memories = self._add_memories()
-        issuer = {"JWT_ISSUER": self._choices.jwt_issuer}
-        site = self._function("site", seconds=10, memory_mb=512, environment=issuer)
-        self.front = HttpFront(self, stage=self._stage, key=self._key, authorizer=self._authorizer())
-        self.front.route({"site": site.function, "sessions": sessions.function, "memories": memories.function})
+        return sessions
 
     def _add_memories(self) -> PythonFunction:
-        tables = self.tables
-        environment = (
-            self._names(tables.tenants, tables.sessions, tables.memories)
-            | self._contents()
-            | self._searching()
-            | self._chatting()
-            | {GRAPH: self.graph.id}
-        )
-        memories = self._function(
-            "memories",
-            seconds=REQUEST_SECONDS,
-            memory_mb=1024,
-            layers=[*self._layers.embedding, *self._layers.graph],
-            environment=environment,
-        )
+        tables, told = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, GRAPH))
+        layers = [*self._layers.embedding, *self._layers.graph]
+        memories = self._function("memories", *told, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers)
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.search.grant(memories.role, makes_indexes=False)
         self.graph.grant(memories.role, writes=False)
-        self._grant_openai_key(memories.role)
         return memories
 
     def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
         """Add the function that says who calls; where it takes tokens, it sees no key."""
-        issuer, audience = self._choices.jwt_issuer, ",".join(self._choices.jwt_audience)
-        environment = self._names(self.tables.tenants) | {"JWT_ISSUER": issuer, "JWT_AUDIENCE": audience}
-        layers = self._layers.tokens() if issuer else ()
-        authorize = self._function("authorize", seconds=10, memory_mb=512, layers=layers, environment=environment)
-        if not issuer:
+        takes_tokens = bool(self._choices.jwt_issuer)
+        layers = self._layers.tokens() if takes_tokens else ()
+        told = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE")
+        authorize = self._function("authorize", *told, seconds=10, memory_mb=512, layers=layers)
+        if not takes_tokens:
             self.tables.grant_keys(authorize.role)
         return asking(authorize.function)
 
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""
         self._add_dispatch()
-        sessions = self._names(self.tables.sessions)
-        environment = self._names(self.tables.tenants) | sessions | self._chatting() | self._nameable()
-        summarize = self._worker("summarize", memory_mb=512, layers=self._layers.models, environment=environment)
+        told = ("TENANTS_TABLE", "SESSIONS_TABLE", *CHATTING, "MODELS")
+        summarize = self._worker("summarize", *told, memory_mb=512, layers=self._layers.models)
         self.tables.grant_tenants(summarize.role)
         self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
-        self._grant_openai_key(summarize.role)
         self._add_extract()
         if self.search.url:
             self._add_embed()
@@ -184,8 +193,7 @@ class Palimpsest(Stack):
     def _add_sweep(self) -> None:
         """Add the function that each minute looks for what has expired, got stuck, or was lost on its way."""
         tables, lines = self.tables, self.queues.of
-        environment = self._names(tables.tenants, tables.sessions, tables.memories) | _urls(lines) | self._contents()
-        sweep = self._worker("sweep", memory_mb=512, environment=environment)
+        sweep = self._worker("sweep", *STORES, *_urls(lines), memory_mb=512)
         for queue in lines.values():
             self.queues.grant_send(queue, sweep.role)
         tables.grant_tenants(sweep.role)
@@ -199,33 +207,22 @@ class Palimpsest(Stack):
 
     def _add_extract(self) -> None:
         tables = self.tables
-        environment = (
-            self._names(tables.tenants, tables.sessions, tables.memories)
-            | self._contents()
-            | self._chatting()
-            | {GRAPH: self.graph.id}
-        )
-        extract = self._worker("extract", memory_mb=512, layers=self._layers.models, environment=environment)
+        extract = self._worker("extract", *STORES, *CHATTING, GRAPH, memory_mb=512, layers=self._layers.models)
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
         tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
         self.graph.grant(extract.role, writes=False)
-        self._grant_openai_key(extract.role)
 
     def _add_embed(self) -> None:
         """Add the function that keeps the search index up to date; it marks records as indexed and ends redactions."""
-        environment = (
-            self._names(self.tables.sessions, self.tables.memories) | self._searching() | {GRAPH: self.graph.id}
-        )
-        embed = self._worker("embed", memory_mb=1024, layers=self._layers.embedding, environment=environment)
+        embed = self._worker("embed", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
         self.tables.grant(embed.role, self.tables.sessions, READS)
         self.tables.grant_jobs(embed.role)
         self.tables.grant_usage(embed.role)
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
         self.graph.grant(embed.role, writes=True)
-        self._grant_openai_key(embed.role)
         self._have_embedded(embed.function)
 
     def _have_embedded(self, embed: lambda_.Function | None) -> None:
@@ -239,22 +236,17 @@ class Palimpsest(Stack):
 
     def _add_reindex(self) -> None:
         """Add the function that rebuilds the search index of all tenants; it alone may scan the lists of owners."""
-        environment = (
-            self._names(self.tables.sessions, self.tables.memories) | self._searching() | {GRAPH: self.graph.id}
-        )
-        reindex = self._worker("reindex", memory_mb=1024, layers=self._layers.embedding, environment=environment)
+        reindex = self._worker("reindex", *INDEXED, memory_mb=1024, layers=self._layers.embedding)
         self.tables.grant(reindex.role, self.tables.sessions, READS, WRITES, indexes=["by_owner"])
         self.tables.grant(reindex.role, self.tables.memories, READS, ["dynamodb:UpdateItem"], indexes=["by_created"])
         self.tables.grant_scan(reindex.role, self.tables.sessions, "by_user")
         self.tables.grant_scan(reindex.role, self.tables.memories, "by_tenant")
         self.search.grant(reindex.role, makes_indexes=True)
         self.graph.grant(reindex.role, writes=True)
-        self._grant_openai_key(reindex.role)
 
     def _add_dispatch(self) -> None:
-        queues = {**self.queues.of, "events": self.queues.events, "parked": self.queues.parked}
-        environment = _urls(queues) | self._names(self.tables.sessions) | {"EVENT_BUS": self.bus.event_bus_name}
-        dispatch = self._function("dispatch", seconds=30, memory_mb=512, environment=environment)
+        queues = self._queues_by_name
+        dispatch = self._function("dispatch", *_urls(queues), "SESSIONS_TABLE", "EVENT_BUS", seconds=30, memory_mb=512)
         self.bus.grant_put_events_to(dispatch.role)
         self.tables.grant_usage(dispatch.role)
         for queue in queues.values():
@@ -271,12 +263,12 @@ class Palimpsest(Stack):
             accept(dispatch.role, f"IAM5[Action::kms:{action}]", because="Kinds of one action, on the stack's own key.")
 
     def _worker(
-        self, name: str, *, memory_mb: int, environment: Mapping[str, str], layers: Sequence[lambda_.ILayerVersion] = ()
+        self, name: str, *variables: str, memory_mb: int, layers: Sequence[lambda_.ILayerVersion] = ()
     ) -> PythonFunction:
         """A function that processes the messages of the queue with its name."""
         queue, line = self.queues.of[name], self._lines[name]
-        environment = {**environment, f"{name.upper()}_QUEUE_URL": queue.queue_url}
-        worker = self._function(name, seconds=line.seconds, memory_mb=memory_mb, layers=layers, environment=environment)
+        told = dict.fromkeys((*variables, *_urls({name: queue})))
+        worker = self._function(name, *told, seconds=line.seconds, memory_mb=memory_mb, layers=layers)
         self.queues.grant_back_off(queue, worker.role)
         self._receive(worker, queue, line)
         return worker
@@ -289,30 +281,6 @@ class Palimpsest(Stack):
                 max_concurrency=self._stage.sizes.worker_concurrency,
             )
         )  # fmt: skip
-
-    def _names(self, *tables: dynamodb.Table) -> dict[str, str]:
-        """The environment variables that hold the names of those tables."""
-        return {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables}
-
-    def _contents(self) -> dict[str, str]:
-        return {"CONTENTS_BUCKET": self.contents.bucket.bucket_name}
-
-    def _model_server(self) -> dict[str, str]:
-        return {"OPENAI_KEY_PARAMETER": self.key_parameter, "OPENAI_BASE_URL": self._choices.openai_base_url}
-
-    def _chatting(self) -> dict[str, str]:
-        return self._model_server() | {"CHAT_MODEL": self._choices.chat_model}
-
-    def _nameable(self) -> dict[str, str]:
-        """Which models callers may name, as an environment variable: the configured one, and the operator's list."""
-        return {"MODELS": ",".join(dict.fromkeys((self._choices.chat_model, *self._choices.models)))}
-
-    def _searching(self) -> dict[str, str]:
-        """The environment variables for the address of the index and for the model that makes its vectors."""
-        model = self._stage.embedding
-        return self._model_server() | {
-            "SEARCH_URL": self.search.url, "EMBEDDING_MODEL": model.model, "EMBEDDING_DIMENSION": str(model.dimension),
-        }  # fmt: skip
 
     def _grant_openai_key(self, reader: iam.IGrantable) -> None:
         arn = self.format_arn(service="ssm", resource="parameter", resource_name=self.key_parameter.removeprefix("/"))

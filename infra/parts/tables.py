@@ -35,6 +35,10 @@ class Tables(Construct):
         self._index(self.memories, "by_tenant", hash_key="tenant_bucket", range_key=_text("user_id"))
         self._index(self.memories, "due", hash_key="due_shard", range_key=_number("due_at"))
 
+    @property
+    def all(self) -> tuple[dynamodb.Table, ...]:
+        return self.tenants, self.sessions, self.memories
+
     def grant_keys(self, reader: iam.IGrantable) -> None:
         """Allow looking up API keys."""
         self._grant(reader, self.tenants, ["dynamodb:GetItem"], leading="key#*")
