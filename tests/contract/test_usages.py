@@ -14,8 +14,7 @@ from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.usages import InMemoryUsages
 from palimpsest.parallel import each
 from palimpsest.scope import Scope
-from palimpsest.usage.counts import Row, Tally
-from palimpsest.usage.ports import Usages
+from palimpsest.usage.ports import Row, Tally, Usages
 from palimpsest.usage.report import summed
 
 from tests.contract.builders import Conversation, message

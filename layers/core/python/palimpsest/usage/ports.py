@@ -1,14 +1,44 @@
-"""The store that counts once what is used, however often the work is repeated."""
+"""What is counted, by day and user, and the store that counts it once, however often the work is repeated."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from palimpsest.scope import Scope, UserScope
-from palimpsest.usage.counts import Row, Tally
 
 KEPT_DAYS = 400
+COUNTS = (
+    "messages", "message_tokens", "bytes", "model_calls", "tokens_in", "tokens_out", "embedding_calls",
+    "embedding_tokens", "cost_nano_usd", "unpriced",
+)  # fmt: skip
+"""What a row counts. `bytes` are those of messages as they came. `unpriced` are calls whose price is not known."""
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """The messages that one life of a session took in on one day, up to some append. Of two tallies of the same life
+    and day the greater one is the later one. `base` tells a session's lives apart, `day` is a date in ISO's form.
+    """
+
+    tenant: str
+    user: str
+    session: str
+    base: int
+    day: str
+    messages: int
+    message_tokens: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """What was counted on a day for a user; `user` None: for one who was erased."""
+
+    day: str
+    user: str | None
+    counts: Mapping[str, int] = field(default_factory=dict)
 
 
 class Usages(Protocol):

@@ -11,8 +11,7 @@ from typing import Literal
 from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.scope import Scope
-from palimpsest.usage.counts import Row
-from palimpsest.usage.ports import KEPT_DAYS, Usages
+from palimpsest.usage.ports import KEPT_DAYS, Row, Usages
 
 LONGEST = 93  # days of one answer
 By = Literal["tenant", "user", "day"]

@@ -14,8 +14,7 @@ from palimpsest.engines.places import calls_name, tally_name
 from palimpsest.errors import CommitLost
 from palimpsest.parallel import each
 from palimpsest.scope import Scope, UserScope
-from palimpsest.usage.counts import COUNTS, Row, Tally
-from palimpsest.usage.ports import KEPT_DAYS
+from palimpsest.usage.ports import COUNTS, KEPT_DAYS, Row, Tally
 
 AMONG = "usage#"
 USAGE, RATE = "usage", "rate"

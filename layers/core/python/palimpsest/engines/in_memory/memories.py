@@ -115,7 +115,8 @@ class InMemoryMemories:
             raise ValueError(f"{items_of(commit)} items in one transaction")
         with self.state.write("commit memories"):
             known = self._of(scope)
-            if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self._may_move(commit)):
+            moved = ((commit.job,) if commit.job else (), commit.finished, commit.call)
+            if known.user.epoch != commit.epoch or not (_holds(known.era, commit) and self.state.may_move(*moved)):
                 raise CommitLost("Another writer was first.")
             known.current += commit.gained
             known.user = replace(known.user, version=known.user.version + 1)
@@ -123,11 +124,7 @@ class InMemoryMemories:
             _apply(known.era, commit)
             if commit.expires_at is not None:
                 known.walk = noting(known.walk, epoch=commit.epoch, expires_at=commit.expires_at)
-            if commit.job is not None:
-                self.state.put_job(commit.job)
-            if commit.finished is not None:
-                self.state.finish(commit.finished)
-            self.state.put_call(commit.call)
+            self.state.move(*moved)
             pending = [record for record in (*commit.new, *commit.changed) if record.index_state == "pending"]
             changed = (*pending, *commit.removed)
             self.state.changes += [RecordChanged(scope.tenant, scope.user, record.id) for record in changed]
@@ -228,16 +225,6 @@ class InMemoryMemories:
 
     def _of(self, scope: UserScope) -> Known:
         return self._known[scope.tenant, scope.user]
-
-    def _may_move(self, commit: MemoryCommit) -> bool:
-        """Whether the commit's job is new, the one it finishes is there and has not ended, and its call is as it was
-        read.
-        """
-        if commit.job is not None and job_partition(commit.job) in self.state.jobs:
-            return False
-        if not self.state.may_put(commit.call):
-            return False
-        return commit.finished is None or self.state.is_open(commit.finished)
 
 
 def _those(found: Mapping[str, T], names: Sequence[str]) -> dict[str, T]:

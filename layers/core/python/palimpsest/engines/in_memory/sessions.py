@@ -11,7 +11,7 @@ from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.in_memory.state import Faults, Partition, State, T
-from palimpsest.engines.places import COUNTERS, job_partition, listed_within, session_cursor, session_listed_as
+from palimpsest.engines.places import COUNTERS, listed_within, session_cursor, session_listed_as
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import MessageChanged
@@ -52,15 +52,12 @@ class InMemorySessions:
             found = self._partition(scope)
             if found.head is not None and not _guard_holds(found.head, commit):
                 raise HeadMoved(found.head)
-            if not (_holds(found, commit) and self._may_move(commit) and self._may_begin(scope, commit)):
+            moved = (commit.jobs, commit.finished, commit.call)
+            if not (_holds(found, commit) and self.state.may_move(*moved) and self._may_begin(scope, commit)):
                 raise CommitLost("Another writer was first.")
-            for job in commit.jobs:
-                self.state.put_job(job)
+            self.state.move(*moved)
             self.state.partitions[scope.tenant, scope.session] = found
             _apply(found, commit)
-            if commit.finished is not None:
-                self.state.finish(commit.finished)
-            self.state.put_call(commit.call)
             if commit.begins:
                 self.state.users.add((scope.tenant, commit.after.user))
             if commit.messages and (tally := commit.after.tally(scope)) is not None:
@@ -146,12 +143,6 @@ class InMemorySessions:
 
     def _partition(self, scope: SessionScope) -> Partition:
         return self.state.partitions.get((scope.tenant, scope.session)) or Partition()
-
-    def _may_move(self, commit: Commit) -> bool:
-        """Whether the commit's job is new, the one it finishes may end, and its call is as it was read."""
-        if any(job_partition(job) in self.state.jobs for job in commit.jobs) or not self.state.may_put(commit.call):
-            return False
-        return commit.finished is None or self.state.may_finish(commit.finished)
 
     def _may_begin(self, scope: SessionScope, commit: Commit) -> bool:
         """Whether a session that begins is of its user's present epoch."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from bisect import bisect_left, bisect_right, insort
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
@@ -17,7 +17,7 @@ from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.jobs.ports import Changed
-from palimpsest.usage.counts import Row, Tally
+from palimpsest.usage.ports import Row, Tally
 
 T = TypeVar("T")
 Faults = Callable[[str], None]
@@ -112,6 +112,20 @@ class State:
         self.usage[place] = replace(before, counts=new)
         return {name: amount - before.counts.get(name, 0) for name, amount in new.items()}
 
+    def may_move(self, new: Sequence[Job], finished: Job | None, call: KeyedCall | None) -> bool:
+        """Whether these jobs are new, the finished one may end, and the call is as it was read."""
+        if any(job_partition(job) in self.jobs for job in new) or not self.may_put(call):
+            return False
+        return finished is None or self.may_finish(finished)
+
+    def move(self, new: Sequence[Job], finished: Job | None, call: KeyedCall | None) -> None:
+        """Carry over what a commit says of jobs and of a call."""
+        for job in new:
+            self.put_job(job)
+        if finished is not None:
+            self.finish(finished)
+        self.put_call(call)
+
     def put_job(self, job: Job) -> None:
         """Put a job as a table would hold it. Raises `DamagedJob`."""
         stored = replace(job, payload=decoded(job.kind, encoded(job.kind, job.payload)))
@@ -127,11 +141,6 @@ class State:
         if call is not None:
             made = json.loads(json.dumps(call.made))
             self.calls[call.tenant, call.name] = replace(call, made=made, version=call.version + 1)
-
-    def is_open(self, job: Job) -> bool:
-        """Whether a job of this id is there and has not ended."""
-        found = self.jobs.get(job_partition(job))
-        return found is not None and not found.has_ended
 
     def may_finish(self, job: Job) -> bool:
         """Whether a job of this id is there that has not ended, and that lacks no part it needs."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import calls_name
 from palimpsest.scope import Scope, UserScope
-from palimpsest.usage.counts import Row, Tally
+from palimpsest.usage.ports import Row, Tally
 
 
 class InMemoryUsages:

@@ -34,18 +34,14 @@ class Update:
 
     def put(self, name: str, value: dict[str, Any] | None) -> None:
         """Set the attribute, or remove it for None."""
-        self._names[f"#{name}"] = name
         if value is None:
-            self._clauses["REMOVE"].append(f"#{name}")
+            self._say("REMOVE", name, f"#{name}")
         else:
-            self._values[f":{name}"] = value
-            self._clauses["SET"].append(f"#{name}=:{name}")
+            self._say("SET", name, f"#{name}=:{name}", {f":{name}": value})
 
     def put_if_absent(self, name: str, value: dict[str, Any]) -> None:
         """Set the attribute, unless it is there."""
-        self._names[f"#{name}"] = name
-        self._values[f":{name}"] = value
-        self._clauses["SET"].append(f"#{name}=if_not_exists(#{name},:{name})")
+        self._say("SET", name, f"#{name}=if_not_exists(#{name},:{name})", {f":{name}": value})
 
     def put_all(self, attributes: Attributes) -> None:
         for name, value in attributes.items():
@@ -57,44 +53,43 @@ class Update:
         self.put("due_at", None if due_at is None else items.number(due_at))
 
     def add(self, name: str, difference: int) -> None:
-        self._names[f"#{name}"] = name
-        self._values[f":{name}"] = items.number(difference)
-        self._clauses["ADD"].append(f"#{name} :{name}")
-
-    def require(self, name: str, *values: dict[str, Any]) -> None:
-        """Do nothing unless the attribute has one of these values (none given: unless it is absent)."""
-        self._names[f"#{name}"] = name
-        if not values:
-            self._conditions.append(f"attribute_not_exists(#{name})")
-            return
-        allowed = {f":{name}_{number}": value for number, value in enumerate(values)}
-        self._values |= allowed
-        self._conditions.append(f"#{name} IN ({','.join(allowed)})")
-
-    def require_at_most(self, name: str, value: dict[str, Any]) -> None:
-        """Do nothing if the attribute is there and greater."""
-        self._names[f"#{name}"] = name
-        self._values[f":most_{name}"] = value
-        self._conditions.append(f"(attribute_not_exists(#{name}) OR #{name} <= :most_{name})")
-
-    def require_below(self, name: str, value: dict[str, Any]) -> None:
-        """Do nothing unless the attribute is absent, or less."""
-        self._names[f"#{name}"] = name
-        self._values[f":below_{name}"] = value
-        self._conditions.append(f"(attribute_not_exists(#{name}) OR #{name} < :below_{name})")
+        self._say("ADD", name, f"#{name} :{name}", {f":{name}": items.number(difference)})
 
     def include(self, name: str, value: str) -> None:
         """Add the text to the attribute, which is a set of texts."""
-        self._names[f"#{name}"] = name
-        self._values[f":{name}"] = {"SS": [value]}
-        self._clauses["ADD"].append(f"#{name} :{name}")
+        self._say("ADD", name, f"#{name} :{name}", {f":{name}": {"SS": [value]}})
+
+    def require(self, name: str, *values: dict[str, Any]) -> None:
+        """Do nothing unless the attribute has one of these values (none given: unless it is absent)."""
+        allowed = {f":{name}_{number}": value for number, value in enumerate(values)}
+        holds = f"#{name} IN ({','.join(allowed)})" if allowed else f"attribute_not_exists(#{name})"
+        self._require(name, holds, allowed)
+
+    def require_at_most(self, name: str, value: dict[str, Any]) -> None:
+        """Do nothing if the attribute is there and greater."""
+        holds = f"(attribute_not_exists(#{name}) OR #{name} <= :most_{name})"
+        self._require(name, holds, {f":most_{name}": value})
+
+    def require_below(self, name: str, value: dict[str, Any]) -> None:
+        """Do nothing unless the attribute is absent, or less."""
+        holds = f"(attribute_not_exists(#{name}) OR #{name} < :below_{name})"
+        self._require(name, holds, {f":below_{name}": value})
 
     def require_included(self, name: str, *values: str) -> None:
         """Do nothing unless the attribute, a set of texts, includes all of these."""
         for number, value in enumerate(values):
-            self._names[f"#{name}"] = name
-            self._values[f":{name}_{number}"] = items.text(value)
-            self._conditions.append(f"contains(#{name}, :{name}_{number})")
+            place = f":{name}_{number}"
+            self._require(name, f"contains(#{name}, {place})", {place: items.text(value)})
+
+    def _say(self, verb: str, name: str, said: str, values: Attributes | None = None) -> None:
+        self._names[f"#{name}"] = name
+        self._values |= values or {}
+        self._clauses[verb].append(said)
+
+    def _require(self, name: str, holds: str, values: Attributes) -> None:
+        self._names[f"#{name}"] = name
+        self._values |= values
+        self._conditions.append(holds)
 
     def arguments(self, table: str, partition: str, sort: str) -> dict[str, Any]:
         clauses = (f"{verb} {','.join(parts)}" for verb, parts in self._clauses.items() if parts)
