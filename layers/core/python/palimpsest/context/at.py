@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
+from palimpsest.conversations.history import no_message
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.fit import newest
-from palimpsest.errors import FieldError, NotFound
 from palimpsest.scope import SessionScope
 
 PAGE = 20
@@ -22,8 +22,7 @@ def head_after(sessions: Sessions, scope: SessionScope, head: Head, *, seq: int)
     Raises `NotFound` (`message_not_found`) if there is no such message or it was withdrawn.
     """
     if not head.base < seq <= head.seq or head.is_withdrawn(seq):
-        error = FieldError("at", "no message of this session has this sequence number")
-        raise NotFound("There is no such message.", code="message_not_found", errors=(error,))
+        raise no_message("at")
     earlier = _compactions(sessions, scope, head, last=seq)
     last = next((each for each in earlier if max(each.newest, each.last) <= seq), None)
     return replace(

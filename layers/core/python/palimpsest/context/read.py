@@ -21,7 +21,7 @@ from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
 from palimpsest.conversations.large import within
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, counter, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
 from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
@@ -220,7 +220,7 @@ class ReadContext:
     def _material(
         self, plan: _Plan, stored: Sequence[Message], *, summary: Compaction | None, tools: Sequence[Mapping[str, Any]]
     ) -> Material:
-        count = partial(self._count, plan.encoding)
+        count = counter(self.tokens, plan.encoding)
         return Material(
             system=plan.settings.system,
             system_tokens=plan.system_tokens,
@@ -256,9 +256,6 @@ class ReadContext:
             pinned = self.sessions.messages_at(plan.scope, [seq for seq, _ in head.pins])
             shown = (*(message for message in pinned if not head.is_withdrawn(message.seq)), *shown)
         return head, shown if keeps else newest_turn(shown)
-
-    def _count(self, encoding: str, text: str) -> int:
-        return self.tokens.count(text, encoding)
 
 
 def _tools(form: ContextFormat = "openai") -> tuple[Mapping[str, Any], ...]:

@@ -24,7 +24,7 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, weigh
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, counter, weigh
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -128,7 +128,7 @@ class Append:
 
         @cache
         def weights(encoding: str) -> tuple[int, ...]:
-            return tuple(weigh(draft.chat, lambda text: self.tokens.count(text, encoding)) for draft in drafts)
+            return tuple(weigh(draft.chat, counter(self.tokens, encoding)) for draft in drafts)
 
         request = _Request(
             scope=scope,

@@ -22,7 +22,7 @@ from palimpsest.conversations.lifecycle import (
     touched,
 )
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, counter, weigh
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Session, Settings
@@ -199,7 +199,7 @@ class ManageSessions:
         memory = merged({**(tenant.memory if base is None else base)}, given)
         self.check_model(given, tenant)
         encoding = self.tokens.encoding_for(memory.model)
-        tokens = weigh(wanted.system, lambda text: self.tokens.count(text, encoding)) if wanted.system else 0
+        tokens = weigh(wanted.system, counter(self.tokens, encoding)) if wanted.system else 0
         self.check(memory)
         check_room(system=wanted.system, memory=[stored(memory), wanted.metadata])
         return Configuration(

@@ -9,7 +9,15 @@ from typing import Any
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
 from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
-from palimpsest.conversations.messages import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message, unlike_a_summary, weigh
+from palimpsest.conversations.messages import (
+    ITEM,
+    SYSTEM_ROLES,
+    UNSHOWN_ROLES,
+    Message,
+    counter,
+    unlike_a_summary,
+    weigh,
+)
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.models.ports import TokenCounter
@@ -50,13 +58,8 @@ class Redact:
         if not found:
             raise no_message("seq")
         old = found[0]
-        new = redacted(
-            old,
-            content=content,
-            metadata=metadata,
-            now=stamp(now),
-            count=lambda text: self.tokens.count(text, old.encoding),
-        )
+        count = counter(self.tokens, old.encoding)
+        new = redacted(old, content=content, metadata=metadata, now=stamp(now), count=count)
         head, settings = _with(self._reopened(scope, before, seq), settings, old, new)
         after = touched(without_overflow(head), now=now)
         job = job_on(after, scope, kind="redact", first=seq, last=seq, now=seconds(now))

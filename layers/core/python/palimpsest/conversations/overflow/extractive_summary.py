@@ -6,9 +6,8 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called, counter
 from palimpsest.conversations.ports import Summary
 from palimpsest.conversations.window.render import plain
 from palimpsest.models.ports import TokenCounter
@@ -86,12 +85,9 @@ class ExtractiveSummarizer:
     ) -> Summary:
         del prompt
         encoding = messages[-1].encoding if messages else self._tokens.encoding_for(model)
-        count = partial(self._count, encoding=encoding)
+        count = counter(self._tokens, encoding)
         lines = _rated(list(_lines(previous or "", messages)), room=max_tokens, count=count)
         return Summary(text=_written(lines, limit=max_tokens, count=count), method=METHOD)
-
-    def _count(self, text: str, *, encoding: str) -> int:
-        return self._tokens.count(text, encoding)
 
 
 def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:

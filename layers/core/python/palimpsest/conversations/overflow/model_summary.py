@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from functools import partial
 from html import escape
 from typing import Any
 
 from palimpsest import prompts
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, counter
 from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
@@ -68,7 +67,7 @@ class ModelSummarizer:
         said = [message for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, prompt=prompt, model=model, limit=limit)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(model)
-        count = partial(self._count, encoding=encoding)
+        count = counter(self.tokens, encoding)
         completion, usage = self._written(step, count)
         try:
             text = _within(completion, step, count)
@@ -136,10 +135,7 @@ class ModelSummarizer:
         return self.chat.capacity(model) - _output(limit) - self._counter(model)(said) - CHAT_OVERHEAD
 
     def _counter(self, model: str | None) -> Count:
-        return partial(self._count, encoding=self.tokens.encoding_for(model))
-
-    def _count(self, text: str, *, encoding: str) -> int:
-        return self.tokens.count(text, encoding)
+        return counter(self.tokens, self.tokens.encoding_for(model))
 
 
 def _output(limit: int) -> int:

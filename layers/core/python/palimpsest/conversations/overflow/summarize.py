@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from functools import partial
 
 from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, weigh
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, counter, weigh
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.plan import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary
@@ -137,7 +136,4 @@ class SummarizeOverflow:
         return True
 
     def _weight(self, chats: Sequence[Chat], encoding: str) -> int:
-        return sum(weigh(chat, partial(self._count, encoding)) for chat in chats)
-
-    def _count(self, encoding: str, text: str) -> int:
-        return self.tokens.count(text, encoding)
+        return sum(weigh(chat, counter(self.tokens, encoding)) for chat in chats)
