@@ -21,13 +21,13 @@ from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
 from palimpsest.conversations.large import within
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, counter, text_of, weighed_in
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
 from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
 from palimpsest.errors import Unavailable
 from palimpsest.models.catalogue import budget_of
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models.ports import TokenCounter, counter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3

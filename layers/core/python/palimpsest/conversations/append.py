@@ -24,7 +24,7 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, counter, weigh
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, weigh
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -32,7 +32,7 @@ from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Setti
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models.ports import TokenCounter, counter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants.ports import Tenants

@@ -22,14 +22,14 @@ from palimpsest.conversations.lifecycle import (
     touched,
 )
 from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, counter, weigh
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Session, Settings
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models.ports import TokenCounter, counter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants.ports import Tenants, TenantSettings

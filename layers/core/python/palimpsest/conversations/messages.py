@@ -10,7 +10,6 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from palimpsest.models.ports import TokenCounter
 from palimpsest.text.cutting import Count
 
 Chat = Mapping[str, Any]
@@ -141,11 +140,6 @@ def text_of(chat: Chat) -> str:
     if isinstance(content, str):
         return content
     return "\n".join(part["text"] for part in content or () if isinstance(part.get("text"), str))
-
-
-def counter(tokens: TokenCounter, encoding: str) -> Count:
-    """What counts the tokens of texts in that encoding."""
-    return lambda text: tokens.count(text, encoding)
 
 
 def weigh(chat: Chat, count: Count) -> int:

@@ -9,18 +9,10 @@ from typing import Any
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.history import live, no_message
 from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
-from palimpsest.conversations.messages import (
-    ITEM,
-    SYSTEM_ROLES,
-    UNSHOWN_ROLES,
-    Message,
-    counter,
-    unlike_a_summary,
-    weigh,
-)
+from palimpsest.conversations.messages import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message, unlike_a_summary, weigh
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models.ports import TokenCounter, counter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.text.cutting import Count

@@ -7,10 +7,10 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called, counter
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called
 from palimpsest.conversations.ports import Summary
 from palimpsest.conversations.window.render import plain
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models.ports import TokenCounter, counter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
 from palimpsest.text.sentences import (

@@ -8,12 +8,12 @@ from html import escape
 from typing import Any
 
 from palimpsest import prompts
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, counter
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
+from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage, counter
 from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 

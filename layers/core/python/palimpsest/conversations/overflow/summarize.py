@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, replace
 from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, counter, weigh
+from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.plan import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary
@@ -19,7 +19,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.read import counting
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models.ports import TokenCounter, counter
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, paid_by
 
