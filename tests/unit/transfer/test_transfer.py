@@ -430,6 +430,40 @@ def test_what_stops_in_between_goes_on_to_the_end(service: Service, call: Client
     assert exported(service, other) == text
 
 
+@pytest.mark.parametrize("way", ["text", "upload"])
+def test_an_import_that_is_under_way_brings_nothing_of_an_erased_user_back(
+    service: Service, call: Client, way: str
+) -> None:
+    lived(service, call)
+    text = exported(service, call)
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+    path = "/v1/users/sarah/import"
+    begun = call("POST", path, {"data": text}).json if way == "text" else sent(call, text, size=5_000)
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+    job = call("GET", f"/v1/jobs/{begun['job_id']}").json
+    assert job["state"] == "failed"
+    assert call("GET", "/v1/users/sarah").json["memories"]["total"] == 0
+    assert call("GET", "/v1/sessions", query={"user_id": "sarah"}).json["sessions"] == []
+    assert not list(service.blobs.keys("imports/"))
+    assert imported(service, call, text)["restored"] > 0
+
+
+def test_what_an_import_that_failed_had_been_sent_goes_with_its_user(service: Service, call: Client) -> None:
+    call.save("Likes tea.", "Likes coffee.")
+    text = exported(service, call)
+    other = service.client(tenant="other")
+    other("PUT", "/v1/settings", {"limits": {"memories": 1}})
+    job = other("POST", "/v1/users/sarah/import", {"data": text}).json["job_id"]
+    service.drain()
+    assert other("GET", f"/v1/jobs/{job}").json["error"] == "memory_limit"
+    assert list(service.blobs.keys("imports/other/"))
+    other("DELETE", "/v1/users/sarah")
+    service.drain()
+    assert not list(service.blobs.keys("imports/other/"))
+
+
 def test_an_import_while_the_old_data_is_being_removed_waits_for_it(service: Service, call: Client) -> None:
     lived(service, call)
     text = exported(service, call)

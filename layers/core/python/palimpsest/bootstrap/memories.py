@@ -226,7 +226,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),
         export=Export(jobs, stores.blobs, clock),
-        imports=Import(jobs, stores.blobs, clock),
+        imports=Import(jobs, stores.blobs, memories, clock),
         import_foreign=ImportForeign(remember, ingest),
     )
 

@@ -112,7 +112,7 @@ def wire_sweep(
             "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
             "upload": Handling(contents.settle, contents.give_up),
             "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),
-            "import": Handling(ImportPages(kinds, blobs, pages, clock), give_up),
+            "import": Handling(ImportPages(kinds, blobs, memories, pages, clock), give_up),
         }
     )
     steps = Steps(sessions, jobs, memories, clock, contents)

@@ -65,9 +65,16 @@ def uploaded(scope: Scope, user: str | None) -> str:
     return f"imports/{scope.tenant}/tenant/" if user is None else f"imports/{scope.tenant}/user/{user}/"
 
 
-def forget_exports(blobs: Blobs, scope: UserScope) -> None:
-    """Remove every export of a user, and what was sent to be imported."""
+def sent(scope: UserScope) -> str:
+    """What the keys of all texts begin with that were sent at once to be imported for a user; the epoch follows."""
+    return f"imports/{scope.tenant}/text/{scope.user}/"
+
+
+def forget_exports(blobs: Blobs, scope: UserScope, epoch: int) -> None:
+    """Remove every export of a user, and what was sent to be imported before this epoch began."""
+    texts = sent(scope)
+    keys = [key for key in blobs.keys(texts) if int(key.removeprefix(texts).partition("/")[0]) < epoch]
     for where in (folder_of(scope.owner, scope.user), uploaded(scope.owner, scope.user)):
-        keys = list(blobs.keys(where))
-        if keys:
-            blobs.remove(keys)
+        keys += blobs.keys(where)
+    if keys:
+        blobs.remove(keys)

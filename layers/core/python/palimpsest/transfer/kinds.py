@@ -17,13 +17,14 @@ Page = tuple[Iterable[Row], str | None]
 @dataclass(frozen=True, slots=True)
 class Kind:
     """`page` gives rows of a user from a place on (None: the first), and the next place (None: that was all). `begins`
-    is the kind of row with which each thing begins; `restore` stores one thing from its rows. Both are safe to repeat.
+    is the kind of row with which each thing begins; `restore` stores one thing from its rows in that epoch of the user,
+    and raises `CommitLost` if there is a later one. Both are safe to repeat.
     """
 
     name: str
     begins: str
     page: Callable[[UserScope, str | None], Page]
-    restore: Callable[[UserScope, Iterator[Row]], Outcome]
+    restore: Callable[[UserScope, Iterator[Row], int], Outcome]
 
 
 def units(rows: Iterator[Row], kinds: Mapping[str, Kind]) -> Iterator[tuple[Kind | None, int, list[Row]]]:

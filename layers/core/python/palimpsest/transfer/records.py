@@ -46,7 +46,7 @@ class RecordsKind:
         row["topic"] = None if pointer is None else {"record": pointer.record, "order": list(pointer.order)}
         return row
 
-    def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
+    def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the record under its id with all its statements; its topic's newest statement decides what is current.
         One that is there already stays. Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and
         `Conflict` (`too_many_preferences`).
@@ -56,18 +56,17 @@ class RecordsKind:
         record = read(Record, row, version=now, index_state="pending")
         if self.memories.records(scope, [record.id]):
             return "there"
-        user = self.memories.user(scope)
         said = [read(Record, {**row, **one}, version=now) for one in row.get("said", ())]
         others = [one for one in said if one.order != record.order]
         pointers = self._pointers(scope, record, topic_of(row))
-        commit = MemoryCommit(epoch=user.epoch, new=(record,), pointers=pointers)
+        commit = MemoryCommit(epoch=epoch, new=(record,), pointers=pointers)
         most = self.tenants.settings(scope.owner).limits.memories
         Room.of(self.memories, scope, most=most).check(commit.gained)
         commit = limited(self.memories, scope, commit)
         room = self.memories.room(commit)
         self.memories.commit(scope, replace(commit, said=others[:room]))
         for start in range(room, len(others), PAGE):
-            self.memories.commit(scope, MemoryCommit(epoch=user.epoch, said=others[start : start + PAGE]))
+            self.memories.commit(scope, MemoryCommit(epoch=epoch, said=others[start : start + PAGE]))
         return "restored"
 
     def _pointers(self, scope: UserScope, record: Record, topic: Topic | None) -> tuple[Pointer, ...]:

@@ -11,24 +11,26 @@ from dataclasses import dataclass, replace
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
-from palimpsest.jobs.job import Job, on_tenant
+from palimpsest.jobs.job import ERASED, Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.ports import Memories
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, UserScope
+from palimpsest.scope import Scope
 from palimpsest.transfer.checks import rows
-from palimpsest.transfer.files import folder, uploaded
-from palimpsest.transfer.kinds import Kind, by_beginning, units
+from palimpsest.transfer.files import folder, sent, uploaded
+from palimpsest.transfer.kinds import Kind, Outcome, by_beginning, units
 from palimpsest.transfer.lines import Row
 
 
 @dataclass(frozen=True, slots=True)
 class Import:
-    """Begins imports. Nothing is written unless every line can be taken."""
+    """Begins imports. Nothing is written unless every line can be taken. What was sent of a user goes with the user."""
 
     jobs: Jobs
     blobs: Blobs
+    memories: Memories
     clock: Clock
 
     def of_text(self, scope: Scope, text: str, *, user: str | None, key: str | None = None) -> str:
@@ -38,7 +40,9 @@ class Import:
         data = text.encode()
         check(io.BytesIO(data), user=user)
         key = key or secrets.token_hex(16)
-        job = self._job(scope, user, where := f"imports/{scope.tenant}/{key}/", key=key)
+        epoch = 0 if user is None else self.memories.user(scope.user(user)).epoch
+        where = f"imports/{scope.tenant}/{key}/" if user is None else f"{sent(scope.user(user))}{epoch}/{key}/"
+        job = self._job(scope, user, where, key=key)
         if self.jobs.get(scope, job.id) is None:
             self.blobs.put(f"{where}000000.jsonl", data)
             self._put(job)
@@ -87,7 +91,8 @@ class Import:
 
     def _job(self, scope: Scope, user: str | None, where: str, *, key: str) -> Job:
         payload, now = ImportPayload(source=where), seconds(self.clock.now())
-        return on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now)
+        job = on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now)
+        return job if user is None else replace(job, epoch=self.memories.user(scope.user(user)).epoch)
 
 
 def check(lines: Iterable[bytes], *, user: str | None) -> None:
@@ -107,6 +112,7 @@ class ImportPages:
 
     kinds: Sequence[Kind]
     blobs: Blobs
+    memories: Memories
     steps: UserSteps
     clock: Clock
 
@@ -114,14 +120,14 @@ class ImportPages:
         """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be taken, the job fails
         with `invalid_import`, its result names the `line`, and nothing is stored. If the tenant's limits leave no room
         for a thing, it fails with the limit's code, and the result names the thing's first `line`: begun again, it
-        stores the rest. Raises `Unavailable`.
+        stores the rest. If the user is erased meanwhile, it fails with `erased`. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
             self._tidy(notice)
             return
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
-        if job.step == 0 and not self._is_sound(job, place.source):
+        if self._is_erased(job, place) or (job.step == 0 and not self._is_sound(job, place.source)):
             return
         for kind, first, unit in units(rows(self._lines(place.source)), by_beginning(self.kinds)):
             if kind is None:
@@ -131,12 +137,20 @@ class ImportPages:
                     self.steps.go_on(job, place, result=_counts(place))
                     return
                 try:
-                    place = self._restored(kind, Scope(job.tenant).user(user), unit, replace(place, line=first))
+                    place = self._restored(kind, job, user, unit, replace(place, line=first))
                 except (LimitReached, Conflict) as error:
                     self._fail(job, error.code, {**_counts(place), "line": first})
                     return
         self.steps.end(job, _counts(place))
         self._tidy(notice)
+
+    def _is_erased(self, job: Job, place: ImportPayload) -> bool:
+        """Whether the user whose import it is was erased since it was begun; then the job fails."""
+        if job.user is None or self.memories.user(Scope(job.tenant).user(job.user)).epoch == job.epoch:
+            return False
+        self._fail(job, ERASED, _counts(place))
+        self._remove(place.source)
+        return True
 
     def _is_sound(self, job: Job, source: str) -> bool:
         """Whether every line can be taken; else the job fails, and what was sent is removed."""
@@ -170,8 +184,14 @@ class ImportPages:
         if source.startswith("imports/"):
             self.blobs.remove(list(self.blobs.keys(source)))
 
-    def _restored(self, kind: Kind, scope: UserScope, unit: Sequence[Row], place: ImportPayload) -> ImportPayload:
-        outcome = until_committed(lambda: kind.restore(scope, iter(unit)), clock=self.clock)
+    def _restored(self, kind: Kind, job: Job, user: str, unit: Sequence[Row], place: ImportPayload) -> ImportPayload:
+        scope = Scope(job.tenant).user(user)
+
+        def attempt() -> Outcome:
+            epoch = self.memories.user(scope).epoch if job.user is None else job.epoch
+            return kind.restore(scope, iter(unit), epoch)
+
+        outcome = until_committed(attempt, clock=self.clock)
         return replace(place, **{outcome: getattr(place, outcome) + 1})
 
     def _lines(self, source: str) -> Iterator[bytes]:

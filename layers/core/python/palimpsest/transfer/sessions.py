@@ -85,13 +85,13 @@ class SessionsKind:
                 rows.append({"kind": "message", "session_id": name, **values(self.contents.whole(message))})
         return rows, after and _place(after)
 
-    def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
+    def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
         there, is completed; another one in its place is a conflict. Raises `CommitLost`, `Unavailable`, and
         `LimitReached` (`session_limit`) if none may begin.
         """
         row = next(rows)
-        session, epoch = scope.owner.session(row["session_id"]), self.memories.user(scope).epoch
+        session = scope.owner.session(row["session_id"])
         final = head_of(row, user=scope.user, epoch=epoch)
         kept = None if final.retention is None else seconds(self.clock.now()) + final.retention
         final = replace(final, expires_at=kept)

@@ -42,7 +42,7 @@ class VectorsKind:
             return rows, json.dumps([space.name, page[-1].id], separators=(",", ":"))
         return rows, json.dumps([spaces[1].name, ""], separators=(",", ":")) if len(spaces) > 1 else None
 
-    def restore(self, scope: UserScope, rows: Iterator[Row]) -> Outcome:
+    def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the vectors that are not there. A namespace of another dimension or model is a conflict and stays.
         Raises `CommitLost`, `Unavailable`.
         """
@@ -50,7 +50,7 @@ class VectorsKind:
         found = self.store.namespace(scope, exported.name)
         if found is not None and found.count and (found.dimension, found.model) != (exported.dimension, exported.model):
             return "conflicts"
-        stored = found or replace(exported, epoch=self.memories.user(scope).epoch)
+        stored = found or replace(exported, epoch=epoch)
         space = replace(stored, dimension=exported.dimension, model=exported.model)
         given, outcome = [read(StoredVector, row) for row in rows], "there"
         for start in range(0, len(given), AT_ONCE):

@@ -97,7 +97,7 @@ class ErasePages:
     steps: UserSteps
     clock: Clock
     contents: Contents | None = None
-    forget_exports: Callable[[UserScope], None] | None = None
+    forget_exports: Callable[[UserScope, int], None] | None = None
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
@@ -107,7 +107,7 @@ class ErasePages:
         scope, erased = Scope(job.tenant).user(job.user or ""), job.payload_as(ErasePayload)
         until = self.steps.deadline
         if self.forget_exports is not None:
-            self.forget_exports(scope)
+            self.forget_exports(scope, job.epoch)
         while self.clock.now() < until:
             erased = self._page(scope, job, erased)
             if erased.stage == "over":
