@@ -200,3 +200,22 @@ def test_the_newest_message_is_known_whichever_of_two_withdrawals_is_done_first(
     service.app.history.withdraw(session, first=11)
     service.handle(service.outbox[-1])
     assert service.app.history.withdraw(session, first=5, if_last=6)[0].seq == 11
+
+
+def test_a_context_that_meets_a_redaction_shows_what_the_old_summary_stood_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    service = ConversationService(max_tokens=600)
+    service.say(30)
+    service.drain()
+    session, read = service.session(), service.sessions.compaction
+    waiting = [True]
+
+    def redacted_first(scope: SessionScope, last: int) -> object:
+        if waiting and waiting.pop():
+            service.app.redact(session, 2, content="[redacted]")
+            service.handle(service.outbox[-1])
+        return read(scope, last)
+
+    monkeypatch.setattr(service.sessions, "compaction", redacted_first)
+    context = service.app.context(session)
+    assert context.summary is None or context.summary.summary is not None
+    assert context.head.redactions == 1

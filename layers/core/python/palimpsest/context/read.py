@@ -181,7 +181,7 @@ class ReadContext:
         )
 
     def _read(self, plan: _Plan) -> Context | None:
-        """None if the summary that the head names was withdrawn between the two round trips."""
+        """None if the summary that the head names was taken back between the two round trips."""
         head, config = plan.head, plan.config
         reading = None
         if config.blocks and plan.at is None:
@@ -192,7 +192,7 @@ class ReadContext:
             summary, (head, stored) = parallel.both(
                 lambda: self.sessions.compaction(plan.scope, head.summary), partial(self._window, plan)
             )
-            if summary is None:
+            if summary is None or (summary.summary is None and self._was_redacted(plan)):
                 return None
         else:
             head, stored = self._window(plan)
@@ -216,6 +216,11 @@ class ReadContext:
             tools_tokens=material.taken,
             ids={message.seq: message.id for message in stored},
         )
+
+    def _was_redacted(self, plan: _Plan) -> bool:
+        """Whether a message of the session was redacted since the head was read, and its summary taken back."""
+        head = self.sessions.open(plan.scope).head
+        return head is None or head.redactions != plan.head.redactions
 
     def _material(
         self, plan: _Plan, stored: Sequence[Message], *, summary: Compaction | None, tools: Sequence[Mapping[str, Any]]
