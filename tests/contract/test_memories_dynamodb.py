@@ -87,6 +87,31 @@ def test_counting_a_use_costs_one_unit(memory: Memory, meter: Meter) -> None:
     assert [call for call in meter.read() if call[0] != "GetItem"] == [("UpdateItem", 1.0)]
 
 
+def test_a_use_that_is_counted_after_a_read_costs_nothing_else(memory: Memory, meter: Meter) -> None:
+    memory.memories.records(memory.scope, [version(1).id])
+    meter.read()
+    memory.memories.used(memory.scope, [version(1).id], now=6)
+    assert meter.read() == [("UpdateItem", 1.0)]
+    assert memory.memories.uses(memory.scope, [version(1).id]) == {version(1).id: (2, 6)}
+
+
+@pytest.mark.parametrize("is_wiped", [True, False])
+def test_uses_are_counted_for_whoever_was_erased_by_another_process(dynoxide_endpoint: str, *, is_wiped: bool) -> None:
+    tables = memories_table(dynoxide_endpoint), sessions_table(dynoxide_endpoint)
+    memory, other = (
+        Memory(DynamoDbMemories(*tables, endpoint=dynoxide_endpoint), Scope("acme").user("sarah")) for _ in range(2)
+    )
+    memory.commit(record(1))
+    memory.memories.used(memory.scope, [version(1).id], now=5)
+    other.erase()
+    if is_wiped:
+        other.memories.wipe(memory.scope, below_epoch=1)
+    memory.memories.used(memory.scope, [version(1).id], now=6)
+    assert memory.memories.uses(memory.scope, [version(1).id]) == ({version(1).id: (1, 6)} if is_wiped else {})
+    memory.memories.used(memory.scope, [version(1).id], now=7)
+    assert memory.memories.uses(memory.scope, [version(1).id]) == {version(1).id: (1 + is_wiped, 7)}
+
+
 def test_what_is_over_the_engines_limits_is_too_large_and_leaves_nothing(memory: Memory) -> None:
     large = record(2, metadata={"a": "x" * 420_000})
     with pytest.raises(TooLarge):

@@ -25,6 +25,7 @@ from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
 WIPED_AT_ONCE = 50
+MOST_EPOCHS = 10_000  # of users, remembered
 
 
 class DynamoDbMemories(OneTable):
@@ -37,9 +38,19 @@ class DynamoDbMemories(OneTable):
     def __init__(self, table: str, jobs_table: str, **where: Any) -> None:
         super().__init__(table, **where)
         self._jobs_table = jobs_table
+        self._epochs: dict[str, int] = {}  # of the users that were read last, by partition
 
     def user(self, scope: UserScope) -> UserState:
-        return items.user_of(self._table.get(scope.partition, items.USER))
+        item = self._table.get(scope.partition, items.USER)
+        self._epoch(scope, item)
+        return items.user_of(item)
+
+    def _epoch(self, scope: UserScope, user: Item | None) -> int:
+        """The epoch of the user's item, which `used` relies on after a read."""
+        if len(self._epochs) >= MOST_EPOCHS:
+            self._epochs.clear()
+        self._epochs[scope.partition] = epoch = items.epoch_of(user)
+        return epoch
 
     def current(self, scope: UserScope) -> int:
         """What commits have gained since they are counted, and what was there before: that is counted once, when it is
@@ -67,6 +78,7 @@ class DynamoDbMemories(OneTable):
 
     def erase(self, scope: UserScope, *, epoch: int, job: Job) -> None:
         self._table.transact([erasing(self._table.name, scope, epoch), job_put(self._jobs_table, job)])
+        self._epochs.pop(scope.partition, None)
 
     def room(self, commit: MemoryCommit) -> int:
         return MOST_ITEMS - items_of(commit)
@@ -170,9 +182,15 @@ class DynamoDbMemories(OneTable):
         _mark_indexed(self._table, scope, record)
 
     def used(self, scope: UserScope, ids: Sequence[str], *, now: int) -> None:
-        epoch = self.user(scope).epoch
-        count = partial(_count_use, self._table, scope, epoch=epoch, now=now)
-        parallel.each(count, list(dict.fromkeys(ids)))  # whoever recalls waits for it
+        """Whoever recalls waits for it: the epoch is the one of the last read, and read again where nothing of it is
+        there.
+        """
+        known = self._epochs.get(scope.partition)
+        left, epoch = list(dict.fromkeys(ids)), self.user(scope).epoch if known is None else known
+        counted = parallel.each(partial(_is_counted, self._table, scope, epoch=epoch, now=now), left)
+        if left := [each for each, is_counted in zip(left, counted, strict=True) if not is_counted]:
+            epoch = epoch if known is None else self.user(scope).epoch
+            parallel.each(partial(_count_first_use, self._table, scope, epoch=epoch, now=now), left)
 
     def uses(self, scope: UserScope, ids: Sequence[str]) -> Mapping[str, tuple[int, int]]:
         found = self._found(scope, map(items.uses_sort, ids))
@@ -212,7 +230,7 @@ class DynamoDbMemories(OneTable):
         for start in range(0, len(asked), BATCH_GET):
             batch = self._table.get_many(scope.partition, asked[start : start + BATCH_GET])
             found |= {item["sk"]["S"]: item for item in batch}
-        epoch = items.epoch_of(found.get(items.USER))
+        epoch = self._epoch(scope, found.get(items.USER))
         there = {sort: item for sort in wanted if (item := found.get(sort)) is not None}
         return {sort: item for sort, item in there.items() if items.epoch_of(item) == epoch}
 
@@ -226,28 +244,26 @@ def _mark_indexed(table: Table, scope: UserScope, record: Record) -> None:
         _update(table, scope, items.record_sort(record.id), update)
 
 
-def _count_use(table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int) -> None:
-    sort = items.uses_sort(record_id)
+def _is_counted(table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int) -> bool:
+    """Count one more use; False if none was counted in the epoch."""
     use = Update()
     use.put("last", number(now))
     use.add("uses", 1)
     use.require("epoch", number(epoch))
     try:
-        _update(table, scope, sort, use)
-    except CommitLost:
-        if not _is_first_use(table, scope, sort, epoch=epoch, now=now):
-            with suppress(CommitLost):  # erased once more since: there is nothing left to count
-                _update(table, scope, sort, use)
-
-
-def _is_first_use(table: Table, scope: UserScope, sort: str, *, epoch: int, now: int) -> bool:
-    """Begin to count, also where an earlier epoch had counted; False if another writer was first."""
-    attributes = items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
-    try:
-        table.call("PutItem", **put_anew(table.name, scope, sort, attributes))
+        _update(table, scope, items.uses_sort(record_id), use)
     except CommitLost:
         return False
     return True
+
+
+def _count_first_use(table: Table, scope: UserScope, record_id: str, *, epoch: int, now: int) -> None:
+    """Begin to count, also where an earlier epoch had counted, unless another writer was first."""
+    attributes = items.common("uses", epoch) | {"last": number(now), "uses": number(1)}
+    try:
+        table.call("PutItem", **put_anew(table.name, scope, items.uses_sort(record_id), attributes))
+    except CommitLost:  # if that is not counted either, it was erased once more: there is nothing left to count
+        _is_counted(table, scope, record_id, epoch=epoch, now=now)
 
 
 def _update(table: Table, scope: UserScope, sort: str, update: Update) -> None:
