@@ -1,6 +1,7 @@
 """Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
 
-python -m benchmarks [append context peers race tenant cold sizes retrieval memory crowd tables index service cost]
+python -m benchmarks [append context peers race tenant cold sizes retrieval friends memory crowd tables index service
+                     cost]
                      [--write] [--quick] [--set PATH]
 """
 
@@ -23,8 +24,8 @@ from benchmarks.load.race import Course
 from benchmarks.report import Table
 from benchmarks.retrieval import growth as retrieval_growth
 from benchmarks.retrieval import quality as retrieval
+from benchmarks.retrieval.labelled.dataset import FRIENDS, Dataset, UnusableDataset, load
 from benchmarks.retrieval.labelled.dataset import OURS as OUR_SET
-from benchmarks.retrieval.labelled.dataset import Dataset, UnusableDataset, load
 from benchmarks.service import Place, place
 from infra import paths
 from infra.local import ministack
@@ -49,6 +50,7 @@ class Run:
             "cold": lambda: [cold.table(at, times=3 if quick else 7)],
             "sizes": lambda: [sizes.table()],
             "retrieval": lambda: retrieval.tables(dataset, endpoint=endpoint),
+            "friends": lambda: retrieval.tables(load(FRIENDS), endpoint=endpoint),
             "memory": lambda: retrieval_growth.growth(dataset, endpoint=endpoint, quick=quick),
             "crowd": lambda: retrieval_growth.crowd(dataset, endpoint=endpoint, quick=quick),
             "tables": lambda: [retrieval_growth.in_tables(dataset, endpoint=endpoint, quick=quick)],

@@ -23,6 +23,7 @@ from benchmarks.retrieval.labelled.form import (
 )
 
 __all__ = [
+    "FRIENDS",
     "OURS",
     "Conversation",
     "Dataset",
@@ -38,6 +39,8 @@ __all__ = [
 ]
 
 OURS = Path(__file__).parent / "palimpsest-memory-1"
+FRIENDS = Path(__file__).parent / "palimpsest-friends-1"
+"""Of another kind: what holds for ours alone does not hold here."""
 MAX_FAULTS_SHOWN = 20
 
 

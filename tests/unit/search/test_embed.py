@@ -80,6 +80,42 @@ def test_a_message_is_found_by_two_that_were_said_before_it_and_by_weekday_and_m
     assert words(service, f"{service.time.now():%B}") == words(service, f"{service.time.now():%A}") != []
 
 
+def cosines(service: RecallService, text: str) -> dict[str, float]:
+    vector = service.embedder.embed([text])[0]
+    return {hit.key: hit.score for hit in service.index.by_vector(SARAH, vector, k=20)}
+
+
+def test_a_messages_vector_leans_to_what_was_said_right_before_it(service: RecallService) -> None:
+    service.say("Where do you work?", "In Lisbon.", "Splendid.", role=("assistant", "user", "assistant"))
+    service.index_all()
+    asked, own = cosines(service, "Where do you work?"), cosines(service, "In Lisbon.")
+    assert asked["talk/1"] == pytest.approx(1)
+    assert 0.2 < asked["talk/2"] < 0.4
+    assert 0.9 < own["talk/2"] < 1
+    assert asked["talk/3"] == pytest.approx(0, abs=0.01)
+
+
+def test_the_vectors_of_tool_calls_and_tools_are_their_own(service: RecallService) -> None:
+    call = {"id": "c1", "type": "function", "function": {"name": "look_up", "arguments": '{"form": "HR-101"}'}}
+    service.say(
+        chats=[
+            {"role": "user", "content": "Where do you work?"},
+            {"role": "assistant", "content": "", "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": "In Lisbon."},
+        ]
+    )
+    service.index_all()
+    assert cosines(service, "In Lisbon.")["talk/3"] == pytest.approx(1)
+    assert cosines(service, "Where do you work?")["talk/2"] == pytest.approx(0, abs=0.1)
+
+
+def test_a_message_has_its_own_vector_where_what_was_said_before_gets_none(service: RecallService) -> None:
+    service.embedder.refused = {"work": ModelFailed("refused", code="model_refused_request")}
+    service.say("Where do you work?", "In Lisbon.", role=("assistant", "user"))
+    service.index_all()
+    assert cosines(service, "In Lisbon.") == {"talk/2": pytest.approx(1)}
+
+
 def test_a_tools_long_output_is_found_by_its_beginning(service: RecallService) -> None:
     output = "order VM-90117 " + "filler " * 1_000 + "needle"
     service.say(chats=[{"role": "tool", "tool_call_id": "c", "content": output}])

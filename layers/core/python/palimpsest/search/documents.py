@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from enum import IntEnum
@@ -14,6 +14,7 @@ from palimpsest.conversations.session import Head
 from palimpsest.memory.conditions import metadata_terms
 from palimpsest.memory.filters import record_terms
 from palimpsest.memory.records import Record
+from palimpsest.models.embedding import unit
 from palimpsest.models.ports import Vector
 from palimpsest.search.ports import Document, Gone
 
@@ -21,6 +22,7 @@ MAX_WORDS = 12_000  # characters of a message that are searched by words
 MAX_MEANING = 4_000  # characters that make the vector
 MAX_BEFORE = 200  # characters of each message that was said before
 TURNS_BEFORE = 2  # messages that give one its context
+SAID_BEFORE = 0.3  # what the vector of the message right before it counts beside a message's own
 SPEAKERS = {"user": "User", "assistant": "Assistant", "tool": "Tool"}
 
 
@@ -41,12 +43,27 @@ MESSAGE_GONE = 10**15
 @dataclass(frozen=True, slots=True)
 class Indexable:
     """A document, and the text that its vector is made of (None: it gets no vector). `record` is the record that it was
-    made from; None for a message.
+    made from; None for a message. `before` is what was said right before a message: its vector leans that way.
     """
 
     document: Document
     meaning: str | None
     record: Record | None = None
+    before: str | None = None
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """The texts whose vectors make its own."""
+        return tuple(text for text in (self.meaning, self.before) if text is not None)
+
+    def vector(self, vectors: Mapping[str, Vector]) -> Vector | None:
+        """Its vector, made of those of its `texts`; None if there is none of its own text. Without one of what was said
+        before, its own text stands alone.
+        """
+        own, before = vectors.get(self.meaning or ""), vectors.get(self.before or "")
+        if own is None or before is None:
+            return own
+        return unit([mine + SAID_BEFORE * other for mine, other in zip(own, before, strict=True)])
 
     def with_vector(self, vector: Vector | None, *, is_whole: bool) -> Document:
         """The document with this vector. `is_whole` is false if a vector is missing and will be added later."""
@@ -86,7 +103,8 @@ def of_message(
     """The document of a message; None if it has nothing to search.
 
     `before` is what was said before it: that makes a short answer findable, and weighs half as much as the message's
-    own words. The vector is made of the message's own words (docs/adr/0030-context-in-the-index.md).
+    own words. The vector is made of the message's own words and, unless it is of a tool, to a part of what was said
+    right before it (docs/adr/0048-what-other-sets-showed.md).
     """
     text = spoken_text(message)
     if not text:
@@ -104,7 +122,8 @@ def of_message(
         agent=head.agent,
         metadata=metadata_terms(message.metadata),
     )
-    return Indexable(document, text[:MAX_MEANING])
+    is_speech = message.role in SPOKEN_ROLES and not message.chat.get("tool_calls")
+    return Indexable(document, text[:MAX_MEANING], before=before[-1][:MAX_MEANING] if before and is_speech else None)
 
 
 def said_before(message: Message, earlier: Sequence[Message]) -> tuple[str, ...]:

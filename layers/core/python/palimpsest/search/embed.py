@@ -128,7 +128,7 @@ class Embed:
         wanted: dict[UserScope, list[str]] = defaultdict(list)
         for plan in plans:
             items = (item for item in plan.there.values() if self._own(item) is None)
-            wanted[plan.owner] += (item.meaning for item in items if item.meaning is not None)
+            wanted[plan.owner] += (text for item in items for text in item.texts)
         vectors = dict(zip(wanted, parallel.each(lambda one: self._vectors(*one), list(wanted.items())), strict=True))
         for plan in plans:
             try:
@@ -175,7 +175,7 @@ class Embed:
 
     def _write(self, plan: Plan, vectors: Mapping[str, Vector], outcome: Outcome) -> None:
         """Write the plan to the index, and mark its records as indexed. Raises `Unavailable`."""
-        found = {key: self._own(item) or vectors.get(item.meaning or "") for key, item in plan.there.items()}
+        found = {key: self._own(item) or item.vector(vectors) for key, item in plan.there.items()}
         bare = {key for key, item in plan.there.items() if item.meaning is not None and found[key] is None}
         documents: list[Document | Gone] = [
             item.with_vector(found[key], is_whole=key not in bare) for key, item in plan.there.items()
