@@ -234,6 +234,7 @@ def test_each_thing_that_a_sentence_joins_and_that_can_change_by_itself_is_a_mem
         "I appreciate your help a lot.", "I don't know, I guess so.", "I was just wondering.", "I understand.",
         "I'm looking forward to it.", "I'm happy to hear that.", "I have another quick question.", "I totally agree.",
         "I'd love to hear more.", "I'm not sure.", "x, I, I, I", "Ich verstehe.", "I'll let you know.", "I really love it!",
+        "My wifi password is croissant, just kidding.", "I live on the moon, only joking!",
     ],
 )  # fmt: skip
 def test_what_states_nothing_is_no_memory(text: str) -> None:

@@ -10,7 +10,15 @@ from functools import cache, partial
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import objects, parts
-from palimpsest.extraction.phrases import NOT_WHAT, RELATION, StatementKind, asks_for_something, kind_of, says_nothing
+from palimpsest.extraction.phrases import (
+    NOT_WHAT,
+    RELATION,
+    StatementKind,
+    asks_for_something,
+    is_in_jest,
+    kind_of,
+    says_nothing,
+)
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.records import Method
@@ -92,9 +100,9 @@ def _each(text: str) -> list[str]:
 
 
 def _statement(text: str, day: date, *, quote: str) -> Stated | None:
-    """What the text states; None for questions, requests, small talk and what is not worth remembering."""
+    """What the text states; None for questions, requests, small talk, jokes and what is not worth remembering."""
     kind, matched = kind_of(text)
-    if is_question(text) and not (kind and kind.type == "task"):
+    if is_in_jest(text) or (is_question(text) and not (kind and kind.type == "task")):
         return None
     if kind is None or matched is None:
         return _of_no_kind(text, day, quote=quote)

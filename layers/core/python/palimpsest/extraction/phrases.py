@@ -223,12 +223,18 @@ _NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
 FEW_WORDS = 2
 
 
+_JEST = re.compile(r"\b(?:just|only|I['’]m|am) (?:kidding|joking)\b", re.IGNORECASE)
 _REQUEST_SIEVE = Sieve([_REQUEST.pattern], re.IGNORECASE)
 
 
 def asks_for_something(text: str) -> bool:
     """Whether the text is a request to do something now, which says nothing to remember."""
     return bool(_REQUEST_SIEVE.candidates(text) and _REQUEST.search(text))
+
+
+def is_in_jest(text: str) -> bool:
+    """Whether the text takes back what it says."""
+    return ("kidding" in text or "joking" in text) and bool(_JEST.search(text))
 
 
 def _names_something(word: str) -> bool:
