@@ -107,7 +107,7 @@ def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: f
 def memory_of(function: str) -> int:
     """MB, as the stack says."""
     source = (paths.PROJECT / "infra" / "stack.py").read_text()
-    found = re.search(rf'_(?:function|worker)\(\s*"{function}",[^)]*?memory_mb=(\d+)', source)
+    found = re.search(rf'_(?:function|worker)\(\s*"{function}",(?:[^()]|\([^()]*\))*?memory_mb=(\d+)', source)
     if found is None:
         raise RuntimeError(f"the stack says no memory of {function}")
     return int(found[1])
