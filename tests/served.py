@@ -15,10 +15,10 @@ from typing import Any, Self
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from palimpsest.api.app import HttpApp, serves
-from palimpsest.api.guards import MEM0
 from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap.in_process import InProcess, in_process
 from palimpsest.clock import SystemClock
+from palimpsest.incoming import MEM0
 from palimpsest.scope import Scope
 
 from tests.unit.api.gateway import ALL_SCOPES, http_event, invoked

@@ -127,7 +127,7 @@ def test_versions_of_a_memory_do_not_count_and_one_that_comes_back_does(call: Cl
 
 
 def test_what_a_process_knows_of_limits_is_bounded(service: Service, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.api.guards.MOST_KNOWN", 2)
+    monkeypatch.setattr("palimpsest.api.app.MOST_KNOWN", 2)
     app = HttpApp(lambda: service.app, operations_of("sessions"))
     for number in range(5):
         assert Client(app, tenant=f"t{number}")("GET", SETTINGS).status == 200

@@ -10,7 +10,7 @@ from pydantic import BaseModel, ValidationError
 
 from palimpsest.api.problems import refusal
 from palimpsest.errors import BadRequest
-from palimpsest.strict_json import json_object
+from palimpsest.incoming import json_object
 
 PAGE = 100
 

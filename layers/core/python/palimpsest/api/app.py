@@ -7,31 +7,80 @@ import threading
 import time
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http import HTTPStatus
-from typing import Any
+from typing import Any, Protocol
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
+from cachetools import LRUCache
 
 from palimpsest.api import problems
 from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, UseCases
-from palimpsest.api.guards import Rate, guarded, path_of
 from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.api.resources.fields import Answering
-from palimpsest.errors import FieldError, PalimpsestError, Unavailable, Unprocessable
+from palimpsest.clock import Clock, seconds
+from palimpsest.errors import FieldError, LimitReached, PalimpsestError, Unavailable, Unprocessable
+from palimpsest.incoming import guarded, json_object, path_of
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
-from palimpsest.strict_json import json_object
+from palimpsest.tenants.ports import Tenants
+from palimpsest.usage.ports import Usages
 
+KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
+MOST_KNOWN = 1_000  # tenants whose limits a process knows
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 """With every answer: it is data of one caller, and no page."""
+
+
+class Counting(Protocol):
+    @property
+    def tenants(self) -> Tenants: ...
+    @property
+    def usages(self) -> Usages: ...
+    @property
+    def clock(self) -> Clock: ...
+
+
+class Rate:
+    """How many requests a second a tenant may make, if it has set a limit; without one nothing is counted.
+
+    Reads a tenant's limit once a minute, so that a new one holds within a minute. Only where there is one does a
+    request cost a write.
+    """
+
+    def __init__(self) -> None:
+        self._known: LRUCache[TenantScope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
+
+    def check(self, scope: TenantScope, wired: Counting) -> None:
+        """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this second. If they can't
+        be counted now, the request goes on: its own work says what is wrong.
+        """
+        now, taken = seconds(wired.clock.now()), True
+        with suppress(Unavailable):
+            most = self._most(scope, wired, now)
+            if most is None:
+                return
+            taken = wired.usages.take(scope, second=now, most=most)
+        if not taken:
+            detail = f"The tenant may make {most} requests a second."
+            raise LimitReached(
+                detail, code="too_many_requests", limit="requests_per_second", most=most or 0, retry_after=1
+            )
+
+    def _most(self, scope: TenantScope, wired: Counting, now: int) -> int | None:
+        most, read_at = self._known.get(scope, (None, -KNOWN_SECONDS))
+        if now - read_at >= KNOWN_SECONDS:
+            most = wired.tenants.settings(scope).limits.requests_per_second
+            self._known[scope] = (most, now)
+        return most
 
 
 class HttpApp:

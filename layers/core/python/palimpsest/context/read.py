@@ -27,7 +27,7 @@ from palimpsest.conversations.session import Compaction, CompactionState, Head, 
 from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
 from palimpsest.errors import Unavailable
 from palimpsest.models.catalogue import budget_of
-from palimpsest.models.ports import TokenCounter, counter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3
@@ -225,7 +225,7 @@ class ReadContext:
     def _material(
         self, plan: _Plan, stored: Sequence[Message], *, summary: Compaction | None, tools: Sequence[Mapping[str, Any]]
     ) -> Material:
-        count = counter(self.tokens, plan.encoding)
+        count = partial(self.tokens.count, encoding=plan.encoding)
         return Material(
             system=plan.settings.system,
             system_tokens=plan.system_tokens,

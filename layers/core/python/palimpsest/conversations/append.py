@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache
+from functools import cache, partial
 from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
@@ -32,7 +32,7 @@ from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Setti
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import Job
-from palimpsest.models.ports import TokenCounter, counter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants.ports import Tenants
@@ -128,7 +128,7 @@ class Append:
 
         @cache
         def weights(encoding: str) -> tuple[int, ...]:
-            return tuple(weigh(draft.chat, counter(self.tokens, encoding)) for draft in drafts)
+            return tuple(weigh(draft.chat, partial(self.tokens.count, encoding=encoding)) for draft in drafts)
 
         request = _Request(
             scope=scope,

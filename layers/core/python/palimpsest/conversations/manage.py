@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
@@ -29,7 +30,7 @@ from palimpsest.conversations.session import Commit, Head, Session, Settings
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs.job import Job
-from palimpsest.models.ports import TokenCounter, counter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants.ports import Tenants, TenantSettings
@@ -199,7 +200,7 @@ class ManageSessions:
         memory = merged({**(tenant.memory if base is None else base)}, given)
         self.check_model(given, tenant)
         encoding = self.tokens.encoding_for(memory.model)
-        tokens = weigh(wanted.system, counter(self.tokens, encoding)) if wanted.system else 0
+        tokens = weigh(wanted.system, partial(self.tokens.count, encoding=encoding)) if wanted.system else 0
         self.check(memory)
         check_room(system=wanted.system, memory=[stored(memory), wanted.metadata])
         return Configuration(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds, stamp
@@ -12,7 +13,7 @@ from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
 from palimpsest.conversations.messages import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message, unlike_a_summary, weigh
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.models.ports import TokenCounter, counter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.text.cutting import Count
@@ -50,7 +51,7 @@ class Redact:
         if not found:
             raise no_message("seq")
         old = found[0]
-        count = counter(self.tokens, old.encoding)
+        count = partial(self.tokens.count, encoding=old.encoding)
         new = redacted(old, content=content, metadata=metadata, now=stamp(now), count=count)
         head, settings = _with(self._reopened(scope, before, seq), settings, old, new)
         after = touched(without_overflow(head), now=now)

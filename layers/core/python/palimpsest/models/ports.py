@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -143,11 +143,6 @@ class TokenCounter(Protocol):
 
         Takes time in proportion to the text, whatever it repeats. Raises `ValueError` for an unknown encoding.
         """
-
-
-def counter(tokens: TokenCounter, encoding: str) -> Callable[[str], int]:
-    """What counts the tokens of texts in that encoding."""
-    return lambda text: tokens.count(text, encoding)
 
 
 class Secret(Protocol):

@@ -16,10 +16,10 @@ from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, Message
 from palimpsest.conversations.session import Compaction
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
 from palimpsest.graph.things import is_sound
+from palimpsest.incoming import json_object
 from palimpsest.memory.ports import Progress
 from palimpsest.memory.records import GRAPH, MAX_CONTENT, Record
 from palimpsest.scope import checked_id
-from palimpsest.strict_json import json_object
 from palimpsest.transfer.lines import (
     BEGINNINGS,
     FORMAT,

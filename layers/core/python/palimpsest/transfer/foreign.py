@@ -13,12 +13,12 @@ from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.drafts import Draft
 from palimpsest.errors import BadRequest, Conflict, FieldError, Unprocessable
 from palimpsest.extraction.ingest import DIVERGED, Ingest
+from palimpsest.incoming import read_json
 from palimpsest.memory.conditions import leaves
 from palimpsest.memory.records import MAX_CONTENT, MAX_DATA, MAX_METADATA_TERMS
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import UserScope, checked_id
-from palimpsest.strict_json import read_json
 
 MOST_MEMORIES = 3_000  # in one call, which a gateway ends after 30 s
 ROLES = {"USER": "user", "ASSISTANT": "assistant"}

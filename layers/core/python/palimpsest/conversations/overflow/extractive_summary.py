@@ -6,11 +6,12 @@ import re
 from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called
 from palimpsest.conversations.ports import Summary
 from palimpsest.conversations.window.render import plain
-from palimpsest.models.ports import TokenCounter, counter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
 from palimpsest.text.sentences import (
@@ -85,7 +86,7 @@ class ExtractiveSummarizer:
     ) -> Summary:
         del prompt
         encoding = messages[-1].encoding if messages else self._tokens.encoding_for(model)
-        count = counter(self._tokens, encoding)
+        count = partial(self._tokens.count, encoding=encoding)
         lines = _rated(list(_lines(previous or "", messages)), room=max_tokens, count=count)
         return Summary(text=_written(lines, limit=max_tokens, count=count), method=METHOD)
 

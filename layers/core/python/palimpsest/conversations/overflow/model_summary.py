@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from html import escape
 from typing import Any
 
@@ -13,7 +14,7 @@ from palimpsest.conversations.ports import Summarizer, Summary
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage, counter
+from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 
@@ -67,7 +68,7 @@ class ModelSummarizer:
         said = [message for message in messages if message.role not in UNSHOWN_ROLES]
         step = self._step(previous, said, prompt=prompt, model=model, limit=limit)
         encoding = messages[-1].encoding if messages else self.tokens.encoding_for(model)
-        count = counter(self.tokens, encoding)
+        count = partial(self.tokens.count, encoding=encoding)
         completion, usage = self._written(step, count)
         try:
             text = _within(completion, step, count)
@@ -135,7 +136,7 @@ class ModelSummarizer:
         return self.chat.capacity(model) - _output(limit) - self._counter(model)(said) - CHAT_OVERHEAD
 
     def _counter(self, model: str | None) -> Count:
-        return counter(self.tokens, self.tokens.encoding_for(model))
+        return partial(self.tokens.count, encoding=self.tokens.encoding_for(model))
 
 
 def _output(limit: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 
 from palimpsest.clock import Clock, stamp
 from palimpsest.conversations.configuration import Summarize, parsed
@@ -19,7 +20,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.read import counting
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import TokenCounter, counter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, paid_by
 
@@ -136,4 +137,4 @@ class SummarizeOverflow:
         return True
 
     def _weight(self, chats: Sequence[Chat], encoding: str) -> int:
-        return sum(weigh(chat, counter(self.tokens, encoding)) for chat in chats)
+        return sum(weigh(chat, partial(self.tokens.count, encoding=encoding)) for chat in chats)

@@ -1,25 +1,22 @@
-"""The guards in front of every route: limits, ids in paths, bodies that are text."""
+"""Checks what comes in from outside before anything reads it: paths and bodies of requests, and JSON."""
 
 from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Mapping
-from contextlib import suppress
-from typing import Any, Protocol
+import json
+import re
+from collections.abc import Iterator, Mapping
+from math import isfinite
+from typing import Any, NoReturn
 from urllib.parse import unquote
 
-from cachetools import LRUCache
-
-from palimpsest.clock import Clock, seconds
-from palimpsest.errors import BadRequest, FieldError, LimitReached, TooLarge, Unavailable
-from palimpsest.scope import Scope, checked_id
-from palimpsest.tenants.ports import Tenants
-from palimpsest.usage.ports import Usages
+from palimpsest.errors import BadRequest, FieldError, TooLarge
+from palimpsest.scope import checked_id
 
 MAX_BYTES = 5_000_000
-KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
-MOST_KNOWN = 1_000  # tenants whose limits a process knows
+MAX_DEPTH = 64
+ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 REPLACEMENT = "\ufffd"
 """What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
@@ -121,44 +118,75 @@ def _too_large() -> TooLarge:
     return TooLarge(f"The body is larger than {MAX_BYTES} bytes.", code="body_too_large")
 
 
-class Counting(Protocol):
-    @property
-    def tenants(self) -> Tenants: ...
-    @property
-    def usages(self) -> Usages: ...
-    @property
-    def clock(self) -> Clock: ...
+def json_object(text: str) -> dict[str, Any]:
+    """As `read_json`, for an object; anything else is `BadRequest` (`invalid_json`), too."""
+    value = read_json(text)
+    if not isinstance(value, dict):
+        raise BadRequest("This must be a JSON object.", code="invalid_json")
+    return value
 
 
-class Rate:
-    """How many requests a second a tenant may make, if it has set a limit; without one nothing is counted.
-
-    Reads a tenant's limit once a minute, so that a new one holds within a minute. Only where there is one does a
-    request cost a write.
+def read_json(text: str) -> Any:
+    """What the text says. Raises `BadRequest`: `invalid_json` for what is no JSON, is nested too deep, or holds NaN or
+    a number too large for a double; `invalid_unicode` for half a surrogate pair, which no store and no model can hold.
     """
+    try:
+        value = json.loads(text, parse_constant=_no_number, parse_float=_finite)
+    except RecursionError as error:
+        raise _too_deep() from error
+    except ValueError as error:  # JSONDecodeError, or a number with too many digits
+        where = f" at character {error.pos}" if isinstance(error, json.JSONDecodeError) else ""
+        raise BadRequest(f"This is not JSON{where}.", code="invalid_json") from error
+    _check_depth(value)
+    if ESCAPED_SURROGATE.search(text):
+        _check_unicode(value)
+    return value
 
-    def __init__(self) -> None:
-        self._known: LRUCache[Scope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
 
-    def check(self, scope: Scope, wired: Counting) -> None:
-        """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this second. If they can't
-        be counted now, the request goes on: its own work says what is wrong.
-        """
-        now, taken = seconds(wired.clock.now()), True
-        with suppress(Unavailable):
-            most = self._most(scope, wired, now)
-            if most is None:
-                return
-            taken = wired.usages.take(scope, second=now, most=most)
-        if not taken:
-            detail = f"The tenant may make {most} requests a second."
-            raise LimitReached(
-                detail, code="too_many_requests", limit="requests_per_second", most=most or 0, retry_after=1
-            )
+def _no_number(name: str) -> NoReturn:
+    raise BadRequest(f"{name} is not JSON.", code="invalid_json")
 
-    def _most(self, scope: Scope, wired: Counting, now: int) -> int | None:
-        most, read_at = self._known.get(scope, (None, -KNOWN_SECONDS))
-        if now - read_at >= KNOWN_SECONDS:
-            most = wired.tenants.settings(scope).limits.requests_per_second
-            self._known[scope] = (most, now)
-        return most
+
+def _finite(text: str) -> float:
+    number = float(text)
+    return number if isfinite(number) else _no_number("A number too large for a double")
+
+
+def _too_deep() -> BadRequest:
+    return BadRequest(f"This is nested deeper than {MAX_DEPTH} levels.", code="invalid_json")
+
+
+def _check_depth(value: Any) -> None:
+    level = [value] if isinstance(value, dict | list) else []
+    for _ in range(MAX_DEPTH):
+        if not level:
+            return
+        level = [child for node in level for child in _children(node) if isinstance(child, dict | list)]
+    raise _too_deep()
+
+
+def _children(node: Any) -> Any:
+    return node.values() if isinstance(node, dict) else node
+
+
+def _check_unicode(value: Any) -> None:
+    for path, text in _texts(value, ""):
+        try:
+            text.encode()
+        except UnicodeEncodeError as error:
+            errors = (FieldError(path or "body", "holds half of a surrogate pair"),)
+            detail = f"{path or 'body'} is not Unicode text."
+            raise BadRequest(detail, code="invalid_unicode", errors=errors) from error
+
+
+def _texts(value: Any, path: str) -> Iterator[tuple[str, str]]:
+    """Every text with its path; a key counts as a text of the object it stands in."""
+    if isinstance(value, str):
+        yield path, value
+    elif isinstance(value, list):
+        for number, item in enumerate(value):
+            yield from _texts(item, f"{path}.{number}".lstrip("."))
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            yield path, key
+            yield from _texts(item, f"{path}.{key}".lstrip("."))
