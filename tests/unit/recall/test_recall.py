@@ -61,6 +61,16 @@ def test_a_message_comes_back_as_it_was_said_with_its_own_number(service: Recall
     assert best.id == said.id
 
 
+def test_a_record_gains_by_the_message_that_it_was_taken_from(service: RecallService) -> None:
+    (said,) = service.say("The laptop has a warranty, my manager says.")
+    other = service.keep("The manager likes tea")
+    taken = service.keep("The manager likes cake", said=[said])
+    service.index_all()
+    found = service.recall("Which warranty does the manager give for the laptop?").memories
+    scores = {one.id: one.score for one in found}
+    assert scores[taken.id] > scores[other.id] > 0
+
+
 def test_what_was_said_a_moment_ago_is_found_before_it_is_indexed(service: RecallService) -> None:
     service.say("My bicycle is red")
     record = service.keep("The bicycle stands in the cellar")

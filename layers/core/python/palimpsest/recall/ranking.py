@@ -28,9 +28,10 @@ class Candidate:
 
     `scores` holds the raw score of each retriever: BM25, cosine, and for `topic_key` and `newest` the share (0..1) of
     the question's words that match. `coverage` is the share of these words that its text holds. `neighbours` are the
-    keys of the messages right before and after it. `outdated_by` is the key of the current record of a topic of which
-    this, a message, says an earlier value. `says` is whether a message states something, or only asks or greets.
-    `by_words` is true for a task, which has no vector, and `is_over` if its session has ended.
+    keys of the messages right before and after a message, and of those that a record was taken from. `outdated_by` is
+    the key of the current record of a topic of which this, a message, says an earlier value. `says` is whether a
+    message states something, or only asks or greets. `by_words` is true for a task, which has no vector, and `is_over`
+    if its session has ended.
     """
 
     key: str
@@ -171,8 +172,8 @@ def reranked(
 
 
 def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple[Ranked, ...]:
-    """Return those that are near enough to the question to be shown: by their own strength, or by the strength of the
-    message before or after them. If none is near, none is returned. Where no vectors were compared, words decide.
+    """Return those that are near enough to the question to be shown: by their own strength, or by that of a neighbour.
+    If none is near, none is returned. Where no vectors were compared, words decide.
     """
     if not any("vector" in each.candidate.scores for each in found):
         return tuple(each for each in found if each.candidate.coverage > weights.least_coverage or each.strength > 0)

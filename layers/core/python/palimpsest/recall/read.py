@@ -165,6 +165,7 @@ def _found_record(
         used_at=uses[1] * 1000,
         by_words=record.type == "task",
         is_over=record.type == "task" and is_over,
+        neighbours=_messages_of(record.source),
     )
     return FoundMemory(
         id=record.id,
@@ -175,6 +176,11 @@ def _found_record(
         record=record,
         candidate=candidate,
     )
+
+
+def _messages_of(source: Source) -> tuple[str, ...]:
+    """The keys of the messages that a record was taken from."""
+    return tuple(message_key(source.session, seq) for seq in source.seqs) if source.session else ()
 
 
 def _reason_against_record(record: Record, run: RecallRun) -> str | None:
