@@ -40,9 +40,9 @@ class Import:
         data = text.encode()
         check(io.BytesIO(data), user=user)
         key = key or secrets.token_hex(16)
-        epoch = 0 if user is None else self.memories.user(scope.user(user)).epoch
+        epoch = self._epoch(scope, user)
         where = f"imports/{scope.tenant}/{key}/" if user is None else f"{sent(scope.user(user))}{epoch}/{key}/"
-        job = self._job(scope, user, where, key=key)
+        job = self._job(scope, user, where, key=key, epoch=epoch)
         if self.jobs.get(scope, job.id) is None:
             self.blobs.put(f"{where}000000.jsonl", data)
             self._put(job)
@@ -56,7 +56,8 @@ class Import:
         where = folder(found)
         if next(self.blobs.keys(where), None) is None:
             raise NotFound("The export was removed.", code="export_not_found")
-        self._put(job := self._job(scope, user, where, key=key or secrets.token_hex(16)))
+        epoch, key = self._epoch(scope, user), key or secrets.token_hex(16)
+        self._put(job := self._job(scope, user, where, key=key, epoch=epoch))
         return job.id
 
     def put_part(self, scope: Scope, upload: str, part: int, text: str, *, user: str | None) -> int:
@@ -76,7 +77,7 @@ class Import:
         `Unprocessable` (`invalid_import`) if a part is missing.
         """
         where = f"{uploaded(scope, user)}{upload}/"
-        job = self._job(scope, user, where, key=key or secrets.token_hex(16))
+        job = self._job(scope, user, where, key=key or secrets.token_hex(16), epoch=self._epoch(scope, user))
         if self.jobs.get(scope, job.id) is None:
             there = [int(name.removeprefix(where)[:6]) for name in self.blobs.keys(where)]
             missing = next((number for number in range(len(there) + 1) if number not in there), 0)
@@ -89,10 +90,13 @@ class Import:
         with suppress(CommitLost):  # the same call was made before
             self.jobs.put(job)
 
-    def _job(self, scope: Scope, user: str | None, where: str, *, key: str) -> Job:
+    def _epoch(self, scope: Scope, user: str | None) -> int:
+        """The epoch of the user whose import it is; 0 for a whole tenant's."""
+        return 0 if user is None else self.memories.user(scope.user(user)).epoch
+
+    def _job(self, scope: Scope, user: str | None, where: str, *, key: str, epoch: int) -> Job:
         payload, now = ImportPayload(source=where), seconds(self.clock.now())
-        job = on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now)
-        return job if user is None else replace(job, epoch=self.memories.user(scope.user(user)).epoch)
+        return replace(on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now), epoch=epoch)
 
 
 def check(lines: Iterable[bytes], *, user: str | None) -> None:

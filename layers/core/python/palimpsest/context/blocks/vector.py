@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
 DEFAULT = VectorBlock(type="vector")
 SPARE = 20  # items beyond k: those that the window still shows are not repeated
-ASKING = 0.6  # the weight of a message that only asks, as in recall: a statement says more
 RECORDS_BESIDE = 2  # times k hits are searched: records tell which messages are outdated
 
 
@@ -59,6 +58,7 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     """
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
+        from palimpsest.recall import ranking
         from palimpsest.recall.refine import Seen, without_repeated
 
         ask = search()
@@ -74,7 +74,8 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             and one.candidate.says != "nothing"
             and not (one.speaker == "user" and seen.asks(one.content))
         ]
-        messages.sort(key=lambda one: one.score * (ASKING if one.candidate.says == "question" else 1), reverse=True)
+        asking = ranking.DEFAULT.asking
+        messages.sort(key=lambda one: one.score * (asking if one.candidate.says == "question" else 1), reverse=True)
         return [_item(one, owner) for one in without_repeated(messages)][:k]
 
     return find
