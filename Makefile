@@ -44,7 +44,9 @@ demo: setup ## Watch a window overflow and be unfolded, another be flushed, and 
 	@$(PYTHON) -m examples.demo
 
 ## Check it
-setup: $(DONE)/infra $(DONE)/dev $(DONE)/ranks ## Set up everything that development needs
+setup: $(DONE)/infra $(DONE)/dev $(DONE)/ranks engines ## Set up everything that development needs
+
+engines: $(DONE)/infra
 	@$(PYTHON) -m tests.engines.npm
 
 test: ## The whole gate, stage by stage: what CI runs. Those joined by a comma run side by side, two at a time
@@ -187,5 +189,5 @@ $(DONE)/ranks: layers/runtime/ranks.py $(DONE)/dev
 	@$(PYTHON) $< $$($(PYTHON) -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
 	@touch $@
 
-.PHONY: help start stop reset logs sam demo setup test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
+.PHONY: help start stop reset logs sam demo setup engines test lint type imports docs audit unit infra contract adapters e2e stacks searches test-deep bench cost format \
 	synth api-key key redrive restore reindex lock sbom catalogue clean

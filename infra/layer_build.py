@@ -1,6 +1,8 @@
 """Builds layers from locked requirements, without Docker, once for each lock file and platform, into .build/layers/."""
 
+import gzip
 import hashlib
+import json
 import platform
 import shutil
 import subprocess
@@ -9,10 +11,11 @@ import sysconfig
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from infra import paths, pythons
 
-RULES = 4
+RULES = 7
 """Part of every layer's hash: raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "neptune-graph", "s3", "sqs", "ssm", "sts"})
 """The AWS services that functions may call. The SDK's data for the others is left out: it is larger than the rest."""
@@ -193,3 +196,28 @@ def _drop_unused(packages: Path) -> None:
         for service in data.glob("*/"):
             if service.name not in SERVICES:
                 shutil.rmtree(service)
+    _shorten(packages / "botocore" / "data")
+
+
+def _shorten(data: Path) -> None:
+    """Leave out of the SDK's data what no call reads, and each new process would parse: what is said for people about
+    the services, and the addresses of those that no function calls.
+    """
+    for packed in list(data.rglob("service-2.json.gz")):
+        model = json.loads(gzip.decompress(packed.read_bytes()), object_hook=_without_documentation)
+        for parameter in model.get("clientContextParams", {}).values():
+            parameter["documentation"] = ""  # botocore reads it with each call
+        packed.with_suffix("").write_text(json.dumps(model))
+        packed.unlink()
+    for endpoints in data.glob("endpoints.json"):
+        places = json.loads(endpoints.read_text())
+        for partition in places["partitions"]:
+            services = partition["services"].items()
+            partition["services"] = {name: service for name, service in services if name in SERVICES}
+        endpoints.unlink()  # it is a link to the installer's cache: whoever writes into it writes for every environment
+        endpoints.write_text(json.dumps(places))
+
+
+def _without_documentation(shape: dict[str, Any]) -> dict[str, Any]:
+    """A shape without its text. A field of this name is no text, and stays."""
+    return {name: value for name, value in shape.items() if name != "documentation" or not isinstance(value, str)}

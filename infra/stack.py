@@ -95,7 +95,7 @@ class Palimpsest(Stack):
         return key
 
     def _environment(self) -> dict[str, str]:
-        """Every environment variable that a function may be told."""
+        """Every environment variable that a function may have."""
         tables, embedding, choices = self.tables, self._stage.embedding, self._choices
         named = {f"{table.node.id.upper()}_TABLE": table.table_name for table in tables.all}
         return named | _urls(self._queues_by_name) | {
@@ -120,7 +120,7 @@ class Palimpsest(Stack):
     def _function(
         self, name: str, *variables: str, seconds: int, memory_mb: int, layers: Sequence[lambda_.ILayerVersion] = ()
     ) -> PythonFunction:
-        """A function that is told those environment variables."""
+        """A function that has those environment variables."""
         function = PythonFunction(
             self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
             memory_mb=memory_mb, environment={each: self._variables[each] for each in variables}, key=self._key,
@@ -142,9 +142,9 @@ class Palimpsest(Stack):
         self.front.route({name: each.function for name, each in functions.items()})
 
     def _add_sessions(self) -> PythonFunction:
-        tables, told = self.tables, (*STORES, *SEARCHING, "MODELS")
+        tables, variables = self.tables, (*STORES, *SEARCHING, "MODELS")
         sessions = self._function(
-            "sessions", *told, seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.models
+            "sessions", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=self._layers.models
         )
         tables.grant_tenants(sessions.role, *WRITES)
         tables.grant(sessions.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
@@ -154,9 +154,9 @@ class Palimpsest(Stack):
         return sessions
 
     def _add_memories(self) -> PythonFunction:
-        tables, told = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, GRAPH))
+        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, GRAPH))
         layers = [*self._layers.embedding, *self._layers.graph]
-        memories = self._function("memories", *told, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers)
+        memories = self._function("memories", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers)
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
@@ -169,8 +169,8 @@ class Palimpsest(Stack):
         """Add the function that says who calls; where it takes tokens, it sees no key."""
         takes_tokens = bool(self._choices.jwt_issuer)
         layers = self._layers.tokens() if takes_tokens else ()
-        told = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE")
-        authorize = self._function("authorize", *told, seconds=10, memory_mb=512, layers=layers)
+        variables = ("TENANTS_TABLE", "JWT_ISSUER", "JWT_AUDIENCE")
+        authorize = self._function("authorize", *variables, seconds=10, memory_mb=512, layers=layers)
         if not takes_tokens:
             self.tables.grant_keys(authorize.role)
         return asking(authorize.function)
@@ -178,8 +178,8 @@ class Palimpsest(Stack):
     def _add_workers(self) -> None:
         """Add the functions that streams, queues and the schedule start."""
         self._add_dispatch()
-        told = ("TENANTS_TABLE", "SESSIONS_TABLE", *CHATTING, "MODELS")
-        summarize = self._worker("summarize", *told, memory_mb=512, layers=self._layers.models)
+        variables = ("TENANTS_TABLE", "SESSIONS_TABLE", *CHATTING, "MODELS")
+        summarize = self._worker("summarize", *variables, memory_mb=512, layers=self._layers.models)
         self.tables.grant_tenants(summarize.role)
         self.tables.grant(summarize.role, self.tables.sessions, READS, WRITES)
         self._add_extract()
@@ -267,8 +267,8 @@ class Palimpsest(Stack):
     ) -> PythonFunction:
         """A function that processes the messages of the queue with its name."""
         queue, line = self.queues.of[name], self._lines[name]
-        told = dict.fromkeys((*variables, *_urls({name: queue})))
-        worker = self._function(name, *told, seconds=line.seconds, memory_mb=memory_mb, layers=layers)
+        names = dict.fromkeys((*variables, *_urls({name: queue})))
+        worker = self._function(name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers)
         self.queues.grant_back_off(queue, worker.role)
         self._receive(worker, queue, line)
         return worker

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
@@ -14,29 +16,25 @@ from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_s
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.background import InMemoryExpiries, InMemoryOwners
-from palimpsest.engines.in_memory.blobs import InMemoryBlobs
-from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs, InMemoryKeyedCalls, InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import Faults, State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
-from palimpsest.engines.in_memory.usages import InMemoryUsages
-from palimpsest.engines.in_memory.vectors import InMemoryVectors
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
+from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import Changed, Happened, JobNotice
-from palimpsest.jobs.restart import RestartSteps
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import Router, UserSteps
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.records import Record
-from palimpsest.models.ports import ChatModel, JsonModel, Reranker
+from palimpsest.models.ports import ChatModel, JsonModel, Reranker, Space
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
-from palimpsest.tenants.ports import TenantSettings
-from palimpsest.vectors.ports import VectorStore
-from palimpsest.workers.router import Router
+from palimpsest.tenants import TenantSettings
+from palimpsest.vectors import VectorStore
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex
@@ -50,6 +48,17 @@ SARAH = TENANT.user("sarah")
 DAVID = TENANT.user("david")
 DAY = 24 * 3600
 NOWHERE = Path("/nowhere")
+
+
+@cache
+def empty_index(space: Space) -> bytes:
+    """The file of a search index that holds nothing: to make one takes longer than most tests."""
+    with TemporaryDirectory() as folder:
+        file = Path(folder) / "index.sqlite"
+        index = EmbeddedIndex(file, space=space)
+        index.prepare()
+        index.close()
+        return file.read_bytes()
 
 
 class SentAgain(list[JobNotice]):
@@ -108,11 +117,12 @@ class Service:
         self.embedder, self.has_embedder = embedder or Meanings(), True
         self.reranker: Reranker | None = Indifferent()
         self.answerer: JsonModel | None = None
-        self.index = FailingIndex(
-            index or EmbeddedIndex((folder or NOWHERE) / "index.sqlite", space=self.embedder.space)
-        )
+        file = (folder or NOWHERE) / "index.sqlite"
+        self.index = FailingIndex(index or EmbeddedIndex(file, space=self.embedder.space))
         self.is_indexed = bool(folder or index)
-        if self.is_indexed:
+        if index is None and folder is not None and not file.exists():
+            file.write_bytes(empty_index(self.embedder.space))
+        elif self.is_indexed:
             self.index.prepare()
         self.delivered, self.sent_again = 0, SentAgain()
         self._wire_front(long_term=long_term, selector=selector)

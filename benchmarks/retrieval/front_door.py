@@ -10,13 +10,11 @@ from typing import Any
 
 from palimpsest.bootstrap.memories import MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import wire_sessions
-from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
-from palimpsest.engines.in_memory.usages import InMemoryUsages
-from palimpsest.engines.in_memory.vectors import InMemoryVectors
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
 

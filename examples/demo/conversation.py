@@ -19,8 +19,8 @@ MEMORY = {
 POLICY = "Remote work needs the manager's approval and 6 months with the company: staff handbook, section 7."
 FLUSHED: dict[str, Any] = {
     "strategy": "flush",
-    "max_tokens": 600,
-    "max_stm_token_ratio": 0.5,
+    "max_tokens": 640,
+    "max_stm_token_ratio": 0.47,
     "keep_recent_turns": KEPT_TURNS,
     "blocks": [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}],
 }

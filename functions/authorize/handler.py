@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.bootstrap import engines, warm
 from palimpsest.errors import Forbidden, Unauthenticated, Unavailable
 from palimpsest.observability import logger
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
 
 
 def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:

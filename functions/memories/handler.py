@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from aws_lambda_powertools.utilities.typing import LambdaContext
+from palimpsest import bootstrap
 from palimpsest.api.app import HttpApp
 from palimpsest.api.operations import operations_of
-from palimpsest.bootstrap import memories, warm
+from palimpsest.bootstrap import memories
+
+if TYPE_CHECKING:
+    from aws_lambda_powertools.utilities.typing import LambdaContext
 
 
 def use_cases() -> memories.MemoriesApp:
@@ -21,4 +24,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return app(event, context)
 
 
-warm(app.warm)
+bootstrap.warm(app.warm)

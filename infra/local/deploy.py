@@ -7,9 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 import zipfile
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import boto3
 from botocore.exceptions import ClientError
 
 from infra import layer_build, paths
-from infra.config import LOCAL, stack_name
+from infra.config import LOCAL, Choices, stack_name
 from infra.local.processes import CannotRun
 
 BOOTSTRAP_VERSION = "/cdk-bootstrap/hnb659fds/version"
@@ -29,11 +31,14 @@ TAGS = [{"Key": "ms-custom-id", "Value": "palimpsest"}]
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same time for all files, so that the same files make the same archive
 
 
-CONTEXT = ("openai_base_url", "chat_model", "models", "embedding_model", "embedding_dimension")
+CONTEXT = ("models", "embedding_model", "embedding_dimension")
 """Parts of the CDK's context that come from environment variables of the same names, in capitals."""
+FOLDER, MODEL_SERVER, CHAT_MODEL = "/folder-of-the-start", "http://model-server-of-the-start", "chat-model-of-the-start"
+"""What an assembly says in place of values that each start fills in: so starts with other values can share it."""
 IN_PLACE = {"aws:cdk:disable-asset-staging": True}
 """Assets are packed from where they were built: a copy of the layers in the assembly would be 240 MB."""
 MADE_OF = ("cdk.json", "functions", "infra", "layers", "requirements-infra.txt")
+UNUSED_SECONDS = 7 * 24 * 3600
 
 
 class DeploymentFailed(Exception):
@@ -41,32 +46,64 @@ class DeploymentFailed(Exception):
 
 
 def assembly_of(search: str) -> Path:
-    """The assembly of the stage `local`, made by the same program that `cdk deploy` runs.
+    """The assembly of the stage `local`, as the program that `cdk deploy` runs makes it, with the values of this start.
 
-    `search` is a search tier, or empty for the stage's own. Made for the last start from the same files and settings,
-    the assembly is taken as it is. Raises `CannotRun` if the stack can't be synthesized.
+    `search` is a search tier, or empty for the stage's own. An assembly that was made from the same files and settings,
+    for whatever stack of this project, is taken again. Raises `CannotRun` if the stack can't be synthesized.
     """
     chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
-    context = json.dumps({"stage": LOCAL, "search": search, **IN_PLACE, **chosen})
+    filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
+    shared = _shared(json.dumps({"stage": LOCAL, "search": search, **IN_PLACE, **chosen, **filled}))
     assembly = paths.local_state() / "cdk.out"
-    made_from, noted = origin(context), assembly / "origin"
-    if noted.is_file() and noted.read_text() == made_from and _is_whole(assembly):
-        return assembly
-    print("Synthesizing the stack", flush=True)
     shutil.rmtree(assembly, ignore_errors=True)
-    environment = os.environ | {
-        "CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false",
-    }  # fmt: skip
+    shutil.copytree(shared, assembly)
+    _fill_in(assembly / f"{stack_name(LOCAL)}.template.json")
+    return assembly
+
+
+def _shared(context: str) -> Path:
+    """The assembly for that context, synthesized if there is none from the same sources. It is made as a whole or not
+    at all; those that were not used for a week are removed.
+    """
+    made = paths.BUILD / "assemblies" / origin(context)
+    if not (made.is_dir() and _is_whole(made)):
+        print("Synthesizing the stack", flush=True)
+        made.parent.mkdir(parents=True, exist_ok=True)
+        for other in made.parent.iterdir():
+            if other.stat().st_mtime < time.time() - UNUSED_SECONDS:
+                shutil.rmtree(other, ignore_errors=True)
+        unfinished = Path(tempfile.mkdtemp(dir=made.parent))
+        _synthesize(unfinished, context)
+        shutil.rmtree(made, ignore_errors=True)
+        with suppress(OSError):  # another start was faster
+            unfinished.rename(made)
+    os.utime(made)
+    return made
+
+
+def _synthesize(assembly: Path, context: str) -> None:
+    context_and_output = {"CDK_CONTEXT_JSON": context, "CDK_OUTDIR": str(assembly), "CDK_VALIDATION": "false"}
+    environment = os.environ | context_and_output | {"PALIMPSEST_LOCAL_DIR": FOLDER}
     command = [sys.executable, "-m", "infra.app"]
     if subprocess.run(command, env=environment, cwd=paths.PROJECT, check=False).returncode != 0:
         raise CannotRun("The stack could not be synthesized; the reason is printed above.")
-    noted.write_text(made_from)
-    return assembly
+
+
+def _fill_in(template: Path) -> None:
+    values = {
+        Path(FOLDER).as_uri(): paths.local_state().as_uri(),
+        MODEL_SERVER: os.environ.get("OPENAI_BASE_URL", ""),
+        CHAT_MODEL: os.environ.get("CHAT_MODEL") or Choices().chat_model,
+    }
+    text = template.read_text()
+    for name, value in values.items():
+        text = text.replace(name, json.dumps(value)[1:-1])
+    template.write_text(text)
 
 
 def origin(context: str) -> str:
     """A hash of all that an assembly is made from."""
-    digest = hashlib.sha256(f"{sys.version} {layer_build.on_this_machine()} {paths.local_state()} {context}".encode())
+    digest = hashlib.sha256(f"{sys.version} {layer_build.on_this_machine()} {context}".encode())
     for source in (paths.PROJECT / name for name in MADE_OF):
         for file in [source] if source.is_file() else sorted(source.rglob("*")):
             if file.is_file() and file.suffix != ".pyc":
@@ -138,9 +175,10 @@ def _upload(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str
         bucket = bucket_name.replace("${AWS::AccountId}", account).replace("${AWS::Region}", session.region_name)
         if not _head(s3.head_bucket, Bucket=bucket):
             s3.create_bucket(Bucket=bucket)
-        if not _head(s3.head_object, Bucket=bucket, Key=key):
+        is_template = source.name == f"{stack}.template.json"  # its key says nothing of the values of this start
+        if is_template or not _head(s3.head_object, Bucket=bucket, Key=key):
             s3.put_object(Bucket=bucket, Key=key, Body=_content(source, key))
-        if source.name == f"{stack}.template.json":
+        if is_template:
             template_url = f"{endpoint}/{bucket}/{key}"
     return template_url
 

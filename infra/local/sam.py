@@ -58,8 +58,8 @@ def _environments(place: Target, template: dict[str, Any], *, host: str) -> Envi
         if resource["Type"] == "AWS::Lambda::Function":
             detail = formation.describe_stack_resource(StackName=place.stack, LogicalResourceId=name)
             deployed = detail["StackResourceDetail"]["PhysicalResourceId"]
-            told = functions.get_function_configuration(FunctionName=deployed)["Environment"]["Variables"]
-            found[name] = {key: _within(value, host=host) for key, value in told.items()} | leading
+            variables = functions.get_function_configuration(FunctionName=deployed)["Environment"]["Variables"]
+            found[name] = {key: _within(value, host=host) for key, value in variables.items()} | leading
     return found
 
 

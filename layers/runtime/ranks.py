@@ -4,6 +4,9 @@
 
 The tables come out of a wheel on PyPI and are checked against the digests that tiktoken itself pins, so their source
 need not be trusted. Nothing happens when they are already there.
+
+Beside each table stands the same one sorted, in which a token is looked up without a process reading the whole: the
+number of tokens, where each ends, their ranks (32 bits each, little-endian), and the tokens one after the other.
 """
 
 import hashlib
@@ -12,7 +15,10 @@ import subprocess
 import sys
 import tempfile
 import zipfile
+from base64 import b64decode
+from itertools import accumulate
 from pathlib import Path
+from struct import pack
 
 PACKAGE = "tiktoken_ranks"
 SOURCE = "llama-index-core==0.14.25"
@@ -36,7 +42,17 @@ def build(destination: Path) -> Path:
         for name, data in _fetch().items():
             (package / name).write_bytes(data)
         (package / "__init__.py").touch()
+    for name in RANKS:
+        (package / f"{name}.sorted").write_bytes(_sorted((package / name).read_bytes()))
     return package
+
+
+def _sorted(table: bytes) -> bytes:
+    lines = map(bytes.split, table.splitlines())
+    tokens = sorted((b64decode(token), int(rank)) for token, rank in lines)
+    ends = accumulate(len(token) for token, _ in tokens)
+    numbers = (len(tokens), *ends, *(rank for _, rank in tokens))
+    return pack(f"<{len(numbers)}I", *numbers) + b"".join(token for token, _ in tokens)
 
 
 def _is_whole(package: Path) -> bool:

@@ -139,6 +139,26 @@ def test_a_runner_goes_on_from_what_was_kept_with_parallel_calls_and_reasoning()
     asyncio.run(go())
 
 
+def test_an_agent_that_was_stopped_between_a_call_and_its_result_goes_on() -> None:
+    async def go() -> None:
+        user = f"u-{uuid.uuid4().hex}"
+        stopped = PalimpsestSession(f"s-{user}", user=user, whole=False)
+        calls = [{"type": "function_call", "call_id": f"c{n}", "name": "weather", "arguments": "{}"} for n in (1, 2)]
+        await stopped.add_items([{"role": "user", "content": "What is the weather?"}])
+        await stopped.add_items(calls)
+        await stopped.add_items([{"type": "function_call_output", "call_id": "c1", "output": "sunny"}])
+        assert (await stopped.get_items())[-1]["call_id"] == "c1"
+        model = TwoCalls()
+        begun_again = PalimpsestSession(f"s-{user}", user=user, whole=False)
+        for said_next in ("Go on.", "Thank you."):
+            await Runner.run(Agent(name="a", model=model), said_next, session=begun_again)
+        kinds = [(item.get("type", "message"), item.get("call_id")) for item in model.seen[-1]]
+        for call in ("c1", "c2"):
+            assert kinds.index(("function_call", call)) < kinds.index(("function_call_output", call))
+
+    asyncio.run(go())
+
+
 def test_what_a_runner_heard_is_remembered_in_another_session() -> None:
     user = f"u-{uuid.uuid4().hex}"
 

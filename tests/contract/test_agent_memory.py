@@ -12,18 +12,15 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
-from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-from palimpsest.engines.in_memory.blobs import InMemoryBlobs
+from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants, DynamoDbUsages
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
-from palimpsest.engines.in_memory.usages import InMemoryUsages
-from palimpsest.engines.in_memory.vectors import InMemoryVectors
-from palimpsest.engines.no_search import AbsentIndex
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.scope import Scope
-from palimpsest.tenants.ports import TenantSettings
+from palimpsest.search.ports import AbsentIndex
+from palimpsest.tenants import TenantSettings
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 

@@ -7,8 +7,8 @@ import boto3
 import pytest
 from moto import mock_aws
 from palimpsest.blobs import Blobs
-from palimpsest.engines.in_memory.blobs import InMemoryBlobs
-from palimpsest.engines.s3 import S3Blobs
+from palimpsest.engines.aws import S3Blobs
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import Unavailable
 
 
@@ -46,7 +46,7 @@ def test_keys_come_in_order_from_a_place_on_and_of_one_prefix_alone(blobs: Blobs
 
 
 def test_more_keys_than_a_page_holds_are_listed_and_removed(blobs: Blobs, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.engines.s3.AT_ONCE", 10)
+    monkeypatch.setattr("palimpsest.engines.aws.KEYS_AT_ONCE", 10)
     for number in range(23):
         blobs.put(f"p/{number:06d}", b"-")
     blobs.put("q/1", b"stays")

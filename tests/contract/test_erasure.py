@@ -16,16 +16,16 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.blobs import InMemoryBlobs
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.usages import InMemoryUsages
+from palimpsest.engines.in_memory.tenants import InMemoryUsages
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import another_attempt
+from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
-from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Source

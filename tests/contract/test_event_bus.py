@@ -11,11 +11,10 @@ import boto3
 import pytest
 from botocore.exceptions import EndpointConnectionError
 from moto import mock_aws
+from palimpsest.engines.aws import EventBridge, SqsQueues
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.eventbridge import EventBridge
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.usages import InMemoryUsages
-from palimpsest.engines.sqs import SqsQueues
+from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Happened
 from palimpsest.workers.dispatch import Dispatch

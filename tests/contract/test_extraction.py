@@ -11,7 +11,7 @@ import pytest
 from palimpsest.bootstrap.workers import wire_extraction
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
-from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories

@@ -14,8 +14,7 @@ from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, Unprocessable
 from palimpsest.graph.cypher import Query, read_query
 from palimpsest.graph.ports import GraphEngine, Limits
-from palimpsest.graph.things import Entity, Relationship
-from palimpsest.graph.walk import Graph
+from palimpsest.graph.things import Entity, Graph, Relationship
 from palimpsest.scope import UserScope
 
 SARAH, DAVID = UserScope("acme", "sarah"), UserScope("acme", "david")

@@ -11,18 +11,18 @@ import pytest
 from palimpsest.bootstrap.engines import graphs_over, limit_of_graphs
 from palimpsest.clock import FakeClock, milliseconds
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.background import InMemoryOwners
+from palimpsest.engines.in_memory.jobs import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.engines.neptune import NeptuneIndex
 from palimpsest.errors import Conflict, NotFound, Unavailable
+from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import GraphIndex, Rows
-from palimpsest.graph.project import ProjectGraph
-from palimpsest.graph.query import Part, QueryGraph
-from palimpsest.graph.things import Entity, Relationship, relationship_id
+from palimpsest.graph.read import QueryGraph
+from palimpsest.graph.things import Entity, Part, Relationship, Which, relationship_id
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import Changed, RecordChanged
 from palimpsest.memory.preferences import ManagePreferences
@@ -82,15 +82,14 @@ class Kept:
         if self.project is not None:
             assert self.project(self.changes()) == set()
 
-    def entities(self, **asked: Any) -> list[str]:
-        return [one.id for one in self.graphs.entities(SARAH, **asked)]
+    def entities(self, *, after: str | None = None, most: int | None = None, **which: Any) -> list[str]:
+        return [one.id for one in self.graphs.entities(SARAH, Which(**which), after=after, most=most)]
 
-    def relationships(self, **asked: Any) -> list[str]:
-        return [one.id for one in self.graphs.relationships(SARAH, **asked)]
+    def relationships(self, **which: Any) -> list[str]:
+        return [one.id for one in self.graphs.relationships(SARAH, Which(**which))]
 
-    def around(self, name: str, *, scope: UserScope = SARAH, **asked: Any) -> list[tuple[str, int]]:
-        how: dict[str, Any] = {"depth": 1, "direction": "both", "types": frozenset(), "most": 100} | asked
-        found = self.manage.neighbors(scope, name, **how)
+    def around(self, name: str, *, scope: UserScope = SARAH, most: int = 100, **how: Any) -> list[tuple[str, int]]:
+        found = self.manage.neighbors(scope, Part(name, **how), most=most)
         return [(one.id, depth) for one, depth in found.nodes]
 
     def query(self, text: str, *, part: Part | None = None) -> Rows:
@@ -162,9 +161,9 @@ def test_more_than_a_page_comes_whole_and_a_hub_is_cut_where_it_was_asked_to_be(
     assert kept.entities() == [each.id for each in many]
     assert kept.entities(after="place100", most=101) == [each.id for each in many[101:202]]
     assert len(kept.relationships(start="sarah")) == 230
-    how: dict[str, Any] = {"depth": 1, "direction": "out", "types": frozenset()}
-    assert kept.manage.neighbors(SARAH, "sarah", most=230, **how).is_whole
-    cut = kept.manage.neighbors(SARAH, "sarah", most=150, **how)
+    part = Part("sarah", direction="out")
+    assert kept.manage.neighbors(SARAH, part, most=230).is_whole
+    cut = kept.manage.neighbors(SARAH, part, most=150)
     assert (len(cut.nodes), cut.is_whole) == (150, False)
 
 
@@ -285,7 +284,7 @@ def test_of_a_graph_beyond_the_engines_limit_a_part_is_queried(kept: Kept, monke
 def test_through_the_index_a_graph_may_be_larger_than_a_process_holds(
     api: NeptuneApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.graph.limit.MOST_THINGS", 3)
+    monkeypatch.setattr("palimpsest.graph.manage.MOST_THINGS", 3)
     limits = [limit_of_graphs(Kept(None).memories, index) for index in (None, NeptuneIndex(GRAPH, client=api.client()))]
     assert [limit.most for limit in limits] == [20_000, None]
 
@@ -332,7 +331,7 @@ def test_all_that_the_index_has_of_a_user_is_brought_up_to_date(
     api: NeptuneApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also what the tables removed without a change that arrived."""
-    monkeypatch.setattr("palimpsest.graph.project.AT_ONCE", 2)
+    monkeypatch.setattr("palimpsest.graph.indexed.PAGE", 2)
     kept = through_the_index(api)
     chain(kept)
     kept.put(Entity("acme", "Company", "Acme"), edge("david", "WORKS_AT", "acme"), scope=DAVID)

@@ -22,7 +22,7 @@ from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
-from palimpsest.vectors.ports import VectorStore
+from palimpsest.vectors import VectorStore
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.service import TENANT

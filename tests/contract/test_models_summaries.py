@@ -7,7 +7,7 @@ import pytest
 from palimpsest.conversations.messages import Chat, Message, weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
-from palimpsest.conversations.ports import Summarizer, Summary
+from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.openai.chat import OpenAIChatModel
 from palimpsest.models.tiktoken_counter import TiktokenCounter
@@ -64,7 +64,7 @@ def wired(api: OpenAIApi, key: str | None = "sk-test") -> Summaries:
 
 
 def summarize(summarizer: Summarizer, chats: Sequence[Chat] = hr.FORMAL, *, room: int = 200) -> Summary:
-    return summarizer.summarize(previous="Old.", messages=said(chats), max_tokens=room, prompt=None, model=None)
+    return summarizer.summarize(said(chats), Wanted(room), previous="Old.")
 
 
 @pytest.mark.parametrize("key", ["sk-test", None], ids=["model", "extractive"])
@@ -74,7 +74,7 @@ def test_every_summary_has_text_within_its_room_and_says_how_it_was_made(
 ) -> None:
     api.script(Step(content="Sarah is in Marketing. " * 10))
     summarizer = wired(api, key)
-    assert summarizer.capacity(model=None, prompt=None, max_tokens=room) > 10_000
+    assert summarizer.capacity(Wanted(room)) > 10_000
     made = summarize(summarizer, room=room)
     assert 0 < count(made.text) <= room
     assert made.method == ("model" if key else "extractive")

@@ -59,15 +59,17 @@ def careless():
 '''
 
 
-@pytest.fixture
-def shop(tmp_path: Path) -> Path:
-    (tmp_path / "shop.py").write_text(SHOP)
-    written(tmp_path / "palimpsest_testing")
-    return tmp_path
+@pytest.fixture(scope="module")
+def shop(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("shop")
+    (folder / "shop.py").write_text(SHOP)
+    written(folder / "palimpsest_testing")
+    return folder
 
 
 def run(shop: Path, makes: str, *more: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "pytest", "--pyargs", "palimpsest_testing", "-q", "-p", "no:cacheprovider"]
+    command += [f"-pno:{plugin}" for plugin in ("schemathesis", "typeguard", "anyio", "xdist")]  # they cost seconds
     environment = {**os.environ, "PYTHONPATH": str(shop), "HYPOTHESIS_PROFILE": ""}
     return subprocess.run(  # noqa: S603 - a program of our own
         [*command, "--palimpsest-stores", makes, *more],
@@ -97,16 +99,16 @@ def test_a_run_that_names_no_store_says_what_is_missing(shop: Path) -> None:
 
 
 def test_a_memory_over_stores_of_ones_own_knows_after_a_restart_what_it_was_told(
-    shop: Path, monkeypatch: pytest.MonkeyPatch
+    shop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.syspath_prepend(shop)
     import shop as users  # type: ignore[import-not-found]
 
-    memory = AgentMemory(user="sarah", stores=users.made(shop / "memory.pickle"))
+    memory = AgentMemory(user="sarah", stores=users.made(tmp_path / "memory.pickle"))
     memory.append("monday", "I live in Lisbon, near the harbour.")
     memory.end("monday")
     memory.preferences.set("language", "German")
-    again = AgentMemory(user="sarah", stores=users.made(shop / "memory.pickle"))
+    again = AgentMemory(user="sarah", stores=users.made(tmp_path / "memory.pickle"))
     assert again.recall("Where does Sarah live?").memories[0].content == "I live in Lisbon, near the harbour."
     assert again.preferences.all() == {"language": "German"}
     assert [message.chat["content"] for message in again.history("monday")] == ["I live in Lisbon, near the harbour."]

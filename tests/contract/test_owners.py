@@ -9,7 +9,7 @@ from palimpsest.engines.dynamodb import background as on_dynamodb
 from palimpsest.engines.dynamodb.background import DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.in_memory.background import InMemoryOwners
+from palimpsest.engines.in_memory.jobs import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded

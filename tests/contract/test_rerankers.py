@@ -32,6 +32,14 @@ def test_each_text_has_a_score_in_its_place_and_what_answers_has_the_best(rerank
     assert fits == again > max(far, empty)
 
 
+def test_texts_that_are_read_together_score_about_as_alone_each_in_its_place(reranker: BuiltinReranker) -> None:
+    texts = [f"{FITS if number % 3 else FAR} {'So I was told. ' * (number % 7)}{number}" for number in range(24)]
+    together = reranker.scores(QUESTION, texts, until=time.monotonic() + 600)
+    alone = [reranker.scores(QUESTION, [text], until=time.monotonic() + 600)[0] for text in texts]
+    assert together == pytest.approx(alone, abs=1.5)
+    assert max(alone) - min(alone) > 5
+
+
 @pytest.mark.parametrize("text", ["\x00", "\ud800", "字" * 20_000, "word " * 20_000])
 def test_any_text_has_a_score(reranker: BuiltinReranker, text: str) -> None:
     assert len(reranker.scores(text, [text], until=time.monotonic() + 60)) == 1

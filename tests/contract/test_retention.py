@@ -15,23 +15,22 @@ from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.background import InMemoryExpiries
-from palimpsest.engines.in_memory.jobs import InMemoryJobs
+from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
+from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import JobNotice, Jobs
-from palimpsest.jobs.restart import RestartSteps
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.removal import retention
 from palimpsest.memory.removal.retention import ManageSettings, RetainPages
 from palimpsest.parallel import THREADS
 from palimpsest.scope import Scope, UserScope
-from palimpsest.tenants.ports import Tenants, TenantSettings
+from palimpsest.tenants import Tenants, TenantSettings
 
 from benchmarks.meter import metered
 from tests.contract.builders import NOW, Conversation

@@ -5,7 +5,7 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
-from palimpsest.tenants.ports import ApiKey, Limits, TenantSettings
+from palimpsest.tenants import ApiKey, Limits, TenantSettings
 
 Tenants = InMemoryTenants | DynamoDbTenants
 KEY = ApiKey(

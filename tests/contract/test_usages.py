@@ -9,13 +9,12 @@ import pytest
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.dynamodb.table import connected
-from palimpsest.engines.dynamodb.usages import DynamoDbUsages
+from palimpsest.engines.dynamodb.tenants import DynamoDbUsages
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.usages import InMemoryUsages
+from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.parallel import each
 from palimpsest.scope import Scope
-from palimpsest.usage.ports import Row, Tally, Usages
-from palimpsest.usage.report import summed
+from palimpsest.usage import Row, Tally, Usages, summed
 
 from tests.contract.builders import Conversation, message
 from tests.contract.tables import sessions_table

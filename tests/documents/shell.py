@@ -160,8 +160,13 @@ def _help(module: str, *command: str) -> str:
 
 
 def _npm(call: list[str]) -> bool:
-    """Packages that the tests install too, or the CDK's command line."""
-    there = {*json.loads((paths.PROJECT / "tests" / "engines" / "package.json").read_text())["dependencies"], "aws-cdk"}
+    """A package of the reader's own; packages that the tests install too, the CDK's command line, or Node's types, of
+    which the test of TypeScript declares what it needs.
+    """
+    if call[0] == "init" or call[:2] == ["pkg", "set"]:
+        return True
+    there = {*json.loads((paths.PROJECT / "tests" / "engines" / "package.json").read_text())["dependencies"]}
+    there |= {"aws-cdk", "@types/node"}
     packages = [each.partition("@")[0] if each[0] != "@" else each for each in call if each[0] != "-"]
     return packages[0] in {"install", *there} and (packages[0] != "install" or set(packages[1:]) <= there)
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.conversations.messages import Message
-from palimpsest.conversations.ports import Summary
+from palimpsest.conversations.ports import Summary, Wanted
 from palimpsest.models.ports import Usage
 
 
@@ -20,23 +20,15 @@ class RecordingSummarizer:
     read: list[tuple[int, ...]] = field(default_factory=list)
     models: list[str | None] = field(default_factory=list)
 
-    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
+    def capacity(self, wanted: Wanted) -> int:
         return self.room
 
-    def summarize(
-        self,
-        *,
-        previous: str | None,
-        messages: Sequence[Message],
-        max_tokens: int,
-        prompt: str | None,
-        model: str | None,
-    ) -> Summary:
-        self.models.append(model)
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+        self.models.append(wanted.model)
         self.read.append(tuple(message.seq for message in messages))
         if self.failure is not None:
             raise self.failure
         text = f"up to {messages[-1].seq}"
         if self.fills_its_room:
-            text = f"{text} ".ljust(4 * max_tokens, "x")
+            text = f"{text} ".ljust(4 * wanted.max_tokens, "x")
         return Summary(text, method="extractive", usage=Usage(model_calls=1))

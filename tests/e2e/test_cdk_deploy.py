@@ -19,6 +19,8 @@ from tests.engines.loopback import free_port
 pytestmark = [pytest.mark.e2e, pytest.mark.own_stack]
 CDK = npm.NODE_MODULES / "aws-cdk" / "bin" / "cdk"
 STACK = "Palimpsest-local"
+CONTEXT = ("-c", "stage=local", "-c", "embedding=openai")
+"""Without the layer of the built-in models: packing it would take the command line longer than all else."""
 
 
 @pytest.fixture
@@ -47,7 +49,7 @@ def cdk(*arguments: str, aws: ministack.Running, output: Path) -> None:
         "AWS_ACCESS_KEY_ID": key.id, "AWS_SECRET_ACCESS_KEY": key.secret, "AWS_EC2_METADATA_DISABLED": "true",
     }  # fmt: skip
     app = f"{sys.executable} -m infra.app"
-    command = [str(node), str(CDK), *arguments, "-c", "stage=local", "--app", app, "--output", str(output)]
+    command = [str(node), str(CDK), *arguments, *CONTEXT, "--app", app, "--output", str(output)]
     done = subprocess.run(
         command, env=told, cwd=paths.PROJECT, check=False, capture_output=True, text=True, timeout=PATIENCE
     )

@@ -37,7 +37,6 @@ def browser() -> Iterator[Browser]:
 def filled(call: Client) -> Client:
     """A tenant with something in every view, all of it hostile."""
     call.append("s1", f"My bicycle is green. {HOSTILE}")
-    call.append("s1", LONG, role="assistant")
     memories = [
         {"type": "fact", "content": "Sarah lives in Bremen.", "topic_key": "residence"},
         {"type": "fact", "content": "Sarah lives in Hamburg.", "topic_key": "residence"},
@@ -52,6 +51,12 @@ def filled(call: Client) -> Client:
     relationship = {"type": "WORKS_AT", "from": "sarah", "to": "acme"}
     assert call("POST", "/v1/users/sarah/graph/relationships", {"relationships": [relationship]}).status == 201
     return call
+
+
+@pytest.fixture
+def megabyte(filled: Client) -> None:
+    """A message that large, for those who look at it: to count and index it takes seconds."""
+    assert filled.append("s1", LONG, role="assistant").status == 201
 
 
 @pytest.fixture
@@ -78,6 +83,7 @@ def show(page: Page, view: str) -> None:
     expect(page.get_by_role("alert")).to_have_count(0)
 
 
+@pytest.mark.usefixtures("megabyte")
 def test_every_view_opens_small_and_large_light_and_dark(page: Page) -> None:
     for scheme in SCHEMES:
         page.emulate_media(color_scheme=scheme)
@@ -95,6 +101,7 @@ def test_every_view_opens_small_and_large_light_and_dark(page: Page) -> None:
     expect(page.get_by_text(HOSTILE.partition("<img")[0])).to_have_count(2)  # the event and the preference
 
 
+@pytest.mark.usefixtures("megabyte")
 def test_a_megabyte_of_hostile_text_is_shown_as_it_is(page: Page) -> None:
     show(page, "sessions/s1")
     message = page.get_by_role("listitem").filter(has_text="assistant")
@@ -186,6 +193,10 @@ def test_it_works_by_keyboard_alone_and_forgets_the_key(page: Page) -> None:
     button.focus()
     page.keyboard.press("Space")
     expect(button).to_have_attribute("aria-expanded", "true")
+    page.keyboard.press("Tab")
+    page.keyboard.press("Escape")
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(button).to_be_focused()
     page.get_by_role("button", name="Log out").press("Enter")
     expect(page.get_by_label("API key")).to_be_visible()
     assert page.evaluate("sessionStorage.length") == 0

@@ -121,7 +121,6 @@ def test_a_start_ends_by_saying_where_the_docs_are_how_to_see_the_demo_and_which
     assert re.search(r"^The API with examples: http://127\.0\.0\.1:\d+/\S+/v1/docs$", greeting, re.MULTILINE)
     assert "make demo" in greeting
     assert "No model answers: summaries and memories are the conversation's own sentences." in greeting
-    assert SYNTHESIZED in greeting
 
 
 def test_without_a_key_nobody_comes_in(local: Local, greeting: str) -> None:

@@ -17,6 +17,7 @@ README = (paths.PROJECT / "README.md").read_text()
 NOT_CLONED = (
     ".git", ".venv", ".build", ".local", ".hypothesis", "*_cache", "__pycache__", "*.egg-info", "node_modules",
 )  # fmt: skip
+BUILT = ("layers", "archives")
 ELSEWHERE = ("make test", "sam local", "cdk deploy")
 """The gate itself; what needs a container engine; what needs an account: other tests deploy and invoke without them."""
 PROBLEM = "urn:palimpsest:problem:"
@@ -30,11 +31,25 @@ def pasted() -> list[str]:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Iterator[Path]:
-    """The project as one who has just cloned it has it."""
+    """The project as one who has just cloned it has it, but for the layers: who built them from the same locks and
+    sources before has them, by their hashes.
+    """
     project = tmp_path / "palimpsest"
     shutil.copytree(paths.PROJECT, project, ignore=shutil.ignore_patterns(*NOT_CLONED))
+    unfinished = shutil.ignore_patterns("*.unfinished")
+    with paths.building():
+        for built in (paths.BUILD / name for name in BUILT if (paths.BUILD / name).is_dir()):
+            shutil.copytree(built, project / ".build" / built.name, ignore=unfinished, copy_function=linked)
     yield project
     run(project, "make reset")
+
+
+def linked(file: str, to: str) -> None:
+    """As a copy is, but at once, where both are on one disk."""
+    try:
+        os.link(file, to)
+    except OSError:
+        shutil.copy2(file, to)
 
 
 def run(project: Path, commands: str, **more: str) -> str:

@@ -6,7 +6,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from palimpsest.engines.ladybug.process import PACKED
+from palimpsest.engines.ladybug.graphs import PACKED
 
 from infra import layer_build, paths, pythons
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
@@ -40,7 +40,7 @@ GRAPH = """
 from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.graph.cypher import read_query
 from palimpsest.graph.ports import Limits
-from palimpsest.graph.walk import Graph
+from palimpsest.graph.things import Graph
 from palimpsest.graph.things import Entity
 from palimpsest.scope import UserScope
 graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "sarah")})
@@ -57,6 +57,18 @@ claims = {"iss": "https://issuer.example", "aud": "a", "exp": time.time() + 60, 
 token = jwt.encode(claims, key, algorithm="ES256", headers={"kid": "k"})
 authorize = AuthorizeTokens.of("https://issuer.example", ["a"], jwks={"keys": [public]})
 assert authorize(f"Bearer {token}").tenant == "acme"
+"""
+SDK = f"""
+from botocore.session import Session
+session = Session()
+for service in {sorted(layer_build.SERVICES)}:
+    client = session.create_client(service, region_name="eu-central-1")
+    assert client.meta.endpoint_url.endswith(".eu-central-1.amazonaws.com") or service == "s3", service
+    model = client.meta.service_model
+    assert not any(model.operation_model(name).documentation for name in model.operation_names)
+    assert not any(parameter.documentation for parameter in model.client_context_parameters)
+s3 = session.create_client("s3", region_name="eu-central-1")  # the service whose addresses follow its parameters
+s3.generate_presigned_url("put_object", Params=dict(Bucket="b", Key="k"))
 """
 MODEL = """
 from openai import OpenAI
@@ -89,8 +101,8 @@ def test_no_layer_holds_what_only_unused_parts_of_libraries_import() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [EMBED, SEARCH, MODEL, GRAPH, TOKENS],
-    ids=["embeds", "searches", "asks a model", "queries a graph", "checks a token"],
+    [EMBED, SEARCH, MODEL, GRAPH, TOKENS, SDK],
+    ids=["embeds", "searches", "asks a model", "queries a graph", "checks a token", "calls AWS"],
 )
 def test_what_is_left_is_enough(script: str) -> None:
     """Nothing is on the path but the layers: site-packages are switched off."""
@@ -140,6 +152,17 @@ def test_layers_stay_below_lambdas_limit_with_the_builtin_models_too() -> None:
 def test_the_sdk_knows_the_services_that_functions_call_and_no_others() -> None:
     services = {path.name for path in (packages("runtime") / "botocore" / "data").iterdir() if path.is_dir()}
     assert services == layer_build.SERVICES
+
+
+def test_the_sdks_data_is_what_a_call_reads_and_no_more() -> None:
+    """A new process parses it all before its first call."""
+    data = packages("runtime") / "botocore" / "data"
+    models = [*data.rglob("service-2.json")]
+    assert {model.parts[-3] for model in models} == layer_build.SERVICES
+    assert not [*data.rglob("service-2.json.gz")]
+    assert not any(re.search(r'"documentation": "[^"]', model.read_text()) for model in models)
+    assert (data / "endpoints.json").stat().st_size < 100_000
+    assert (data / "endpoints.json").stat().st_nlink == 1, "shared with the installer's cache, and so with all else"
 
 
 def test_a_layer_holds_the_versions_that_are_locked() -> None:

@@ -22,7 +22,7 @@ from palimpsest.jobs.kinds import JobKind, ReindexPayload
 from palimpsest.scope import OPERATOR
 from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
-from palimpsest.tenants.authorize import Authorize
+from palimpsest.tenants import Authorize
 
 from infra.local import __main__ as local_stack
 from infra.local import logs, ministack, saved_state

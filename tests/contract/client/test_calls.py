@@ -282,6 +282,9 @@ def test_the_service_is_found_by_what_is_given_then_the_environment_then_a_file(
     assert find("http://given", "n") == Endpoint("http://given", "n")
     with pytest.raises(NotConfigured, match="https"):
         find("there", "n")
+    for key in ("clé", "k\n"):
+        with pytest.raises(NotConfigured, match="copy it again"):
+            find("https://there", key)
     (tmp_path / "project" / ".local" / "endpoint.json").write_text("[]")
     monkeypatch.delenv("PALIMPSEST_URL")
     monkeypatch.delenv("PALIMPSEST_API_KEY")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from palimpsest_client import Palimpsest, errors
-from palimpsest_client.cli import shown, stdio
+from palimpsest_client.cli import main, shown, stdio
 from palimpsest_client.cli.commands import app
 from typer.testing import CliRunner
 
@@ -214,11 +214,28 @@ def run(*words: str, given: str = "", **environment: str) -> subprocess.Complete
         (["chat"], {"OPENAI_API_KEY": ""}, "No answer of a model"),
     ],
 )
-def test_what_goes_wrong_is_told_in_a_sentence(words: list[str], environment: dict[str, str], told: str) -> None:
-    done = run(*words, **environment)
-    assert done.returncode in (1, 2)
-    assert told in done.stderr
-    assert "Traceback" not in done.stderr
+def test_what_goes_wrong_is_told_in_a_sentence(
+    words: list[str],
+    environment: dict[str, str],
+    told: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """In this process: six more starts of the program would take five seconds."""
+    monkeypatch.setattr(sys, "argv", ["palimpsest", *words])
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert ended.value.code in (1, 2)
+    said_wrong = capsys.readouterr().err
+    assert told in said_wrong
+    assert "Traceback" not in said_wrong
+
+
+def test_the_program_itself_ends_with_the_sentence() -> None:
+    done = run("memories", PALIMPSEST_API_KEY="pal_wrong")
+    assert (done.returncode, "palimpsest login" in done.stderr, "Traceback" in done.stderr) == (1, True, False)
 
 
 def test_mcp_over_standard_input_is_the_services_own(served: Served) -> None:

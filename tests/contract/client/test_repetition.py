@@ -2,14 +2,15 @@
 
 import threading
 from collections.abc import Callable
+from http.server import BaseHTTPRequestHandler
 from typing import Any
 
 import palimpsest_client.calls
 import pytest
-from palimpsest_client import AsyncPalimpsest, ConnectionLost, Palimpsest, errors
+from palimpsest_client import AsyncPalimpsest, ConnectionLost, NotConfigured, Palimpsest, errors
 
 from tests.engines import loopback
-from tests.served import KEY, Fault, Served, busy, lost
+from tests.served import KEY, Fault, Served, busy, lost, respond
 
 FAULTS: dict[str, Fault] = {
     "busy": busy(503, code="contention"),
@@ -133,8 +134,20 @@ def test_the_client_gives_up_when_its_patience_is_over(
 
 
 def test_nobody_there_is_a_lost_connection() -> None:
-    with pytest.raises(ConnectionLost, match="ConnectError"):
-        Palimpsest(f"http://127.0.0.1:{loopback.free_port()}", KEY).health()
+    address = f"http://127.0.0.1:{loopback.free_port()}"
+    with pytest.raises(ConnectionLost, match=rf"{address}/v1/health \(ConnectError: .*refused.*is it running\?$"):
+        Palimpsest(address, KEY).health()
+
+
+def test_another_server_at_the_address_is_no_service(memory: Palimpsest, served: Served) -> None:
+
+    def welcomes(to: BaseHTTPRequestHandler) -> bool:
+        respond(to, 200, "<html>Welcome</html>", **{"Content-Type": "text/html"})
+        return True
+
+    served.before = [welcomes]
+    with pytest.raises(NotConfigured, match=f"{served.url}/v1/health is not the service"):
+        memory.health()
 
 
 def test_what_can_never_work_is_sent_once(memory: Palimpsest, served: Served) -> None:

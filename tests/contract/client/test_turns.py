@@ -51,6 +51,15 @@ def test_what_one_session_heard_is_in_the_memory_of_the_next(memory: Palimpsest)
     assert any("Hamburg" in str(message["content"]) for message in turn.messages)
 
 
+def test_the_context_of_a_session_that_is_not_there_begins_it_and_shows_what_is_known(memory: Palimpsest) -> None:
+    memory.user("sarah").remember("Sarah lives in Hamburg.", topic="residence")
+    chat = memory.session("new", user="sarah")
+    with pytest.raises(SessionNotFound):
+        chat.context()
+    assert "Hamburg" in str(chat.begun_context()["messages"])
+    assert chat.begun_context()["messages"] == chat.context()["messages"]
+
+
 def test_a_call_of_our_tool_is_run_and_stored_with_the_reply(memory: Palimpsest) -> None:
     memory.user("sarah").remember("Sarah lives in Hamburg.", topic="residence")
     chat = memory.session("s1", user="sarah")

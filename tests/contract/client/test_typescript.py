@@ -34,12 +34,12 @@ def test_the_recipe_compiles_strictly_and_remembers(served: Served, tmp_path: Pa
     text = (ROOT / "docs" / "typescript.md").read_text()
     client, program = re.findall(r"^```typescript\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)
     (tmp_path / "memory.ts").write_text(client)
-    (tmp_path / "turn.ts").write_text(f'import {{ palimpsest }} from "./memory.js";\n{PROCESS}{program}')
+    (tmp_path / "turn.ts").write_text(PROCESS + program)
     (tmp_path / "package.json").write_text('{"type": "module"}')
     (tmp_path / "node_modules").symlink_to(npm.NODE_MODULES)
     run(npm.NODE_MODULES / "openapi-typescript" / "bin" / "cli.js", DESCRIPTION, "--output", "palimpsest.d.ts")
     run(npm.NODE_MODULES / "typescript" / "bin" / "tsc", "--strict", "--noUncheckedIndexedAccess", "--target", "es2022",
-        "--lib", "es2022,dom", "--module", "esnext", "--moduleResolution", "bundler", "turn.ts")  # fmt: skip
+        "--lib", "es2022,dom", "--module", "nodenext", "turn.ts")  # fmt: skip
 
     served.before, served.after = [busy(503, code="contention")], [lost]
     told = run("turn.js").splitlines()

@@ -1,4 +1,5 @@
 from collections.abc import Callable, Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +42,14 @@ class Service(ConversationService):
     def __init__(self, folder: Path | None = None, *, models: tuple[str, ...] | None = None) -> None:
         self.waiting = WorkingClock()
         super().__init__(clock=self.waiting, folder=folder, long_term=True, models=models)
-        self.of_sessions = HttpApp(lambda: self.app, operations_of("sessions"))
-        self.of_memories = HttpApp(lambda: self.memories_app, MEMORY_OPERATIONS)
+
+    @cached_property
+    def of_sessions(self) -> HttpApp:
+        return HttpApp(lambda: self.app, operations_of("sessions"))
+
+    @cached_property
+    def of_memories(self) -> HttpApp:
+        return HttpApp(lambda: self.memories_app, MEMORY_OPERATIONS)
 
     def handler(self, event: dict[str, Any], context: Any) -> dict[str, Any]:
         """What the front door does: method and path decide which function answers."""

@@ -9,9 +9,7 @@ from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
-from palimpsest.tenants import authorize
-from palimpsest.tenants.authorize import Authorize, key_id
-from palimpsest.tenants.ports import ApiKey
+from palimpsest.tenants import ApiKey, Authorize, key_id
 
 from tests.unit.api.gateway import authorizer_event, invoked
 from tests.unit.api.handlers import load
@@ -110,7 +108,7 @@ def test_a_key_works_from_when_it_is_made_whatever_was_answered_before(service: 
 
 
 def test_keys_that_are_remembered_have_a_limit(service: Authorizing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(authorize, "MOST_KNOWN", 2)
+    monkeypatch.setattr("palimpsest.tenants.MOST_KEYS", 2)
     use_case = Authorize(service.tenants, service.clock)
     for letter in "abc":
         key = "pal_" + letter * 43

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.usages import InMemoryUsages
+from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
+from palimpsest.jobs import steps
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.workers import router
 from palimpsest.workers.batches import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
 from palimpsest.workers.dispatch import Dispatch
 
@@ -47,7 +47,7 @@ class Worker:
 
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = router.Worker(self.step, self.give_up, self.hide)
+        worker = steps.Worker(self.step, self.give_up, self.hide)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.conversations.messages import text_of
-from palimpsest.conversations.ports import Summary
+from palimpsest.conversations.messages import Message, text_of
+from palimpsest.conversations.ports import Summary, Wanted
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.jobs.job import OVERDUE_SECONDS
 from palimpsest.models.ports import Vector
@@ -34,11 +34,11 @@ class Quotes(RecordingSummarizer):
 
     meanwhile: Redacting | None = None
 
-    def summarize(self, **given: Any) -> Summary:
-        summary = super().summarize(**given)
-        said = " ".join(text_of(message.chat) for message in given["messages"])
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+        summary = super().summarize(messages, wanted, previous=previous)
+        said = " ".join(text_of(message.chat) for message in messages)
         _once(self)
-        return replace(summary, text=f"{given['previous'] or ''} {said}")
+        return replace(summary, text=f"{previous or ''} {said}")
 
 
 def _once(doing: Any) -> None:

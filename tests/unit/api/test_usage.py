@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
-from palimpsest.engines.in_memory.usages import InMemoryUsages
+from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import ModelUnavailable, PalimpsestError, Unavailable
 from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Completion, LanguageModel, Schema, Usage, Vector

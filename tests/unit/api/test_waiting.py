@@ -4,8 +4,8 @@ from http import HTTPStatus
 
 import pytest
 from palimpsest.api.app import HttpApp
+from palimpsest.api.call import MOST_WAITING, SPARE, place_to_wait
 from palimpsest.api.operations import operations_of
-from palimpsest.api.waiting import MOST, SPARE, taken
 from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.jobs import InMemoryKeyedCalls
 from palimpsest.engines.in_memory.state import State
@@ -30,8 +30,8 @@ def another(service: Service, *, tenant: str = "acme") -> Client:
 
 def test_of_forty_requests_that_wait_few_do_and_another_tenants_appends_go_on(service: Service) -> None:
     calls = service.stores.calls
-    held = [taken(calls, Scope("acme"), wait=20, clock=service.clock) for _ in range(40)]
-    assert sum(place is not None for place in held) == MOST
+    held = [place_to_wait(calls, Scope("acme"), wait=20, clock=service.clock) for _ in range(40)]
+    assert sum(place is not None for place in held) == MOST_WAITING
     call = service.client()
     call.append("s", "one")
     before = service.clock.now()
@@ -46,14 +46,14 @@ def test_who_has_waited_gives_its_place_back(service: Service) -> None:
     call = service.client()
     call.append("s", "one")
     service.work_while_waiting()
-    for _ in range(2 * MOST):
+    for _ in range(2 * MOST_WAITING):
         call.append("s", "more", allow_repeat=True)
         assert call("POST", "/v1/sessions/s/extract", {"wait": 20}).status == HTTPStatus.OK
 
 
 def test_another_tenants_waiting_is_its_own(service: Service) -> None:
-    for _ in range(MOST):
-        taken(service.stores.calls, Scope("acme"), wait=20, clock=service.clock)
+    for _ in range(MOST_WAITING):
+        place_to_wait(service.stores.calls, Scope("acme"), wait=20, clock=service.clock)
     other = service.client(tenant="other")
     other.append("s", "one")
     service.work_while_waiting()
@@ -62,10 +62,10 @@ def test_another_tenants_waiting_is_its_own(service: Service) -> None:
 
 def test_a_place_whose_function_stopped_is_free_when_its_time_is_over() -> None:
     calls, clock = InMemoryKeyedCalls(State()), FakeClock()
-    assert all(taken(calls, Scope("acme"), wait=20, clock=clock) for _ in range(MOST))
-    assert taken(calls, Scope("acme"), wait=20, clock=clock) is None
+    assert all(place_to_wait(calls, Scope("acme"), wait=20, clock=clock) for _ in range(MOST_WAITING))
+    assert place_to_wait(calls, Scope("acme"), wait=20, clock=clock) is None
     clock.advance(20 + SPARE)
-    assert taken(calls, Scope("acme"), wait=20, clock=clock)
+    assert place_to_wait(calls, Scope("acme"), wait=20, clock=clock)
 
 
 def test_nobody_waits_while_the_places_can_t_be_read() -> None:
@@ -73,4 +73,4 @@ def test_nobody_waits_while_the_places_can_t_be_read() -> None:
         def get(self, call: object) -> None:
             raise Unavailable("The store did not answer; try again.")
 
-    assert taken(Down(State()), Scope("acme"), wait=20, clock=FakeClock()) is None
+    assert place_to_wait(Down(State()), Scope("acme"), wait=20, clock=FakeClock()) is None

@@ -32,3 +32,15 @@ def test_make_cost_writes_into_the_results_only_if_asked(given: str, is_written:
     _, _, said = recipe.rstrip().splitlines()[-1].partition(" -m benchmarks ")
     assert said.startswith("cost")
     assert goes_into_results(arguments(shlex.split(said))) == is_written
+
+
+def test_the_page_of_costs_says_the_read_units_that_were_measured() -> None:
+    results = (paths.PROJECT / "benchmarks" / "results.md").read_text()
+    (measured,) = [part for part in results.split("\n## ") if part.startswith("A question by words in DynamoDB's")]
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in measured.splitlines() if line.startswith("|")]
+    units = dict(
+        zip(*([row[rows[0].index(name)] for row in rows[2:]] for name in (rows[0][0], rows[0][4])), strict=True)
+    )
+    said = [f"{round(float(units[documents]))} {between} {documents}" for documents, between in
+            (("100", "read units among"), ("1,000", "among"), ("10,000", "among"))]  # fmt: skip
+    assert said[0] + " documents, " + ", ".join(said[1:]) in (paths.PROJECT / "docs" / "cost.md").read_text()

@@ -20,8 +20,7 @@ from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChan
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.ports import ChatModel
-from palimpsest.tenants.ports import TenantSettings
-from palimpsest.tenants.static_facts import ManageStaticFacts
+from palimpsest.tenants import ManageStaticFacts, TenantSettings
 
 from tests.service import SARAH, TENANT
 from tests.unit.context.blocks.remembered import Watched

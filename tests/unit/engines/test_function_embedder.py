@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
-from palimpsest.engines.function_embedder import FunctionEmbedder
+from palimpsest.engines.aws import FunctionEmbedder
 from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Space
 

@@ -10,7 +10,7 @@ from typing import Any
 from palimpsest.clock import Clock
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.drafts import Draft
-from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.messages import Chat
 from palimpsest.engines.in_memory.state import Faults

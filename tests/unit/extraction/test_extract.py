@@ -9,7 +9,7 @@ from threading import Barrier
 import pytest
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.jobs.job import OVERDUE_SECONDS
-from palimpsest.tenants.ports import TenantSettings
+from palimpsest.tenants import TenantSettings
 
 from tests.doubles.extractor import stated
 from tests.service import SARAH, TENANT

@@ -9,9 +9,8 @@ import pytest
 from palimpsest.extraction.answers import read_answer
 from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.graph.limit import MOST_THINGS, GraphLimit
-from palimpsest.graph.things import Entity, Relation
-from palimpsest.graph.walk import Graph
+from palimpsest.graph.manage import GraphLimit
+from palimpsest.graph.things import MOST_THINGS, Entity, Graph, Relation
 from palimpsest.memory.at_most import AtMost
 
 from tests.service import SARAH
@@ -94,7 +93,7 @@ def test_what_a_caller_stored_keeps_its_properties_and_is_meant_by_its_name() ->
 
 
 def test_a_full_graph_takes_no_more_and_the_memory_is_stored(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.graph.limit.GraphLimit._each", lambda limit: iter([_full(limit)]))
+    monkeypatch.setattr("palimpsest.graph.manage.GraphLimit._each", lambda limit: iter([_full(limit)]))
     service, _ = asked("I work at Acme.")
     service.extractor.finds = lambda _: [found("I work at Acme", AT_ACME)]
     service.drain()

@@ -8,10 +8,9 @@ from typing import Any
 import pytest
 from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.steps import Worker
 from palimpsest.search.rebuild import StartReindex
-from palimpsest.tenants.authorize import Authorize, key_id
-from palimpsest.tenants.ports import ApiKey
-from palimpsest.workers.router import Worker
+from palimpsest.tenants import ApiKey, Authorize, key_id
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import invoked

@@ -10,7 +10,7 @@ from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
-from palimpsest.tenants.ports import TenantSettings
+from palimpsest.tenants import TenantSettings
 
 from tests.service import SARAH, TENANT, Service
 

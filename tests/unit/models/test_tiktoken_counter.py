@@ -1,3 +1,5 @@
+import random
+import string
 import subprocess
 import sys
 import time
@@ -9,9 +11,24 @@ import tiktoken_ranks  # type: ignore[import-untyped] # data alone
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.models.ports import TokenCounter
-from palimpsest.models.tiktoken_counter import PIECE, TABLES, RanksMissing, TiktokenCounter, pieces
+from palimpsest.models.tiktoken_counter import PIECE, SHORT, SHORT_PART, TABLES, RanksMissing, TiktokenCounter, pieces
 
 COUNTER = TiktokenCounter()
+SHORT_COUNTER = TiktokenCounter()  # it is never given a long text
+WORDS = "abcdefghijklmnopqrstuvwxyzäöéßАбвгд漢字かな😀 '.,\n0123456789"
+SAID = (
+    "naïve",
+    "façade",
+    "antidisestablishmentarianism",
+    "Zürich",
+    "Москва",
+    "我搬到里斯本去住了",
+    "👩‍👩‍👧",
+    "e=mc²",
+    "$300",
+    "I'll",
+    "\t\n ",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -22,7 +39,7 @@ def _tables_of_tiktoken(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("name", sorted(TABLES))
 def test_an_encoding_is_the_one_that_tiktoken_loads(name: str) -> None:
-    COUNTER.count("hello", name)
+    COUNTER.count("hello " * SHORT, name)  # a long text loads it
     ours, theirs = COUNTER._loaded[name], tiktoken.get_encoding(name)
     assert ours._mergeable_ranks == theirs._mergeable_ranks
     assert ours._pat_str == theirs._pat_str
@@ -65,12 +82,51 @@ def test_an_unknown_encoding_is_refused() -> None:
 def test_missing_or_damaged_tables_are_named_instead_of_downloaded(tmp_path: Path) -> None:
     counter = TiktokenCounter(tmp_path)
     with pytest.raises(RanksMissing, match="o200k_base"):
-        counter.warm()
-    damaged = tmp_path / "fb374d419588a4632f3f557e76b4b70aebbca790"
-    damaged.write_bytes(b"YQ== 0\n")
-    with pytest.raises(RanksMissing, match="damaged"):
-        counter.warm()
-    assert damaged.exists()
+        counter.count("hello", "o200k_base")
+    for name in ("fb374d419588a4632f3f557e76b4b70aebbca790", "fb374d419588a4632f3f557e76b4b70aebbca790.sorted"):
+        damaged = tmp_path / name
+        damaged.write_bytes(b"YQ== 0\n")
+        with pytest.raises(RanksMissing, match="damaged"):
+            TiktokenCounter(tmp_path).count("hello", "o200k_base")
+        assert damaged.exists()
+
+
+def test_tables_that_were_installed_without_sorted_ones_count_as_well(tmp_path: Path) -> None:
+    for table in TABLES.values():
+        (tmp_path / table.file).symlink_to(Path(tiktoken_ranks.__path__[0]) / table.file)
+    assert TiktokenCounter(tmp_path).count("Sarah's desk", "o200k_base") == 3
+
+
+@pytest.mark.parametrize("encoding", sorted(TABLES))
+@given(text=st.one_of(st.text(), st.text(WORDS), st.lists(st.sampled_from(SAID)).map(" ".join)))
+def test_a_short_text_is_counted_as_tiktoken_does_without_its_table(encoding: str, text: str) -> None:
+    counter = SHORT_COUNTER
+    assert counter.count(text, encoding) == len(tiktoken.get_encoding(encoding).encode_ordinary(text))
+    assert not counter._loaded
+
+
+def test_half_a_character_is_counted_as_tiktoken_does() -> None:
+    assert TiktokenCounter().count("a\ud83d!", "o200k_base") == len(
+        tiktoken.get_encoding("o200k_base").encode_ordinary("a\ud83d!")
+    )
+
+
+def test_a_process_that_counts_much_loads_the_table() -> None:
+    counter = TiktokenCounter()
+    chance = random.Random(1)
+    for _ in range(100):
+        text = " ".join("".join(chance.choices(string.ascii_letters, k=8)) for _ in range(300))
+        assert counter.count(text, "o200k_base") == COUNTER.count(text, "o200k_base")
+        if counter._loaded:
+            break
+    assert counter._loaded
+
+
+@pytest.mark.parametrize("text", ["word " * SHORT, "a" * (SHORT_PART + 1)])
+def test_what_would_take_long_is_counted_by_the_whole_table(text: str) -> None:
+    counter = TiktokenCounter()
+    assert counter.count(text, "o200k_base") == len(tiktoken.get_encoding("o200k_base").encode_ordinary(text))
+    assert counter._loaded
 
 
 def test_importing_the_counter_loads_no_tiktoken() -> None:

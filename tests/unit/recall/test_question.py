@@ -143,6 +143,21 @@ def test_a_question_of_the_past_is_told_from_one_of_now(question: str, *, is_pas
     assert asked(question).asks_of_the_past is is_past
 
 
+@pytest.mark.parametrize(
+    ("question", "days_alone"),
+    [
+        ("What did I do on 1 November?", True),
+        ("What happened last week?", True),
+        ("Where was Sarah on 2026-03-02?", True),
+        ("Was habe ich am 1. März gemacht?", True),
+        ("What did I buy on 1 November?", False),
+        ("What did I do?", False),
+    ],
+)
+def test_a_question_for_days_alone_is_told_from_one_for_something_in_them(question: str, *, days_alone: bool) -> None:
+    assert asked(question).asks_for_days is days_alone
+
+
 def test_query_languages_are_text() -> None:
     question = 'name:* OR {"match_all": {}} ; DROP TABLE memories -- MATCH (n) RETURN n'
     read = asked(question)

@@ -103,6 +103,24 @@ def test_an_earlier_value_stands_behind_the_record_that_holds() -> None:
     assert order(old, record, weak, shows_outdated=True)[0] == "s/1"
 
 
+def test_a_question_for_something_else_that_a_message_says_puts_it_behind_no_record() -> None:
+    both = candidate("s/1", keyword=9.0, vector=0.9, outdated_by="record")
+    record = candidate("record", keyword=1.2, vector=0.2)
+    assert order(both, record, candidate("near", keyword=8.0, vector=0.8), candidate("weak", vector=0.1))[0] == "s/1"
+
+
+def test_a_named_day_counts_more_than_the_days_beside_it() -> None:
+    day = Period(NOW - 101 * DAY, NOW - 98 * DAY)  # with its margin
+    named = candidate("named", keyword=5.0, vector=0.5, said_at=NOW - 100 * DAY)
+    beside = replace(named, key="beside", said_at=NOW - 99 * DAY, scores={"keyword": 5.2, "vector": 0.52})
+    other = replace(named, key="other", said_at=NOW - 90 * DAY, scores={"keyword": 5.2, "vector": 0.52})
+    assert order(other, beside, named, candidate("weak", keyword=1.0, vector=0.1), period=day)[:3] == [
+        "named",
+        "beside",
+        "other",
+    ]
+
+
 def test_a_task_of_an_ended_session_stands_behind_what_is_comparable_and_before_noise() -> None:
     task = candidate("task", keyword=9.0, by_words=True, is_over=True)
     comparable = candidate("comparable", keyword=8.0, vector=0.8)
@@ -146,11 +164,13 @@ def test_each_result_passes_a_floor_of_its_own() -> None:
     assert shown(best, replace(said_beside, neighbours=("s/3",))) == ["s/1"]
 
 
-def test_what_says_nothing_stands_by_itself_or_not_at_all() -> None:
+def test_what_says_nothing_stands_by_its_own_words_or_not_at_all() -> None:
     best = candidate("s/1", vector=0.5)
     empty = candidate("s/2", vector=0.25, neighbours=("s/1",), says="nothing")
     assert shown(best, empty) == ["s/1"]
-    assert shown(best, replace(empty, scores={"vector": 0.4})) == ["s/1", "s/2"]
+    near = replace(empty, scores={"vector": 0.4}, coverage=0.2)
+    assert shown(best, near) == ["s/1", "s/2"]
+    assert shown(best, replace(near, coverage=0.0)) == ["s/1"], "its vector has leaned to what was said before it"
 
 
 def test_few_words_stand_by_the_question_that_they_answer() -> None:

@@ -139,6 +139,18 @@ def test_a_time_in_the_question_brings_what_was_said_then(service: RecallService
     assert service.recall("How was the race?").memories[0].source.session != "january"
 
 
+@pytest.mark.parametrize("question", ["What did I do on 1 November?", "What happened on November 1st?"])
+def test_a_question_for_a_day_alone_brings_first_what_was_on_that_day(service: RecallService, question: str) -> None:
+    days = {"carved pumpkins": 31, "hiked up a mountain": 32, "had brunch at a bakery": 33, "did the taxes": 50}
+    for content, days_ago in {content: 93 - day for content, day in days.items()}.items():  # from 2026-01-01
+        service.keep(content, type="event", valid_from=service.now - days_ago * DAY * 1000)
+    service.keep("What shall I do on 1 December?")
+    service.index_all()
+    found = service.found(question)
+    assert found[0] == "hiked up a mountain"
+    assert set(found[1:3]) == {"carved pumpkins", "had brunch at a bakery"}  # it may have been their day elsewhere
+
+
 def test_k_and_budget_cut_the_answer(service: RecallService) -> None:
     for number in range(8):
         service.keep(f"tea number {number} is good")
@@ -285,6 +297,22 @@ def test_an_earlier_value_is_never_current_in_any_channel(service: RecallService
     assert found[0].content == "works at Bolt"
     (outdated,) = [one for one in found if one.content == "I work at Acme"]
     assert outdated.outdated_by == found[0].id
+
+
+def test_a_message_with_earlier_values_of_two_topics_is_outdated_by_the_record_that_was_asked_for(
+    service: RecallService,
+) -> None:
+    both, later = service.say("My monthly saving is 300 and my bank is Beeline", "Now it is 250, at Copperline")
+    for content, said in (("300", both), ("250", later)):
+        service.keep(f"monthly saving: {content}", topic="monthly saving", said=[said])
+    for content, said in (("Beeline", both), ("Copperline", later)):
+        service.keep(f"bank: {content}", topic="bank", said=[said])
+    service.index_all()
+    for question, current in (("What is my monthly saving?", "monthly saving: 250"), ("My bank?", "bank: Copperline")):
+        found = service.recall(question).memories
+        (outdated,) = [one for one in found if one.content.startswith("My monthly")]
+        assert [one.content for one in found if one.id == outdated.outdated_by] == [current]
+        assert found[0].content == current
 
 
 def test_of_corrections_that_arrive_in_any_order_only_the_last_one_said_is_told(service: RecallService) -> None:

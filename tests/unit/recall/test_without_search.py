@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.no_search import AbsentIndex
+from palimpsest.search.ports import AbsentIndex
 
 from tests.unit.recall.service import RecallService
 

@@ -3,7 +3,7 @@ import time
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.text.sentences import LONGEST, clauses, is_terminated, sentences, tells_who_the_user_is
+from palimpsest.text.sentences import LONGEST, clauses, is_terminated, says, sentences, tells_who_the_user_is
 
 
 @pytest.mark.parametrize(
@@ -79,3 +79,19 @@ def test_a_sentence_without_its_stop_is_told_from_a_whole_one() -> None:
     assert is_terminated('He said "no."')
     assert is_terminated("好。")
     assert not is_terminated("my name is Sarah")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("hi", "nothing"),
+        ("Noted. Thanks a lot!", "nothing"),
+        ("👍 ok", "nothing"),
+        ("Rex", "little"),
+        ("No", "little"),
+        ("Who is Rex?", "question"),
+        ("Hi, I am Rex the dog", "something"),
+    ],
+)
+def test_what_a_text_says(text: str, expected: str) -> None:
+    assert says(text) == expected

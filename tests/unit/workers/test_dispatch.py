@@ -9,7 +9,7 @@ from typing import Any, get_args
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.usages import InMemoryUsages
+from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged

@@ -13,7 +13,7 @@ import httpx2
 
 from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
-from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, options, sent_of
+from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, lost_of, options, sent_of
 from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
@@ -53,7 +53,7 @@ class AsyncConnection:
                 )
             )
         except LOST as error:
-            return Sent(lost=error)
+            return lost_of(error)
 
     async def rows(self, listing: Listing[R]) -> AsyncIterator[R]:
         cursor, seen = None, 0
@@ -218,6 +218,7 @@ class AsyncSession(AsyncOver):
 
     append = value(SessionCalls.append)
     context = value(SessionCalls.context)
+    begun_context = value(SessionCalls.begun_context)
     say = value(SessionCalls.say)
     read = value(SessionCalls.read)
     begin = value(SessionCalls.begin)
@@ -239,15 +240,15 @@ class AsyncSession(AsyncOver):
     ) -> Turn:
         """Store the model's reply (what an SDK returned, a message, a text, or a stream of either) and return the next
         turn. Calls of our tools that are in it are run and stored with it; results of the program's own tools are given
-        as messages of the role `tool`. `on_text` is told each piece of a stream.
+        as messages of the role `tool`. `on_text` is called with each piece of a stream.
         """
-        told = [
+        messages = [
             await read_async_stream(each, on_text) if isinstance(each, AsyncIterable)
             else read_stream(each, on_text) if is_stream(each)
             else message_of(each, role="assistant")
             for each in replies
         ]  # fmt: skip
-        return await self._connection.run(self._calls.answered(told, key=key, **options))
+        return await self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class AsyncPalimpsest(AsyncOver):

@@ -13,7 +13,7 @@ import httpx2
 
 from palimpsest_client import jobs
 from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
-from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, options, sent_of
+from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, lost_of, options, sent_of
 from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
@@ -51,7 +51,7 @@ class Connection:
                 self._http.request(step.method, step.path, json=step.body, params=step.query, headers=step.headers)
             )
         except LOST as error:
-            return Sent(lost=error)
+            return lost_of(error)
 
     def rows(self, listing: Listing[R]) -> Iterator[R]:
         cursor, seen = None, 0
@@ -207,6 +207,7 @@ class Session(Over):
 
     append = value(SessionCalls.append)
     context = value(SessionCalls.context)
+    begun_context = value(SessionCalls.begun_context)
     say = value(SessionCalls.say)
     read = value(SessionCalls.read)
     begin = value(SessionCalls.begin)
@@ -226,12 +227,12 @@ class Session(Over):
     def answer(self, *replies: Said, on_text: OnText | None = None, key: str | None = None, **options: Any) -> Turn:
         """Store the model's reply (what an SDK returned, a message, a text, or a stream of either) and return the next
         turn. Calls of our tools that are in it are run and stored with it; results of the program's own tools are given
-        as messages of the role `tool`. `on_text` is told each piece of a stream.
+        as messages of the role `tool`. `on_text` is called with each piece of a stream.
         """
-        told = [
+        messages = [
             read_stream(each, on_text) if is_stream(each) else message_of(each, role="assistant") for each in replies
         ]
-        return self._connection.run(self._calls.answered(told, key=key, **options))
+        return self._connection.run(self._calls.answered(messages, key=key, **options))
 
 
 class Palimpsest(Over):

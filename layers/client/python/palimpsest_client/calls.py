@@ -15,7 +15,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from palimpsest_client.errors import ConnectionLost, problem_of
+from palimpsest_client.errors import ConnectionLost, NotConfigured, problem_of
 
 T = TypeVar("T")
 Row = TypeVar("Row")
@@ -46,8 +46,9 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What came of it: an answer, or `lost`, why there was none."""
+    """What came of it: an answer of `address`, or `lost`, why there was none."""
 
+    address: str
     status: int = 0
     body: Any = None
     retry_after: str | None = None
@@ -88,7 +89,8 @@ def call(
 
     A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
     twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
-    asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem` or `ConnectionLost`.
+    asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem`, `ConnectionLost`, or
+    `NotConfigured` if something else answers.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     given = body if body is None or method in CHANGING else _without_none(body)
@@ -103,11 +105,16 @@ def call(
         lost_before |= sent.status != HTTPStatus.TOO_MANY_REQUESTS  # then nothing was done
         yield Pause(pause)
     if sent.lost is not None:
-        raise ConnectionLost(f"{method} {place}: no answer ({type(sent.lost).__name__})") from sent.lost
+        why = f"{type(sent.lost).__name__}: {sent.lost}".removesuffix(": ")
+        raise ConnectionLost(
+            f"No answer from {sent.address} ({why}). Is that its address, and is it running?"
+        ) from sent.lost
     if sent.status == HTTPStatus.NOT_FOUND and method == "DELETE" and lost_before:
         return {"deleted": True, "job_id": None, "state": "done"}  # an earlier try did it, its answer was lost
     if sent.status >= HTTPStatus.BAD_REQUEST:
         raise problem_of(sent.status, sent.body if isinstance(sent.body, dict) else {"detail": str(sent.body)[:500]})
+    if isinstance(sent.body, str):
+        raise NotConfigured(f"What answers at {sent.address} is not the service: its answers are JSON.")
     return sent.body
 
 

@@ -54,6 +54,8 @@ def find(url: str | None = None, api_key: str | None = None) -> Endpoint:
         )
     if urlsplit(url).scheme not in ("http", "https") or not urlsplit(url).hostname:
         raise NotConfigured("The address of the service begins with https:// or http://.")
+    if not api_key.isascii() or not api_key.isprintable():
+        raise NotConfigured("A key of the service has no such characters as the one that is given: copy it again.")
     return Endpoint(url.rstrip("/"), api_key)
 
 
@@ -81,4 +83,12 @@ def sent_of(answer: httpx2.Response) -> Sent:
         body = answer.json() if answer.content else None
     except ValueError:  # not the service, but something before it
         body = answer.text
-    return Sent(answer.status_code, body, answer.headers.get("retry-after"))
+    return Sent(_address(answer), answer.status_code, body, answer.headers.get("retry-after"))
+
+
+def lost_of(error: httpx2.RequestError) -> Sent:
+    return Sent(_address(error), lost=error)
+
+
+def _address(of: httpx2.Response | httpx2.RequestError) -> str:
+    return str(of.request.url.copy_with(query=None))

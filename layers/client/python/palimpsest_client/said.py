@@ -33,7 +33,7 @@ def is_stream(said: Said) -> bool:
 
 
 class Reply:
-    """A reply that comes in parts: chunks of the chat API, or bare texts. `on_text` is told each piece of text."""
+    """A reply that comes in parts: chunks of the chat API, or bare texts. `on_text` is given each piece of text."""
 
     def __init__(self, on_text: OnText | None = None) -> None:
         self._on_text = on_text

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
 from palimpsest_client.calls import Listing, Steps, call
+from palimpsest_client.errors import SessionExists, SessionNotFound
 from palimpsest_client.said import Message, Said, message_of
 from palimpsest_client.types import Appended, Compaction, Context, EndedSession, HistoryMessage, Session, WindowEmptied
 from palimpsest_client.users import UserCalls
@@ -65,12 +67,12 @@ class SessionCalls:
         The same call with the same `key` stores nothing twice; nor do messages that each have an `id`, without a key.
         With `if_last` only while that is the newest message. Raises `HistoryMovedOn`.
         """
-        told = [message_of(each) for each in messages]
+        sent = [message_of(each) for each in messages]
         body = {
-            "user_id": self.user, "agent_id": self.agent, "messages": told, "context": context,
+            "user_id": self.user, "agent_id": self.agent, "messages": sent, "context": context,
             "allow_repeat": allow_repeat, "if_last": if_last,
         }  # fmt: skip
-        key = key or _key_of_ids(told)
+        key = key or _key_of_ids(sent)
         done: Appended = yield from call("POST", "sessions", self.id, "messages", body=body, key=key)
         if done["created"] and self._configuration:
             yield from self.configure(memory=self._configuration)
@@ -102,6 +104,15 @@ class SessionCalls:
             return call("GET", "sessions", self.id, "context", query=query | asked)
         body = {**asked, "message": message_of(message)}
         return call("POST", "sessions", self.id, "context", body=body, query=query)
+
+    def begun_context(self) -> Steps[Context]:
+        """The context; a session that is not there begins first, so that it shows what is known of the user."""
+        try:
+            return (yield from self.context())
+        except SessionNotFound:
+            with suppress(SessionExists):
+                yield from self.begin()
+        return (yield from self.context())
 
     def say(self, /, *messages: Said, key: str | None = None, **options: Any) -> Steps[Turn]:
         """Store what the user says (texts, or messages) and return what the model is sent next. `options` are those of

@@ -155,15 +155,15 @@ class UserCalls(GraphCalls):
 
         A transcript that has grown may be given again: only what is new is stored. Raises `TranscriptDiverged`.
         """
-        told = [message_of(each) for each in messages]
-        body = {"messages": told[:MOST_INGESTED], "session_id": session, "agent_id": agent, "wait": wait}
-        if len(told) <= MOST_INGESTED or session is None:
-            done: JSON = yield from call("POST", "users", self.id, "ingest", body={**body, "messages": told})
+        sent = [message_of(each) for each in messages]
+        body = {"messages": sent[:MOST_INGESTED], "session_id": session, "agent_id": agent, "wait": wait}
+        if len(sent) <= MOST_INGESTED or session is None:
+            done: JSON = yield from call("POST", "users", self.id, "ingest", body={**body, "messages": sent})
             return done
         yield from call("POST", "users", self.id, "ingest", body={**body, "wait": None})
         stored = yield from call("GET", "sessions", session, query={"user_id": self.id})
-        for start in range(max(MOST_INGESTED, stored["totals"]["messages"]), len(told), MOST_APPENDED):
-            more = {"user_id": self.id, "agent_id": agent, "messages": told[start : start + MOST_APPENDED]}
+        for start in range(max(MOST_INGESTED, stored["totals"]["messages"]), len(sent), MOST_APPENDED):
+            more = {"user_id": self.id, "agent_id": agent, "messages": sent[start : start + MOST_APPENDED]}
             yield from call("POST", "sessions", session, "messages", body=more)
         done = yield from call("POST", "sessions", session, "extract", body={"wait": wait})
         return done
@@ -174,8 +174,8 @@ class UserCalls(GraphCalls):
         """Have memories extracted from messages of a history that stays yours, each with an `id`: none is stored.
         Those that the session has met are passed over, so the whole or the newest part may be given again.
         """
-        told = [message_of(each) for each in messages]
-        parts = [told[start : start + MOST_INGESTED] for start in range(0, len(told), MOST_INGESTED)] or [[]]
+        sent = [message_of(each) for each in messages]
+        parts = [sent[start : start + MOST_INGESTED] for start in range(0, len(sent), MOST_INGESTED)] or [[]]
         body = {"session_id": session, "agent_id": agent, "store": False}
         for part in parts[:-1]:
             yield from call("POST", "users", self.id, "ingest", body={**body, "messages": part})

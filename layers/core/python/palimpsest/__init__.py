@@ -5,8 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from palimpsest.agent_memory import AgentMemory
-    from palimpsest.context.blocks.extractive import ExtractiveMemory
-    from palimpsest.context.blocks.static import StaticMemory
+    from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
     from palimpsest.context.blocks.vector import VectorMemory
     from palimpsest.extraction.outside import ChatHistoryProvider
 
@@ -14,8 +13,8 @@ __all__ = ["AgentMemory", "ChatHistoryProvider", "ExtractiveMemory", "StaticMemo
 _HOMES = {
     "AgentMemory": "agent_memory",
     "ChatHistoryProvider": "extraction.outside",
-    "ExtractiveMemory": "context.blocks.extractive",
-    "StaticMemory": "context.blocks.static",
+    "ExtractiveMemory": "context.blocks.facts",
+    "StaticMemory": "context.blocks.facts",
     "VectorMemory": "context.blocks.vector",
 }
 

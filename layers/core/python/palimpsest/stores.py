@@ -13,8 +13,8 @@ from palimpsest.blobs import Blobs
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened, Sessions
 from palimpsest.jobs.ports import Changed, Due, JobNotice, Jobs
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Page
-from palimpsest.tenants.ports import StaticFacts
-from palimpsest.vectors.ports import VectorStore
+from palimpsest.tenants import StaticFacts
+from palimpsest.vectors import VectorStore
 
 __all__ = [
     "Blobs",

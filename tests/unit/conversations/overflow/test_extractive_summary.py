@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Chat, Message, weigh
 from palimpsest.conversations.overflow.extractive_summary import CAPACITY, NOTHING_SAID, ExtractiveSummarizer
-from palimpsest.conversations.ports import Summarizer, Summary
+from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.models.ports import Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
@@ -32,7 +32,7 @@ def said(chats: Sequence[Chat]) -> tuple[Message, ...]:
 
 
 def summary(chats: Sequence[Chat], *, room: int, previous: str | None = None) -> Summary:
-    return SUMMARIZER.summarize(previous=previous, messages=said(chats), max_tokens=room, prompt="p", model="m")
+    return SUMMARIZER.summarize(said(chats), Wanted(room, "p", "m"), previous=previous)
 
 
 def summarize(chats: Sequence[Chat], *, room: int, previous: str | None = None) -> str:
@@ -50,7 +50,7 @@ def assistant(text: str) -> Chat:
 def test_it_says_that_no_model_wrote_it() -> None:
     made = summary(hr.FORMAL, room=150)
     assert (made.method, made.model, made.prompt_hash, made.usage) == ("extractive", None, None, Usage())
-    assert SUMMARIZER.capacity(model=None, prompt=None, max_tokens=500) == CAPACITY
+    assert SUMMARIZER.capacity(Wanted(500)) == CAPACITY
 
 
 @pytest.mark.parametrize("room", [150, 250, 500])

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from palimpsest import prompts
 from palimpsest.conversations.messages import Chat, Message, weigh
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
-from palimpsest.conversations.ports import Summarizer, Summary
+from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.ports import Completion, Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
@@ -68,7 +68,7 @@ def summarize(
     model: str | None = None,
 ) -> Summary:
     summarizer: Summarizer = ModelSummarizer(chat, TOKENS)
-    return summarizer.summarize(previous=previous, messages=messages, max_tokens=max_tokens, prompt=prompt, model=model)
+    return summarizer.summarize(messages, Wanted(max_tokens, prompt, model), previous=previous)
 
 
 def test_a_summary_says_how_it_was_made_and_what_it_cost() -> None:
@@ -207,9 +207,7 @@ def test_half_a_sentence_that_the_model_s_own_limit_left_is_dropped() -> None:
     chat = Scripted([whole + "She has an allowance of $3"])
     messages = said(user("Hello."))
     object.__setattr__(messages[0], "encoding", "cl100k_base")
-    summary = ModelSummarizer(chat, Other()).summarize(
-        previous=None, messages=messages, max_tokens=30, prompt=None, model=None
-    )
+    summary = ModelSummarizer(chat, Other()).summarize(messages, Wanted(30), previous=None)
     assert summary.text.endswith("Marketing.")
 
 
@@ -230,7 +228,7 @@ def test_a_model_is_told_to_write_no_more_than_was_allowed() -> None:
 @pytest.mark.parametrize("max_tokens", [100, 2_000, 4_000])
 def test_what_a_step_may_read_and_write_fits_the_model_s_window(window: int, max_tokens: int) -> None:
     chat = Scripted(["Fine."], window=window)
-    room = ModelSummarizer(chat, TOKENS).capacity(model=None, prompt=None, max_tokens=max_tokens)
+    room = ModelSummarizer(chat, TOKENS).capacity(Wanted(max_tokens))
     assert room > window // 8
     previous = "Sarah works in Marketing. " * (min(max_tokens, window // 4) // 5)
     left = (room - count(previous)) // 106
@@ -243,7 +241,7 @@ def test_what_a_step_may_read_and_write_fits_the_model_s_window(window: int, max
 
 def test_a_step_reads_no_more_than_a_model_can_in_the_time_of_a_call() -> None:
     vast = ModelSummarizer(Scripted([], window=1_047_576), TOKENS)
-    assert vast.capacity(model=None, prompt=None, max_tokens=4_000) == 150_000
+    assert vast.capacity(Wanted(4_000)) == 150_000
 
 
 def test_a_message_too_large_for_a_step_is_cut_in_the_middle_and_the_others_are_whole() -> None:

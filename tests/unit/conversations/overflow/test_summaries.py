@@ -4,7 +4,7 @@ from dataclasses import dataclass
 import pytest
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.overflow.model_summary import Summaries
-from palimpsest.conversations.ports import Summarizer, Summary
+from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.errors import ModelUnavailable
 
 
@@ -24,35 +24,27 @@ class Fixed:
     room: int
     fails: bool = False
 
-    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
+    def capacity(self, wanted: Wanted) -> int:
         return self.room
 
-    def summarize(
-        self,
-        *,
-        previous: str | None,
-        messages: Sequence[Message],
-        max_tokens: int,
-        prompt: str | None,
-        model: str | None,
-    ) -> Summary:
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
         if self.fails:
             raise ModelUnavailable("down")
-        return Summary(text=f"{previous} {max_tokens} {prompt} {model}", method=self.name)
+        return Summary(text=f"{previous} {wanted.max_tokens} {wanted.prompt} {wanted.model}", method=self.name)
 
 
 def summary_of(summarizer: Summarizer) -> Summary:
-    return summarizer.summarize(previous="old", messages=(), max_tokens=9, prompt="p", model="m")
+    return summarizer.summarize((), Wanted(9, "p", "m"), previous="old")
 
 
 def test_the_model_writes_as_long_as_there_is_a_key() -> None:
     key = Key("sk-test")
     chosen = Summaries(key=key, model=Fixed("model", 1), offline=Fixed("extractive", 2))
     assert summary_of(chosen) == Summary(text="old 9 p m", method="model")
-    assert chosen.capacity(model=None, prompt=None, max_tokens=9) == 1
+    assert chosen.capacity(Wanted(9)) == 1
     key.current = None
     assert summary_of(chosen).method == "extractive"
-    assert chosen.capacity(model=None, prompt=None, max_tokens=9) == 2
+    assert chosen.capacity(Wanted(9)) == 2
 
 
 def test_a_failing_model_is_not_replaced_in_silence() -> None:

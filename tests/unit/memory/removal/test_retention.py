@@ -13,7 +13,7 @@ from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.memory.records import Record
 from palimpsest.memory.removal import retention
 from palimpsest.scope import Scope
-from palimpsest.tenants.ports import TenantSettings
+from palimpsest.tenants import TenantSettings
 
 from tests.service import DAY, SARAH, TENANT
 from tests.unit.memory.service import MemoryService, fact

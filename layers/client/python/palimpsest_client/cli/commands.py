@@ -31,7 +31,7 @@ MEMORY = {"id": "id", "type": "type", "memory": "content", "topic": "topic_key",
 
 
 def run() -> None:
-    """Run the command; what goes wrong is told in a sentence, with the exit status 1."""
+    """Run the command; what goes wrong is said in a sentence, with the exit status 1."""
     try:
         app(standalone_mode=True)
     except errors.Problem as problem:
@@ -226,11 +226,11 @@ def ingest(
     json_: AsJson = False,
 ) -> None:
     """Take in conversations from a file, and wait until memories are extracted."""
-    sarah, told = Palimpsest().user(user), conversations(file, session)
+    sarah, transcripts = Palimpsest().user(user), conversations(file, session)
     with Progress(console=shown.errors, disable=json_) as progress:
         jobs = [
             sarah.ingest_one(each, session=name)
-            for name, each in progress.track(told, description="Storing")
+            for name, each in progress.track(transcripts, description="Storing")
         ]  # fmt: skip
         ended = [job.wait() for job in progress.track(jobs, description="Extracting")]
     columns = {"session": "session_id", "state": "state", "messages": "ledger.received",
@@ -273,10 +273,10 @@ def import_(
         job = sarah.import_(file) if own else sarah.begin_import(json.loads(file.read_bytes()), form=source)
         shown.facts(job.wait().shown, json_wanted=json_)
         return
-    told = memories_of_mem0(file)
+    memories = memories_of_mem0(file)
     saved: list[Mapping[str, Any]] = []
     with Progress(console=shown.errors, disable=json_) as progress:
-        for batch in progress.track(list(_batches(told, 30)), description="Saving"):
+        for batch in progress.track(list(_batches(memories, 30)), description="Saving"):
             saved += sarah.remember_all(batch)
     shown.rows(saved, {"outcome": "outcome", **MEMORY}, json_wanted=json_)
 
@@ -353,5 +353,5 @@ def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _batches(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    told = list(rows)
-    return (told[start : start + size] for start in range(0, len(told), size))
+    every = list(rows)
+    return (every[start : start + size] for start in range(0, len(every), size))

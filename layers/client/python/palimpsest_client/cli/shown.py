@@ -30,16 +30,16 @@ def rows(found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json
     """A table with a column for each field; a dot in a field's name leads into it. What is stored is shown as text:
     no markup in it is read, and no control character reaches the terminal.
     """
-    told = list(found)
+    rows = list(found)
     if json_wanted:
-        as_json(told)
+        as_json(rows)
         return
     table = Table(box=None, header_style="bold", pad_edge=False)
     for title in columns:
         table.add_column(title, overflow="fold", no_wrap=title in NEVER_BROKEN)
-    for row in told:
+    for row in rows:
         table.add_row(*(plain(_minutes(_field(row, path))) for path in columns.values()))
-    console.print(table if told else "[dim]Nothing.[/dim]")
+    console.print(table if rows else "[dim]Nothing.[/dim]")
 
 
 def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:

@@ -32,9 +32,9 @@ class PalimpsestSessionStore(SessionStore):
 
     async def append(self, key: Key, entries: Sequence[Entry]) -> None:
         """Store entries in their order."""
-        told = [{**_message(each), "subpath": key.get("subpath"), "entry": each} for each in entries]
-        for start in range(0, len(told), MOST_AT_ONCE):
-            await self._session(self._name(key)).append(*told[start : start + MOST_AT_ONCE])
+        messages = [{**_message(each), "subpath": key.get("subpath"), "entry": each} for each in entries]
+        for start in range(0, len(messages), MOST_AT_ONCE):
+            await self._session(self._name(key)).append(*messages[start : start + MOST_AT_ONCE])
 
     async def load(self, key: Key) -> list[Entry] | None:
         """Every entry in its order, None for a transcript that was never written."""

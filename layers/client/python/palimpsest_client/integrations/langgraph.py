@@ -10,7 +10,6 @@ import hashlib
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import datetime
 from itertools import islice
 from typing import Any
@@ -33,7 +32,7 @@ from langgraph.store.base import (
 )
 
 from palimpsest_client.blocking import Palimpsest, User
-from palimpsest_client.errors import SessionExists, SessionNotFound
+from palimpsest_client.errors import SessionNotFound
 
 Namespace = tuple[str, ...]
 MOST_FOUND = 100  # of one recall
@@ -140,23 +139,18 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
 
     @property
     def messages(self) -> list[BaseMessage]:
+        if not self._whole:
+            return list(convert_to_messages(self._session.begun_context()["messages"]))
         try:
-            if self._whole:
-                return list(convert_to_messages([_chat(row) for row in self._session.messages()]))
-            context = self._session.context()
+            return list(convert_to_messages([_chat(row) for row in self._session.messages()]))
         except SessionNotFound:
-            if self._whole:
-                return []
-            with suppress(SessionExists):
-                self._session.begin()
-            context = self._session.context()
-        return list(convert_to_messages(context["messages"]))
+            return []
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages, up to 50 of them all or none."""
-        told = convert_to_openai_messages(list(messages))
-        for start in range(0, len(told), MOST_AT_ONCE):
-            self._session.append(*told[start : start + MOST_AT_ONCE])
+        chats = convert_to_openai_messages(list(messages))
+        for start in range(0, len(chats), MOST_AT_ONCE):
+            self._session.append(*chats[start : start + MOST_AT_ONCE])
 
     def clear(self) -> None:
         """Remove all messages."""

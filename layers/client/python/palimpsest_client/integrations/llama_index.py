@@ -49,11 +49,11 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         sessions = [each.additional_kwargs.get(SESSION) for each in messages]
         name = next((each for each in sessions if each), f"llama-index-{self.user}")
         session = self._memory.session(name, user=self.user, tools=False)
-        told = chats_of(messages)
+        chats = chats_of(messages)
         try:
-            await anyio.to_thread.run_sync(partial(session.append, *told))
+            await anyio.to_thread.run_sync(partial(session.append, *chats))
         except ToolMessageWithoutCall:  # LlamaIndex lets messages go by their size, a result before its call
-            kept = [{"role": "item", "item": each} if each["role"] == "tool" else each for each in told]
+            kept = [{"role": "item", "item": each} if each["role"] == "tool" else each for each in chats]
             await anyio.to_thread.run_sync(partial(session.append, *kept))
         await anyio.to_thread.run_sync(session.extract)
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 from palimpsest_client.awaited import AsyncPalimpsest
-from palimpsest_client.errors import HistoryMovedOn, SessionExists, SessionNotFound
+from palimpsest_client.errors import HistoryMovedOn, SessionNotFound
 from palimpsest_client.said import Message
 
 Item = dict[str, Any]
@@ -57,26 +56,22 @@ class PalimpsestSession:
         """What the context shows. Messages that stand in it whole are the items that they were given as, with the
         reasoning between them.
         """
-        try:
-            context = await self._session.context()
-        except SessionNotFound:
-            with suppress(SessionExists):
-                await self._session.begin()
-            context = await self._session.context()
-        shown = {ref["seq"]: chat for chat, ref in zip(context["messages"], context["refs"], strict=True) if ref}
-        made = [chat for chat, ref in zip(context["messages"], context["refs"], strict=True) if not ref]
-        items = [item for chat in made for item in _items(chat)]
-        rows: list[Mapping[str, Any]] = []
+        context = await self._session.begun_context()
+        shown = {ref["seq"] for ref in context["refs"] if ref}
+        rows: dict[int, Mapping[str, Any]] = {}
         async for row in self._session.messages(order="desc"):
             if not shown or row["seq"] < min(shown):
                 break
-            rows.append(row)
-        for row in reversed(rows):
-            if chat := shown.get(row["seq"]):
-                items += _items(row if chat.get("content") == row.get("content") else chat)
-            elif row["role"] == "item":
-                items.append(row["item"])
-        return items
+            rows[row["seq"]] = row
+        items: list[Item] = []
+        stored: Mapping[str, Any]
+        between = sorted(seq for seq, row in rows.items() if row["role"] == "item")
+        for chat, ref in zip(context["messages"], context["refs"], strict=True):
+            while ref and between and between[0] < ref["seq"]:
+                items += _items(rows[between.pop(0)])
+            stored = rows.get(ref["seq"], chat) if ref else chat
+            items += _items(stored if chat.get("content") == stored.get("content") else chat)
+        return items + [item for seq in between for item in _items(rows[seq])]
 
     async def add_items(self, items: Sequence[Item]) -> None:
         """Store items, up to 50 messages of them all or none."""

@@ -57,12 +57,12 @@ class PalimpsestMemoryStore(MemoryStore):
 
     async def add_messages(self, messages: Sequence[Mapping[str, Any]], context: Any = None) -> Any:
         """Store a batch of a conversation, once however often it is handed over, and have memories extracted."""
-        told = [chat for each in messages for chat in chats_of(each)]
+        chats = [chat for each in messages for chat in chats_of(each)]
         numbers = getattr(context, "sequence_numbers", None)
-        batch = [self._run, numbers, *([] if numbers else [told, uuid.uuid4().hex])]
+        batch = [self._run, numbers, *([] if numbers else [chats, uuid.uuid4().hex])]
         key = hashlib.sha256(json.dumps(batch).encode()).hexdigest()
-        if told:
-            await anyio.to_thread.run_sync(partial(self._session.append, *told, key=key))
+        if chats:
+            await anyio.to_thread.run_sync(partial(self._session.append, *chats, key=key))
             return await anyio.to_thread.run_sync(self._session.extract)
         return None
 

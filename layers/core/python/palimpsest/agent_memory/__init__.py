@@ -13,8 +13,7 @@ from palimpsest.bootstrap.in_process import in_process
 from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
 from palimpsest.context.blocks.block import Conversation
-from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import Context
 from palimpsest.conversations.configuration import parsed

@@ -11,9 +11,8 @@ from palimpsest.agent_memory.conversations import Conversations
 from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.memories.filters import Filter as FilterBody
 from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories, change, statement
-from palimpsest.api.resources.recall import RecallBody, SearchBody
+from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
-from palimpsest.api.resources.tools import ToolCallBody
 from palimpsest.conversations.messages import Chat
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
@@ -25,8 +24,8 @@ from palimpsest.recall.ranking import FoundMemory
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id
-from palimpsest.tenants.ports import StaticFact
-from palimpsest.usage.report import By, Sum
+from palimpsest.tenants import StaticFact
+from palimpsest.usage import By, Sum
 
 LONGEST_WAIT = 20.0  # seconds
 

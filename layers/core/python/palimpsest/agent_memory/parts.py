@@ -18,13 +18,11 @@ from palimpsest.api.resources.preferences import NewPreferences
 from palimpsest.api.resources.vectors import VectorSearch, VectorsToStore
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import Rows
-from palimpsest.graph.query import QueryGraph
-from palimpsest.graph.things import Entity, Relationship
-from palimpsest.graph.walk import Around, Direction
+from palimpsest.graph.read import QueryGraph
+from palimpsest.graph.things import Around, Direction, Entity, Part, Relationship, Which
 from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.scope import UserScope, checked_id
-from palimpsest.vectors.manage import DEFAULT_NAMESPACE, ManageVectors, Match
-from palimpsest.vectors.ports import Namespace
+from palimpsest.vectors import DEFAULT_NAMESPACE, ManageVectors, Match, Namespace
 
 
 class PreferencesOfUser:
@@ -102,11 +100,11 @@ class GraphOfUser:
 
     def entities(self, *, type: str | None = None, name: str | None = None) -> list[Entity]:  # noqa: A002 - as the API
         """The entities by id: of that type, and whose name holds that text."""
-        return self._graph.read.entities(self._user, kind=type, name=name)
+        return self._graph.read.entities(self._user, Which(type, name))
 
     def relationships(self, *, type: str | None = None) -> list[Relationship]:  # noqa: A002 - as the API calls it
         """The relationships by id."""
-        return self._graph.read.relationships(self._user, kind=type)
+        return self._graph.read.relationships(self._user, Which(type))
 
     def change_entity(self, entity_id: str, **changes: Any) -> Entity:
         """Set `name`, `valid_to` or some `properties` of an entity in a new version. Raises `NotFound`."""
@@ -145,6 +143,4 @@ class GraphOfUser:
     ) -> Around:
         """What holds within 1 to 4 steps of an entity, or of the user. Raises `NotFound`."""
         part = read(PartOfGraph, entity_id=entity_id, depth=depth).read(self._user.user)
-        return self._graph.neighbors(
-            self._user, part.start, depth=part.depth, direction=direction, types=frozenset(types), most=limit
-        )
+        return self._graph.neighbors(self._user, Part(part.start, part.depth, direction, frozenset(types)), most=limit)

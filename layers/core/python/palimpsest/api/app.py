@@ -9,7 +9,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
 from aws_lambda_powertools.event_handler.exceptions import NotFoundError
@@ -18,17 +18,18 @@ from aws_lambda_powertools.utilities.typing import LambdaContext
 from cachetools import LRUCache
 
 from palimpsest.api import problems
-from palimpsest.api.call import CURRENT, OWNER, Call, Caller, MemoryUseCases, UseCases
+from palimpsest.api.call import CURRENT, OWNER, Call, Caller
 from palimpsest.api.operations import Operation, Scope
 from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.api.resources.fields import Answering
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import seconds
 from palimpsest.errors import FieldError, LimitReached, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.incoming import guarded, json_object, path_of
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
-from palimpsest.tenants.ports import Tenants
-from palimpsest.usage.ports import Usages
+
+if TYPE_CHECKING:
+    from palimpsest.api.call import Wired
 
 KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
 MOST_KNOWN = 1_000  # tenants whose limits a process knows
@@ -38,15 +39,6 @@ SECURITY = {
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
 }
 """With every answer: it is data of one caller, and no page."""
-
-
-class Counting(Protocol):
-    @property
-    def tenants(self) -> Tenants: ...
-    @property
-    def usages(self) -> Usages: ...
-    @property
-    def clock(self) -> Clock: ...
 
 
 class Rate:
@@ -59,7 +51,7 @@ class Rate:
     def __init__(self) -> None:
         self._known: LRUCache[TenantScope, tuple[int | None, int]] = LRUCache(MOST_KNOWN)
 
-    def check(self, scope: TenantScope, wired: Counting) -> None:
+    def check(self, scope: TenantScope, wired: Wired) -> None:
         """Raise `LimitReached` (`too_many_requests`) if the tenant has made its requests of this second. If they can't
         be counted now, the request goes on: its own work says what is wrong.
         """
@@ -68,17 +60,17 @@ class Rate:
             most = self._most(scope, wired, now)
             if most is None:
                 return
-            taken = wired.usages.take(scope, second=now, most=most)
+            taken = wired.stores.usages.take(scope, second=now, most=most)
         if not taken:
             detail = f"The tenant may make {most} requests a second."
             raise LimitReached(
                 detail, code="too_many_requests", limit="requests_per_second", most=most or 0, retry_after=1
             )
 
-    def _most(self, scope: TenantScope, wired: Counting, now: int) -> int | None:
+    def _most(self, scope: TenantScope, wired: Wired, now: int) -> int | None:
         most, read_at = self._known.get(scope, (None, -KNOWN_SECONDS))
         if now - read_at >= KNOWN_SECONDS:
-            most = wired.tenants.settings(scope).limits.requests_per_second
+            most = wired.stores.tenants.settings(scope).limits.requests_per_second
             self._known[scope] = (most, now)
         return most
 
@@ -89,7 +81,7 @@ class HttpApp:
     `wired` returns the use cases; every call asks it again.
     """
 
-    def __init__(self, wired: Callable[[], UseCases | MemoryUseCases], operations: tuple[Operation, ...]) -> None:
+    def __init__(self, wired: Callable[[], Wired], operations: tuple[Operation, ...]) -> None:
         self._wired = wired
         self._operations = operations
         self._resolver = resolver(operations)
@@ -145,17 +137,15 @@ class HttpApp:
         if kind is None or not name:
             return {}
         try:
-            secret = self._log_keys.get(caller.tenant) or self._wired().tenants.log_key(caller.tenant)
+            secret = self._log_keys.get(caller.tenant) or self._wired().stores.tenants.log_key(caller.tenant)
         except Unavailable:
             return {}
         self._log_keys[caller.tenant] = secret
         return {kind: hmac.new(secret, name.encode(), "sha256").hexdigest()[:16]}
 
     def warm(self) -> None:
-        """Prepare every operation now, so that its first request does not wait for it."""
+        """Build the use cases now. Powertools prepares an operation, in some milliseconds, when it is first called."""
         self._wired()
-        for route in self._resolver._static_routes + self._resolver._dynamic_routes:  # noqa: SLF001 - no public way
-            _ = route.dependant
 
 
 def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:

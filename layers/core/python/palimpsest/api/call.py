@@ -7,158 +7,31 @@ from __future__ import annotations
 
 import hashlib
 import json
+import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from dataclasses import dataclass, field, replace
+from math import ceil
+from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
-from palimpsest.api.waiting import give_back, taken
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import BadRequest, Forbidden, MissingScope, Unauthenticated, Unavailable
+from palimpsest.errors import BadRequest, CommitLost, Forbidden, MissingScope, Unauthenticated, Unavailable
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
-from palimpsest.jobs.read import ReadJob
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
-from palimpsest.tenants.ports import Tenants
-from palimpsest.usage.ports import Usages
 
-if TYPE_CHECKING:  # a function loads what its own routes need
-    from palimpsest.context.read import ReadContext
-    from palimpsest.conversations.append import Append
-    from palimpsest.conversations.history import History
-    from palimpsest.conversations.listing import ListJobs, ListSessions
-    from palimpsest.conversations.manage import ManageSessions
-    from palimpsest.conversations.overflow.arm import Prune
-    from palimpsest.conversations.redact import Redact
-    from palimpsest.extraction.ingest import Ingest
-    from palimpsest.extraction.outside import IngestOutside
-    from palimpsest.extraction.report import ReportExtraction
-    from palimpsest.extraction.schedule import RequestExtraction
-    from palimpsest.graph.manage import ManageGraph
-    from palimpsest.graph.query import QueryGraph
-    from palimpsest.jobs.restart import RetryJob
-    from palimpsest.memory.history import ShowMemories
-    from palimpsest.memory.manage import ManageMemories
-    from palimpsest.memory.ports import Memories
-    from palimpsest.memory.preferences import ManagePreferences
-    from palimpsest.memory.remember import Remember
-    from palimpsest.memory.removal.erase import Erase
-    from palimpsest.memory.removal.forget import Forget
-    from palimpsest.memory.removal.matching_sessions import ForgetSessions
-    from palimpsest.memory.removal.retention import ManageSettings
-    from palimpsest.recall.recall import Recall
-    from palimpsest.recall.search import FindSessions, SearchMemories
-    from palimpsest.recall.tool import MemoryTools
-    from palimpsest.tenants.static_facts import ManageStaticFacts
-    from palimpsest.transfer.files import Export
-    from palimpsest.transfer.foreign import ImportForeign
-    from palimpsest.transfer.restore import Import
-    from palimpsest.usage.report import ReadUsage
-    from palimpsest.vectors.manage import ManageVectors
+if TYPE_CHECKING:  # types alone: at run time nothing here knows who has built the use cases
+    from palimpsest.bootstrap.memories import MemoriesApp
+    from palimpsest.bootstrap.sessions import SessionsApp
+
+    Wired: TypeAlias = SessionsApp | MemoriesApp
+
 
 KEY = "Idempotency-Key"
 OWNER = "user_id"
 Made = TypeVar("Made")
 LONGEST = 27.0  # seconds: the gateway answers for us after 30
-
-
-class Common(Protocol):
-    """Use cases that every function behind the gateway has."""
-
-    @property
-    def read_job(self) -> ReadJob: ...
-    @property
-    def report(self) -> ReportExtraction | None: ...
-    @property
-    def tenants(self) -> Tenants: ...
-    @property
-    def calls(self) -> KeyedCalls: ...
-    @property
-    def usages(self) -> Usages: ...
-    @property
-    def clock(self) -> Clock: ...
-    @property
-    def export(self) -> Export: ...
-
-
-class Windows(Protocol):
-    """Use cases on a session's window, which both functions have."""
-
-    @property
-    def context(self) -> ReadContext: ...
-    @property
-    def prune(self) -> Prune: ...
-    @property
-    def manage(self) -> ManageSessions: ...
-
-
-class UseCases(Common, Windows, Protocol):
-    """Use cases of the function `sessions`. `extract` is None where there is no long-term memory."""
-
-    @property
-    def list_jobs(self) -> ListJobs: ...
-    @property
-    def retry_job(self) -> RetryJob: ...
-    @property
-    def extract(self) -> RequestExtraction | None: ...
-    @property
-    def forget_sessions(self) -> ForgetSessions: ...
-    @property
-    def settings(self) -> ManageSettings: ...
-    @property
-    def usage(self) -> ReadUsage: ...
-
-    @property
-    def append(self) -> Append: ...
-    @property
-    def history(self) -> History: ...
-    @property
-    def redact(self) -> Redact: ...
-
-
-class MemoryUseCases(Common, Windows, Protocol):
-    """Use cases of the function `memories`."""
-
-    @property
-    def imports(self) -> Import: ...
-    @property
-    def import_foreign(self) -> ImportForeign: ...
-    @property
-    def memories(self) -> Memories: ...
-    @property
-    def remember(self) -> Remember: ...
-    @property
-    def manage_memories(self) -> ManageMemories: ...
-    @property
-    def preferences(self) -> ManagePreferences: ...
-    @property
-    def vectors(self) -> ManageVectors: ...
-    @property
-    def graph(self) -> ManageGraph: ...
-    @property
-    def query_graph(self) -> QueryGraph: ...
-    @property
-    def forget(self) -> Forget: ...
-    @property
-    def erase(self) -> Erase: ...
-    @property
-    def show(self) -> ShowMemories: ...
-    @property
-    def ingest(self) -> Ingest: ...
-    @property
-    def ingest_outside(self) -> IngestOutside: ...
-    @property
-    def facts(self) -> ManageStaticFacts: ...
-    @property
-    def recall(self) -> Recall: ...
-    @property
-    def search(self) -> SearchMemories: ...
-    @property
-    def tools(self) -> MemoryTools: ...
-    @property
-    def list_sessions(self) -> ListSessions: ...
-    @property
-    def find_sessions(self) -> FindSessions: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,31 +78,56 @@ class Caller:
             raise MissingScope(missing=missing[0], needed=scopes)
 
 
+MOST_WAITING = 5
+"""How many requests of a tenant may wait at the same time, however many functions and keys they have: each holds a
+function that others need.
+"""
+SPARE = 5  # seconds after which a place is free although nobody gave it back
+
+
+def place_to_wait(calls: KeyedCalls, scope: Scope, *, wait: float, clock: Clock) -> KeyedCall | None:
+    """A place to wait so many seconds; None if all are taken, or can't be asked for now. A place is kept as the keyed
+    call of a name that no idempotency key gives.
+    """
+    now = seconds(clock.now())
+    until = now + ceil(wait) + SPARE
+    for number in random.sample(range(MOST_WAITING), MOST_WAITING):
+        place = KeyedCall(scope.tenant, f"waiting-{number}", request="", expires_at=until)
+        with suppress(CommitLost, Unavailable):
+            found = calls.get(place)
+            if found is None or found.expires_at <= now:
+                calls.put(replace(place, version=found.version if found else 0))
+                return replace(place, version=found.version + 1 if found else 1)
+    return None
+
+
+def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
+    """Free the place. If that fails, it is free when its time is over."""
+    with suppress(CommitLost, Unavailable):
+        calls.put(replace(place, expires_at=0))
+
+
 @dataclass(frozen=True, slots=True)
 class Call:
-    """`wired` holds the use cases of the function that serves the call, `request` is its event as `guarded` leaves it,
-    `shows` says whether the answer may hold what is stored; `begun` is its time.monotonic(),
-    `places` is where it waits.
+    """`wired` holds the use cases of the function that serves the call: `use` in the function `sessions`, `memory` in
+    `memories`. `request` is its event as `guarded` leaves it, `shows` says whether the answer may hold what is stored;
+    `begun` is its time.monotonic(), `places` is where it waits.
     """
 
     caller: Caller
-    wired: UseCases | MemoryUseCases
+    wired: Wired
     request: Mapping[str, Any]
     shows: bool = True
     begun: float = field(default_factory=time.monotonic)
     places: list[KeyedCall] = field(default_factory=list)
 
     @property
-    def windows(self) -> Windows:
-        return self.wired
+    def use(self) -> SessionsApp:
+        return cast("SessionsApp", self.wired)
 
     @property
-    def use(self) -> UseCases:
-        return cast("UseCases", self.wired)
-
-    @property
-    def memory(self) -> MemoryUseCases:
-        return cast("MemoryUseCases", self.wired)
+    def memory(self) -> MemoriesApp:
+        return cast("MemoriesApp", self.wired)
 
     def user(self, user_id: str) -> UserScope:
         return self.caller.tenant.user(user_id)
@@ -258,7 +156,7 @@ class Call:
             request=_hash(body),
             expires_at=now + KEY_SECONDS,
         )
-        return Once(self.wired.calls, call, self.wired.clock)
+        return Once(self.wired.stores.calls, call, self.wired.clock)
 
     def made(self, make: Callable[[str | None], Made]) -> Made:
         """What `make` returns, or returned for the first call with this idempotency key. What it makes must follow from
@@ -273,14 +171,14 @@ class Call:
         """
         wait = max(0.0, min(wait, LONGEST - (time.monotonic() - self.begun)))
         if wait and not self.places:
-            place = taken(self.wired.calls, self.caller.tenant, wait=wait, clock=self.wired.clock)
+            place = place_to_wait(self.wired.stores.calls, self.caller.tenant, wait=wait, clock=self.wired.clock)
             self.places.extend([] if place is None else [place])
         return wait if self.places else 0.0
 
     def over(self) -> None:
         """Give back what the call has taken."""
         for place in self.places:
-            give_back(self.wired.calls, place)
+            give_back(self.wired.stores.calls, place)
 
 
 def _hash(value: Any) -> str:

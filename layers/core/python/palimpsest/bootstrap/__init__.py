@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable
 
 from palimpsest import settings
+
+if settings.runs_in_lambda():
+    gc.disable()  # until `warm` is done: what a function loads at its start is no garbage
 
 
 def warm(build: Callable[[], object]) -> None:
     """In Lambda, call `build` while the function starts, so that the first request need not wait. Else do nothing."""
     if settings.runs_in_lambda():
         build()
+        gc.freeze()  # nor will it be later: no collection looks at it again
+        gc.enable()

@@ -12,25 +12,22 @@ from palimpsest import settings
 from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock
 from palimpsest.errors import Unavailable
-from palimpsest.graph.indexed import IndexedGraph
-from palimpsest.graph.limit import GraphLimit
-from palimpsest.graph.ports import GraphEngine, GraphIndex, Graphs
-from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
-from palimpsest.models.metered import Meter, MeteredModel
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
 from palimpsest.search.ports import SearchIndex
-from palimpsest.tenants.authorize import Authorize
-from palimpsest.tenants.ports import StaticFacts, Tenants
-from palimpsest.usage.ports import Usages
-from palimpsest.vectors.ports import VectorStore
+from palimpsest.tenants import Authorize, StaticFacts, Tenants
+from palimpsest.usage import Usages
+from palimpsest.vectors import VectorStore
 
 if TYPE_CHECKING:
     from palimpsest.api.tokens import AuthorizeTokens
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+    from palimpsest.graph.manage import GraphLimit
+    from palimpsest.graph.ports import GraphEngine, GraphIndex, Graphs
+    from palimpsest.models.metered import Meter
     from palimpsest.models.openai.chat import OpenAIChatModel
 
 SEARCH_FAMILY = "palimpsest"
@@ -74,7 +71,7 @@ def keyed_calls(sessions_table: str) -> KeyedCalls:
 
 @cache
 def usage_store(sessions_table: str) -> Usages:
-    from palimpsest.engines.dynamodb.usages import DynamoDbUsages
+    from palimpsest.engines.dynamodb.tenants import DynamoDbUsages
 
     return DynamoDbUsages(sessions_table)
 
@@ -90,7 +87,7 @@ def memory_store(table: str, jobs_table: str) -> Memories:
 
 @cache
 def blob_store(bucket: str) -> Blobs:
-    from palimpsest.engines.s3 import S3Blobs
+    from palimpsest.engines.aws import S3Blobs
 
     return S3Blobs(bucket)
 
@@ -122,12 +119,17 @@ def neptune_index(environment: settings.GraphSettings) -> GraphIndex | None:
 
 def graphs_over(memories: Memories, clock: Clock, index: GraphIndex | None) -> Graphs:
     """Reads users' graphs: through the index, or without one each as a whole."""
+    from palimpsest.graph.indexed import IndexedGraph
+    from palimpsest.graph.read import ReadGraph
+
     held = ReadGraph(memories, clock)
     return held if index is None else IndexedGraph(memories, index, clock, held)
 
 
 def limit_of_graphs(memories: Memories, index: GraphIndex | None) -> GraphLimit:
     """Without an index a user's graph is limited to what a process can hold."""
+    from palimpsest.graph.manage import GraphLimit
+
     return GraphLimit(memories) if index is None else GraphLimit(memories, None)
 
 
@@ -148,7 +150,7 @@ def owners(sessions_table: str, memories_table: str) -> Owners:
 @cache
 def model_key(parameter: str) -> Secret:
     """The key of the model server. While none is stored, features that need no model still work."""
-    from palimpsest.engines.ssm import Parameter
+    from palimpsest.engines.aws import Parameter
 
     return Parameter(parameter)
 
@@ -170,10 +172,14 @@ def metered_model(environment: settings.PaidSettings) -> LanguageModel:
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
     """The model over any adapters."""
+    from palimpsest.models.metered import MeteredModel
+
     return MeteredModel(model, meter, lambda scope: tenants.settings(scope).limits.model_cost)
 
 
 def _meter(table: str) -> Meter:
+    from palimpsest.models.metered import Meter
+
     return Meter(usage_store(table), system_clock(), measured)
 
 
@@ -216,7 +222,7 @@ def question_embedder(environment: settings.EmbeddingSettings, *, function: str 
 
 @cache
 def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
-    from palimpsest.engines.function_embedder import FunctionEmbedder
+    from palimpsest.engines.aws import FunctionEmbedder
     from palimpsest.models.embedding import CachingEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
@@ -242,7 +248,7 @@ def embeds_here(environment: settings.EmbeddingSettings) -> bool:
 def search_index(environment: settings.SearchSettings) -> SearchIndex:
     """The search index that the settings name; without one, an index that finds nothing."""
     if not environment.search_url:
-        from palimpsest.engines.no_search import AbsentIndex
+        from palimpsest.search.ports import AbsentIndex
 
         return AbsentIndex()
     space = Space(environment.embedding_model, environment.embedding_dimension)

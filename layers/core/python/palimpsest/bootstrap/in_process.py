@@ -19,20 +19,18 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory.background import InMemoryExpiries
-from palimpsest.engines.in_memory.blobs import InMemoryBlobs
-from palimpsest.engines.in_memory.jobs import InMemoryFeed, InMemoryJobs, InMemoryKeyedCalls
+from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryFeed, InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants
-from palimpsest.engines.in_memory.usages import InMemoryUsages
-from palimpsest.engines.in_memory.vectors import InMemoryVectors
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.steps import Router
 from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.metered import Meter
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
@@ -40,8 +38,7 @@ from palimpsest.scope import Scope, UserScope
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.stores import Feed, OwnStores
-from palimpsest.tenants.ports import TenantSettings
-from palimpsest.workers.router import Router
+from palimpsest.tenants import TenantSettings
 
 SWEEP_SECONDS = 60
 EMBEDDED_AT_ONCE = 50

@@ -18,16 +18,15 @@ from palimpsest.bootstrap.engines import (
     session_store,
     system_clock,
 )
-from palimpsest.graph.project import ProjectGraph
+from palimpsest.graph.indexed import ProjectGraph
+from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import Changed, JobNotice
-from palimpsest.jobs.restart import RestartSteps
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import UserSteps, Worker
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed
 from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
-from palimpsest.workers.router import Worker
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +43,7 @@ class EmbedWorker:
 @cache
 def embed_worker() -> EmbedWorker:
     environment = settings.EmbedSettings.read()
-    from palimpsest.engines.sqs import SqsVisibility
+    from palimpsest.engines.aws import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
     memories, clock = memory_store(environment.memories_table, environment.sessions_table), system_clock()
@@ -66,7 +65,7 @@ def embed_worker() -> EmbedWorker:
 @cache
 def reindex_worker() -> Worker:
     environment = settings.ReindexSettings.read()
-    from palimpsest.engines.sqs import SqsVisibility
+    from palimpsest.engines.aws import SqsVisibility
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)

@@ -30,15 +30,13 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.bootstrap.sessions import Stores
 from palimpsest.clock import Clock
-from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.reader import BlockReader
-from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.listing import ListSessions
+from palimpsest.conversations.listing import ListSessions, SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Prune
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -48,9 +46,8 @@ from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import GraphEngine, GraphIndex
-from palimpsest.graph.query import QueryGraph
-from palimpsest.idempotency import KeyedCalls
-from palimpsest.jobs.read import ReadJob
+from palimpsest.graph.read import QueryGraph
+from palimpsest.jobs.manage import ReadJob
 from palimpsest.memory.history import ShowMemories
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories
@@ -63,14 +60,11 @@ from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
 from palimpsest.search.ports import SearchIndex
-from palimpsest.tenants.ports import StaticFacts, Tenants
-from palimpsest.tenants.static_facts import ManageStaticFacts
+from palimpsest.tenants import ManageStaticFacts, StaticFacts
 from palimpsest.transfer.files import Export
 from palimpsest.transfer.foreign import ImportForeign
 from palimpsest.transfer.restore import Import
-from palimpsest.usage.ports import Usages
-from palimpsest.vectors.manage import ManageVectors, VectorCache
-from palimpsest.vectors.ports import VectorStore
+from palimpsest.vectors import ManageVectors, VectorCache, VectorStore
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,22 +128,6 @@ class MemoriesApp:
     export: Export
     imports: Import
     import_foreign: ImportForeign
-
-    @property
-    def memories(self) -> Memories:
-        return self.stores.memories
-
-    @property
-    def tenants(self) -> Tenants:
-        return self.stores.tenants
-
-    @property
-    def calls(self) -> KeyedCalls:
-        return self.stores.calls
-
-    @property
-    def usages(self) -> Usages:
-        return self.stores.usages
 
     @property
     def recall(self) -> Recall:

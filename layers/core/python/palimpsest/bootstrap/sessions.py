@@ -23,16 +23,14 @@ from palimpsest.bootstrap.engines import (
     usage_store,
 )
 from palimpsest.clock import Clock
-from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.reader import BlockReader
-from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import ReadContext
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import History
-from palimpsest.conversations.limit import SessionLimit
-from palimpsest.conversations.listing import ListJobs, ListSessions
+from palimpsest.conversations.listing import ListJobs, ListSessions, SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Near, OverflowJobs, Prune
 from palimpsest.conversations.ports import Sessions
@@ -44,19 +42,17 @@ from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.kinds import Family
+from palimpsest.jobs.manage import ReadJob, Restart, RestartSteps, RetryJob
 from palimpsest.jobs.ports import Jobs
-from palimpsest.jobs.read import ReadJob
-from palimpsest.jobs.restart import Restart, RestartSteps, RetryJob
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.matching_sessions import ForgetSessions
 from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import UserScope
-from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.tenants import StaticFacts, Tenants
 from palimpsest.transfer.files import Export
-from palimpsest.usage.ports import Usages
-from palimpsest.usage.report import ReadUsage
+from palimpsest.usage import ReadUsage, Usages
 
 if TYPE_CHECKING:
     from palimpsest.recall.search import SearchMemories
@@ -84,6 +80,7 @@ class Stores:
 class SessionsApp:
     """What the `sessions` function can do. `extract` and `report` are None where there is no long-term memory."""
 
+    stores: Stores
     append: Append
     context: ReadContext
     prune: Prune
@@ -94,11 +91,8 @@ class SessionsApp:
     read_job: ReadJob
     list_jobs: ListJobs
     retry_job: RetryJob
-    tenants: Tenants
     settings: ManageSettings
     export: Export
-    calls: KeyedCalls
-    usages: Usages
     usage: ReadUsage
     clock: Clock
     extract: RequestExtraction | None
@@ -131,6 +125,7 @@ def wire_sessions(
     limit = SessionLimit(sessions, clock)
     manage = ManageSessions(sessions, tenants, tokens, clock, limit, schedule, models)
     return SessionsApp(
+        stores=stores,
         append=Append(sessions, tenants, tokens, clock, limit, schedule, contents),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, None if search is None else _near(search)),
@@ -141,11 +136,8 @@ def wire_sessions(
         read_job=ReadJob(jobs, clock),
         list_jobs=ListJobs(sessions, jobs, report.shown if report else lambda job: job),
         retry_job=RetryJob(jobs, restarts(sessions=sessions, jobs=jobs, memories=memories, clock=clock), clock),
-        tenants=tenants,
         settings=ManageSettings(tenants, jobs, clock),
         export=Export(jobs, stores.blobs, clock),
-        calls=stores.calls,
-        usages=stores.usages,
         usage=ReadUsage(stores.usages, clock),
         clock=clock,
         extract=None if schedule is None else RequestExtraction(sessions, schedule, clock),

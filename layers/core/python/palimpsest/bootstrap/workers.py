@@ -26,7 +26,7 @@ from palimpsest.bootstrap.engines import (
 from palimpsest.clock import Clock
 from palimpsest.context.blocks.reader import stores
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
@@ -40,9 +40,9 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
+from palimpsest.jobs.manage import GiveUpStep, Restart, RestartSteps
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.jobs.restart import GiveUpStep, Restart, RestartSteps
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import Handling, Router, UserSteps, Worker
 from palimpsest.memory.decisions import Near, is_same
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.records import KEYED, Record
@@ -55,7 +55,7 @@ from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, Remov
 from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
 from palimpsest.models.ports import TokenCounter
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import Tenants
 from palimpsest.text.comparing import says_the_same
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import forget_exports
@@ -63,10 +63,9 @@ from palimpsest.transfer.records import RecordsKind
 from palimpsest.transfer.restore import ImportPages
 from palimpsest.transfer.sessions import SessionsKind
 from palimpsest.transfer.vectors import VectorsKind
-from palimpsest.usage.ports import Usages
-from palimpsest.vectors.ports import VectorStore
+from palimpsest.usage import Usages
+from palimpsest.vectors import VectorStore
 from palimpsest.workers.dispatch import Dispatch
-from palimpsest.workers.router import Handling, Router, Worker
 from palimpsest.workers.sweep import Sweep
 
 
@@ -202,9 +201,8 @@ def queue_urls(environment: settings.JobQueueSettings, *, without: str = "") -> 
 @cache
 def dispatcher() -> Dispatch:
     environment = settings.DispatchSettings.read()
+    from palimpsest.engines.aws import EventBridge, SqsQueues
     from palimpsest.engines.dynamodb.streams import stream_record
-    from palimpsest.engines.eventbridge import EventBridge
-    from palimpsest.engines.sqs import SqsQueues
 
     parked = environment.parked_queue_url
     urls = queue_urls(environment, without=parked)
@@ -274,7 +272,7 @@ def sweeper() -> Sweep:
 @cache
 def _sweep() -> tuple[Router, Sweep]:
     environment = settings.SweepSettings.read()
-    from palimpsest.engines.sqs import SqsQueues
+    from palimpsest.engines.aws import SqsQueues
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
@@ -294,6 +292,6 @@ def _sweep() -> tuple[Router, Sweep]:
 
 
 def _worker(work: Handling | Router, queue_url: str) -> Worker:
-    from palimpsest.engines.sqs import SqsVisibility
+    from palimpsest.engines.aws import SqsVisibility
 
     return Worker(work.step, work.give_up, SqsVisibility(queue_url).hide)

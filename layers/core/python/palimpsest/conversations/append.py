@@ -23,7 +23,7 @@ from palimpsest.conversations.lifecycle import (
     touched,
     with_messages,
 )
-from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, weigh
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
@@ -35,7 +35,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import Tenants
 
 Extract = Literal["auto", "now", "never"]
 RESEND_SECONDS = 60

@@ -22,7 +22,7 @@ from palimpsest.conversations.lifecycle import (
     ended,
     touched,
 )
-from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -33,7 +33,7 @@ from palimpsest.jobs.job import Job
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
-from palimpsest.tenants.ports import Tenants, TenantSettings
+from palimpsest.tenants import Tenants, TenantSettings
 
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 

@@ -138,22 +138,21 @@ class Summary:
     usage: Usage = field(default_factory=Usage)
 
 
-class Summarizer(Protocol):
-    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
-        """How many tokens of conversation (old summary and messages together) one step can read if it may write
-        `max_tokens`.
-        """
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The summary that is wanted: of at most `max_tokens` tokens, by a prompt and a model if they are named."""
 
-    def summarize(
-        self,
-        *,
-        previous: str | None,
-        messages: Sequence[Message],
-        max_tokens: int,
-        prompt: str | None,
-        model: str | None,
-    ) -> Summary:
-        """Write one summary of `previous` and the messages together, of at most `max_tokens` tokens.
+    max_tokens: int
+    prompt: str | None = None
+    model: str | None = None
+
+
+class Summarizer(Protocol):
+    def capacity(self, wanted: Wanted) -> int:
+        """How many tokens of conversation (old summary and messages together) one step can read."""
+
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+        """Write one summary of `previous` and the messages together.
 
         A message too large for the step is cut in the middle. At most two model calls: the second repairs the first.
         Raises what `ChatModel` raises.

@@ -10,7 +10,7 @@ from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.scope import SessionScope
-from palimpsest.usage.ports import Tally
+from palimpsest.usage import Tally
 
 Status = Literal["active", "ended", "deleted"]
 CompactionState = Literal["none", "pending", "failed"]

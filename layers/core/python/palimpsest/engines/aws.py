@@ -1,12 +1,25 @@
-"""boto3's clients, which give up in seconds where they would wait for minutes, and their errors as the library's."""
+"""Services of AWS behind ports: SSM, S3, Lambda, SQS and EventBridge. Their clients give up in seconds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
 
-from palimpsest.errors import Unavailable
+from palimpsest.errors import ModelUnavailable, Unavailable
+from palimpsest.jobs.kinds import JobKind
+from palimpsest.jobs.ports import Changed, Happened, JobNotice
+from palimpsest.models.ports import Space, Vector
+
+if TYPE_CHECKING:
+    from mypy_boto3_s3 import S3Client
+    from mypy_boto3_sqs import SQSClient
+
 
 CONNECT_SECONDS = 1.0
 
@@ -34,3 +47,226 @@ def answering(who: str) -> Iterator[None]:
         yield
     except (BotoCoreError, ClientError) as error:
         raise Unavailable(f"{who} did not answer; try again.") from error
+
+
+PARAMETER_SECONDS = 2.0  # until an answer
+CACHED_SECONDS = 300.0
+
+
+class Parameter:
+    """A SecureString in SSM, read when first asked for and cached for 5 minutes; None where there is none."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._value: str | None = None
+        self._stale_at = 0.0
+        self._lock = threading.Lock()
+
+    def value(self) -> str | None:
+        """Raises `Unavailable` if it can't be read."""
+        with self._lock:
+            if time.monotonic() >= self._stale_at:
+                self._value = self._read()
+                self._stale_at = time.monotonic() + CACHED_SECONDS
+            return self._value
+
+    def _read(self) -> str | None:
+        ssm = client("ssm", seconds=PARAMETER_SECONDS, attempts=2)
+        with answering("The parameter store"):
+            try:
+                value: str | None = ssm.get_parameter(Name=self._name, WithDecryption=True)["Parameter"].get("Value")
+            except ssm.exceptions.ParameterNotFound:
+                return None
+        return value
+
+
+KEYS_AT_ONCE = 1_000  # keys in one DeleteObjects, and on one page of a list (S3)
+
+
+class S3Blobs:
+    """`Blobs` over one bucket of S3. Connects when it is first used: requests without large contents load no client.
+    Safe to use from many threads.
+    """
+
+    def __init__(self, bucket: str, *, endpoint: str | None = None) -> None:
+        self._bucket = bucket
+        self._endpoint = endpoint
+
+    def put(self, key: str, data: bytes) -> None:
+        with answering("The bucket"):
+            self._s3.put_object(Bucket=self._bucket, Key=key, Body=data)
+
+    def get(self, key: str) -> bytes | None:
+        with answering("The bucket"):
+            try:
+                return self._s3.get_object(Bucket=self._bucket, Key=key)["Body"].read()
+            except self._s3.exceptions.NoSuchKey:
+                return None
+
+    def keys(self, prefix: str, *, first: str = "") -> Iterator[str]:
+        pages = self._s3.get_paginator("list_objects_v2")
+        found = pages.paginate(
+            Bucket=self._bucket, Prefix=prefix, StartAfter=prefix + first, PaginationConfig={"PageSize": KEYS_AT_ONCE}
+        )
+        with answering("The bucket"):
+            for page in found:
+                yield from (each["Key"] for each in page.get("Contents", ()))
+
+    def remove(self, keys: Sequence[str]) -> None:
+        for start in range(0, len(keys), KEYS_AT_ONCE):
+            named = [{"Key": key} for key in keys[start : start + KEYS_AT_ONCE]]
+            with answering("The bucket"):
+                answer = self._s3.delete_objects(Bucket=self._bucket, Delete={"Objects": named, "Quiet": True})  # type: ignore[typeddict-item]
+            if answer.get("Errors"):
+                raise Unavailable("The bucket did not remove everything; try again.")
+
+    def link(self, key: str, *, seconds: int) -> str:
+        with answering("The bucket"):
+            place = {"Bucket": self._bucket, "Key": key}
+            return self._s3.generate_presigned_url("get_object", Params=place, ExpiresIn=seconds)
+
+    @cached_property
+    def _s3(self) -> S3Client:
+        made: S3Client = client(
+            "s3", seconds=10.0, attempts=3, endpoint=self._endpoint, signature_version="s3v4",
+            s3={"addressing_style": "path"},  # a local AWS has no name for each bucket
+        )  # fmt: skip
+        return made
+
+
+class FunctionEmbedder:
+    """`Embedder` for functions that carry no models: the function of this name embeds. `client` is boto3's for Lambda,
+    made when it is first needed unless it is given.
+    """
+
+    def __init__(self, function: str, *, space: Space, client: Any = None) -> None:
+        self._function = function
+        self._space = space
+        self._given = client
+
+    @property
+    def space(self) -> Space:
+        return self._space
+
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        from botocore.exceptions import BotoCoreError, ClientError
+
+        asked = json.dumps({"texts": list(texts), "as_questions": as_questions})
+        try:
+            answer = self._client.invoke(FunctionName=self._function, Payload=asked.encode())
+            vectors: list[Vector] = json.loads(answer["Payload"].read())["vectors"]
+        except (BotoCoreError, ClientError) as error:
+            raise ModelUnavailable("The function that embeds did not answer.") from error
+        except (ValueError, LookupError, TypeError) as error:  # what it raised stands in the place of its answer
+            raise ModelUnavailable("The function that embeds has failed.") from error
+        return vectors
+
+    @cached_property
+    def _client(self) -> Any:
+        return self._given or client("lambda", seconds=5.0, attempts=1)
+
+
+MAX_HIDDEN_SECONDS = 11 * 3600  # SQS hides a message for 12 hours at most, counted from its receipt
+
+
+class _SqsClient:
+    """boto3's client, made when it is first needed."""
+
+    @cached_property
+    def _sqs(self) -> SQSClient:
+        made: SQSClient = client("sqs", seconds=3.0, attempts=3)
+        return made
+
+
+class SqsQueues(_SqsClient):
+    """`Queues` over a queue for each kind of job, one for changes of what is searched, one for events that the bus did
+    not take, and one for what can't be read.
+
+    A message names its tenant as its group: on a standard queue, SQS delivers other tenants' messages first while one
+    tenant has too many under way (fair queues). A parked record has no group, as its tenant may be what is unreadable.
+    A caller that sends no changes or events, or parks nothing, names no queue for them.
+    """
+
+    def __init__(
+        self, urls_by_kind: Mapping[JobKind, str], *, changes_url: str = "", events_url: str = "", parked_url: str = ""
+    ) -> None:
+        self._urls = dict(urls_by_kind)
+        self._changes_url = changes_url
+        self._events_url = events_url
+        self._parked_url = parked_url
+
+    def send(self, notices: Sequence[JobNotice]) -> None:
+        for notice in notices:
+            self._send(self._urls[notice.kind], json.dumps(asdict(notice)), tenant=notice.tenant)
+
+    def send_changes(self, changes: Sequence[Changed]) -> None:
+        for change in changes:
+            self._send(self._changes_url, json.dumps(asdict(change)), tenant=change.tenant)
+
+    def send_events(self, events: Sequence[Happened]) -> None:
+        for event in events:
+            self._send(self._events_url, json.dumps(asdict(event)), tenant=event.tenant)
+
+    def park(self, record: str) -> None:
+        self._send(self._parked_url, record)
+
+    def _send(self, url: str, body: str, *, tenant: str | None = None) -> None:
+        with answering("The queue"):
+            if tenant is None:
+                self._sqs.send_message(QueueUrl=url, MessageBody=body)
+            else:
+                self._sqs.send_message(QueueUrl=url, MessageBody=body, MessageGroupId=tenant)
+
+
+class SqsVisibility(_SqsClient):
+    """When a message of one queue is to be seen again."""
+
+    def __init__(self, queue_url: str) -> None:
+        self._queue_url = queue_url
+
+    def hide(self, receipt_handle: str, seconds: float) -> None:
+        """Hide a received message from now on; raises `Unavailable`."""
+        hidden = min(max(0, round(seconds)), MAX_HIDDEN_SECONDS)
+        with answering("The queue"):
+            self._sqs.change_message_visibility(
+                QueueUrl=self._queue_url, ReceiptHandle=receipt_handle, VisibilityTimeout=hidden
+            )
+
+
+SOURCE = "palimpsest"
+REST = 10.0  # seconds for which a bus that did not answer is not asked
+
+
+@dataclass
+class EventBridge:
+    """`EventBus` over the bus of this name. An event's detail holds its tenant and ids. For some seconds after the bus
+    did not answer, it is not asked: whoever has much to publish does not wait for each.
+    """
+
+    name: str
+    rests_until: float = 0.0
+
+    @cached_property
+    def _client(self) -> Any:
+        return client("events", seconds=3.0, attempts=1)
+
+    def publish(self, events: Sequence[Happened]) -> None:
+        if time.monotonic() < self.rests_until:
+            raise Unavailable("The event bus did not answer a moment ago; try again.")
+        entries = [
+            {
+                "EventBusName": self.name,
+                "Source": SOURCE,
+                "DetailType": event.name,
+                "Detail": json.dumps({"tenant": event.tenant, **event.ids}),
+            }
+            for event in events
+        ]
+        try:
+            with answering("The event bus"):
+                answer = self._client.put_events(Entries=entries)
+        except Unavailable:
+            self.rests_until = time.monotonic() + REST
+            raise
+        if answer["FailedEntryCount"]:
+            raise Unavailable("The event bus did not take every event; try again.")

@@ -14,7 +14,7 @@ from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.memory.records import Record
 from palimpsest.scope import ID_PATTERN, Scope, UserScope
-from palimpsest.usage.ports import Tally
+from palimpsest.usage import Tally
 
 COUNTERS = frozenset({"version", "window_tokens", "window_messages", "total_messages", "total_tokens"})
 """What a commit under the guard `window` changes by difference; of the head's other fields it sets those it changes."""

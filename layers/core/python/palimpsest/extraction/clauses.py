@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
 
+from palimpsest.extraction.phrases import without_greeting
+from palimpsest.text.sentences import is_terminated
 from palimpsest.text.sieve import lowered, word_set
 
 _OWN = r"i\b|i['’]|my\b|our\b|ich\b|meine?\b|unsere?\b|vivo\b|trabajo\b|me (?:llamo|gusta)\b|mi\b|j['’]|je\b|mon\b|ma\b"
@@ -14,7 +15,7 @@ _AND = "and|but|und|aber|y|pero|et|mais"
 _JOINING = f"{_AND}|who|with"
 _VERB = (
     "live|work|love|like|hate|prefer|enjoy|have|own|speak|play|study|teach|drive|collect|drink|eat|moved|grew up|am"
-    "|need|want|wohne|lebe|arbeite|mag|liebe|hasse|habe|bin|spreche|spiele|studiere|esse|trinke"
+    "|need|want|started|joined|study|run|own|wohne|lebe|arbeite|mag|liebe|hasse|habe|bin|spreche|spiele|studiere|esse|trinke"
 )
 _BLANK = r"(?:(?<=,)\s|(?<=\s))\s*"
 _JOINTS = re.compile(
@@ -27,10 +28,12 @@ _JOINTS = re.compile(
 text in lower case.
 """
 _JOINING_WORDS = frozenset(_JOINING.split("|"))
-_SUBJECT = re.compile(r"^\W*(?:(?:hi|hello|hey|well|ok|okay|so|and|but)\b\W*)*(I|ich)\b", re.IGNORECASE)
+_SUBJECT = re.compile(
+    r"^\W*(?:(?:hi|hello|hey|hallo|well|ok|okay|oh|so|and|but|actually|sorry)\b\W*)*(I|ich)\b", re.IGNORECASE
+)
 _OWN_CLAUSE = re.compile(
     rf"^\W*(?:{_OWN})[^,;]*?(?:\b(?:am|is|are|was|were|has|have|had|lives?|works?|likes?|loves?|hates?|needs?|wants?"
-    r"|prefers?|plays?|speaks?|studies|goes|turns?|can|will|moved|grew|ist|sind|bin|war|hat|habe|haben|heißt|wohnt|lebt"
+    r"|prefers?|plays?|speaks?|studies|goes|turns?|can|will|moved|grew|started|joined|study|drive|run|ist|sind|bin|war|hat|habe|haben|heißt|wohnt|lebt"
     r"|arbeitet|mag|liebt|est|sont|habite|travaille|aime|es|son|tiene|vive|trabaja)\b|['’](?:s|re|m|ve)\b)",
     re.IGNORECASE,
 )
@@ -48,34 +51,26 @@ _LIST = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
-    """One statement: its text, and the words of the sentence that it rests on. They differ where the sentence says a
-    word once for several statements.
-    """
+def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Sequence[tuple[str, str]]:
+    """The statements that the sentence joins, or the whole sentence, each with the words of the sentence that it rests
+    on: they differ where the sentence says a word once for several statements.
 
-    text: str
-    quote: str
-
-
-def parts(sentence: str, *, is_known: Callable[[str], bool]) -> Iterator[Part]:
-    """The statements that the sentence joins, or the whole sentence; `is_known` says whether a text is a statement of a
-    known kind. Each clause is looked at once.
+    `is_known` says whether a text is a statement of a known kind. Each clause is looked at once.
     """
     joined = list(_clauses(sentence)) if _may_join(sentence) else ()
     if len(joined) <= 1:
-        yield Part(sentence, sentence)
-        return
+        return [(sentence, sentence)]
+    found = []
     part, states = "", False
     for kind, joint, clause in joined:
-        says = is_known(clause) or bool(_OWN_CLAUSE.match(clause))
+        says = is_known(clause) or bool(_OWN_CLAUSE.match(without_greeting(clause)))
         own = _completed(kind, part, clause) if states else None
         if own is not None and (kind is not None or says):
-            yield Part(part, part if part in sentence else sentence)
+            found.append(part)
             part, states = own, True
         else:
             part, states = part + joint + clause, states or says
-    yield Part(part, part if part in sentence else sentence)
+    return [(each, each if each in sentence else sentence) for each in (*found, part)]
 
 
 def _may_join(sentence: str) -> bool:
@@ -116,3 +111,9 @@ def objects(statement: str, *, start: int) -> list[str]:
         return [statement]
     items = [found["first"], *found["middle"].split(", ")[1:], found["last"]]
     return [statement[:start] + item for item in items]
+
+
+def ended(statement: str) -> str:
+    """The statement, which was cut out of a sentence, with a full stop at its end."""
+    text = statement.rstrip(" ,;:，；、")
+    return text if is_terminated(text) else text + ("。" if text[-1:] >= "\u3000" else ".")

@@ -9,7 +9,8 @@ from functools import cache, partial
 
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.extraction.clauses import objects, parts
+from palimpsest.extraction.clauses import ended, objects, parts
+from palimpsest.extraction.people import with_names
 from palimpsest.extraction.phrases import (
     NOT_WHAT,
     RELATION,
@@ -18,6 +19,9 @@ from palimpsest.extraction.phrases import (
     is_in_jest,
     kind_of,
     says_nothing,
+    to_the_point,
+    with_greeting,
+    without_greeting,
 )
 from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
@@ -75,28 +79,34 @@ class PatternExtractor:
 
 
 def _findings(message: Message, stated: Callable[[str, date], Sequence[Stated]]) -> Iterator[Finding]:
-    day = said_at(message).date()
-    for sentence in sentences_at_the_ends(text_of(message.chat), most=MOST_READ):
-        for finding in stated(sentence, day):
-            yield finding(seqs=(message.seq,))
+    day, before = said_at(message).date(), list[str]()
+    for sentence in with_greeting(list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))):
+        text = with_names(sentence, before)
+        before.append(text or sentence)
+        for finding in stated(text, day) if text else ():
+            yield finding(seqs=(message.seq,)) if text is sentence else finding(seqs=(message.seq,), quote=sentence)
 
 
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
     """What the sentence states."""
     return [
-        found
-        for part in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
-        for text in _each(part.text)
-        if (found := _statement(text, day, quote=part.quote))
+        found if text == sentence else partial(found, content=ended(to_the_point(text)))
+        for part, quote in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
+        for text in _each(part)
+        if (found := _statement(text, day, quote=quote))
     ]
 
 
-def _each(text: str) -> list[str]:
-    """The text, or one statement for each thing that it says is liked, or must not be eaten."""
+def _each(text: str) -> Sequence[str]:
+    """The text, or one statement for each thing that it says is liked, or must not be eaten; or one of whom the user
+    names, and one of the age, which changes.
+    """
     kind, found = kind_of(text)
-    if kind is None or found is None or kind.topic not in ("preference", "allergy") or "what" not in found.groupdict():
+    if kind is None or found is None or "what" not in found.groupdict():
         return [text]
-    return objects(text, start=found.start("what"))
+    if kind.topic == "age" and found["what"] and salience.is_own(text[: found.start("what")]):
+        return [text[: found.end("what")], text[found.start("what") :]]
+    return objects(text, start=found.start("what")) if kind.topic in ("preference", "allergy") else [text]
 
 
 def _statement(text: str, day: date, *, quote: str) -> Stated | None:
@@ -109,27 +119,25 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     topic = _topic(kind, matched)
     if topic is None and kind.topic is not None:
         return None
-    found = partial(_finding(text, quote), type=kind.type, importance=kind.importance, topic=topic)
+    about = {"subject": matched["what"].casefold()} if kind.topic == "age" and topic != "age" else {}
+    found = partial(_finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic)
     return partial(found, relations=tuple(_relations(kind, matched, text)))
 
 
 def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
     bag = words(text)
-    if is_filler(text, bag) or not _is_worth_remembering(text, bag) or asks_for_something(text) or says_nothing(text):
-        return None
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
+    is_enough = is_own and not salience.is_noisy(text)  # it needs neither names nor numbers then
+    worth = None if is_enough else salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who)
+    if worth is not None and worth < WORTH_REMEMBERING:
+        return None
+    if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
+        return None
     if not is_own and leans_on_a_question(text):
         return None
     type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
     importance = OF_WHO_ONE_IS if is_who else EVENT if type_ == "event" else OF_ONESELF if is_own else PLAIN
     return partial(_finding(text, quote), type=type_, importance=importance)
-
-
-def _is_worth_remembering(text: str, bag: frozenset[str]) -> bool:
-    """Whether it is worth enough for a statement of the user that is neither a question nor filler."""
-    is_enough = salience.is_own(text) and not salience.is_noisy(text)  # it needs neither names nor numbers then
-    worth = None if is_enough else salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset())
-    return worth is None or worth.score >= WORTH_REMEMBERING
 
 
 def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
@@ -152,9 +160,9 @@ def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
 
 
 def _finding(text: str, quote: str) -> Stated:
-    about = RELATION.search(text)
+    about = RELATION.match(text)
     subject = next(group for group in about.groups() if group).casefold() if about else "user"
-    return partial(Finding, content=text, quote=quote, subject=subject, keywords=tuple(_keywords(text)))
+    return partial(Finding, content=to_the_point(text), quote=quote, subject=subject, keywords=tuple(_keywords(text)))
 
 
 def _keywords(text: str) -> Sequence[str]:

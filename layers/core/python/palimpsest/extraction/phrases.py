@@ -32,12 +32,28 @@ def _kind(kind: SaidType, importance: float, topic: str | None, phrases: Sequenc
 
 
 _NOW = "(?:now|currently|still|also|just|really|absolutely|mostly|usually|finally|recently)"
-_I = rf"\bI(?:['’]m| am|['’]ve| have)? ?(?:{_NOW} )*"
+_I = rf"\bI(?:['’]?m| am|['’]?ve| have)? ?(?:{_NOW} )*"
 _POLITE = r"please|bitte|por favor|s['’]il (?:te|vous) pla[iî]t"
 _START = rf"^\W*(?:(?:ok(?:ay)?|and|but|also|so|well|actually|{_POLITE})\b[,!]? ?)*"
 _WHAT = r"(?P<what>[^.,;:!?。！？，、]{1,60})"
 _NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
 _NAMES = rf"{_NAME}(?: {_NAME})?"
+_GREETED = (
+    r"^\W*\b(?:hi|hello|hey|hallo|moin|servus|good (?:morning|afternoon|evening|day)|guten (?:tag|morgen|abend))\b"
+    r"(?: there| all| everyone| zusammen)?+"
+)
+_GREETING = rf"{_GREETED}[,!. ]+"
+_NO_NAME = (
+    "(?:American|Arab|Australian|Austrian|Belgian|Brazilian|British|Bulgarian|Canadian|Catholic|Chinese|Croatian|Czech"
+    "|Danish|Dutch|Egyptian|English|European|Finnish|French|German|Greek|Hungarian|Indian|Indonesian|Iranian|Irish|Israeli"
+    "|Italian|Jewish|Japanese|Korean|Mexican|Muslim|Nigerian|Norwegian|Pakistani|Persian|Polish|Portuguese|Romanian"
+    "|Russian|Scottish|Serbian|Slovak|Spanish|Swedish|Swiss|Syrian|Thai|Turkish|Ukrainian|Vegan|Vegetarian|Vietnamese"
+    "|Welsh)\\b"
+)
+_AGED = (
+    r"(?: now| already| jetzt| schon)?(?: years? old| jahre(?: alt)?)?(?: (?:now|yesterday|today|jetzt|gestern|heute))?"
+    r"(?=[.!;]*$|[.,;!](?!\d)| and\b| und\b)"
+)
 _NOT_ASKED = r"(?<!\bdo )(?<!\bdid )(?<!\bwill )(?<!\bwould )"
 _BUT_WORDS = r"(?! (?:say|admit|know|ask|see|understand))"
 _TRADES = (
@@ -63,8 +79,8 @@ _FROM_NOW, _MAY = "(?:(?:from now on|going forward),? )?", "(?:can|may|should|mu
 STATEMENT_KINDS = (
     _kind("fact", 0.95, "name", (
         r"\bmy (?:full |first |last |real )?name(?:['’]s| is)\b",
-        rf"^\W*\b(?:hi|hello|hey)\b(?: there)?[,!. ]+(?:this is|I['’]?m|I am) {_NAMES}(?=[.!,]|$| and\b| from\b)",
-        rf"\b(?:this is|I['’]m|I am) {_NAMES} from\b",
+        rf"{_GREETING}(?:this is|I['’]?m|I am) (?!{_NO_NAME}){_NAMES}(?=[.!,]|$| and\b| from\b)",
+        rf"\b(?:this is|I['’]m|I am) (?!{_NO_NAME}){_NAMES} from\b",
         r"\bich hei(?:ß|ss)e\b", r"\bmein name ist\b",
         r"\bme llamo\b", r"\bmi nombre es\b",
         r"\bje m['’]appelle\b", r"\bmon nom est\b",
@@ -94,7 +110,7 @@ STATEMENT_KINDS = (
     )),
     _kind("fact", 0.8, "occupation", (
         rf"{_I}work(?:ing)? as\b", r"\bmy (?:job|occupation|profession|role|title|job title) is\b",
-        rf"\bI(?:['’]m| am) (?:{_NOW} )*an? (?:\w+ ){{0,3}}(?:{_TRADES})\b",
+        rf"\bI(?:['’]m|m| am) (?:{_NOW} )*an? (?:\w+ ){{0,3}}(?:{_TRADES})\b",
         r"\bich arbeite (?:\w+ )?als\b", r"\bich bin .{1,40} von beruf\b", r"\bmein beruf ist\b",
         r"\btrabajo (?:como|de)\b", r"\bje travaille comme\b", r"\bje suis .{1,40} de métier\b",
         "我是(?:一名|一个|一位|个|名)", "我的职业是", "(?:の仕事をして|として働いて)",
@@ -102,6 +118,10 @@ STATEMENT_KINDS = (
     _kind("fact", 0.9, "birthday", (
         r"\bmy birthday is\b", r"\bI was born (?:on|in)\b", r"\bmein geburtstag ist\b", r"\bmi cumpleaños es\b",
         r"\bmon anniversaire est\b", "我的生日[是在]", "誕生日は",
+    )),
+    _kind("fact", 0.85, "age", (
+        rf"\b(?:I['’]m|Im|I am|I turned|I just turned|ich bin) (?:now |already |jetzt |schon )?\d{{1,3}}{_AGED}",
+        rf"(?P<what>{_NAME})(?:, (?:she|he|sie|er))? (?:is|turned|ist|wurde) (?:now |jetzt )?\d{{1,3}}{_AGED}",
     )),
     _kind("fact", 0.9, "allergy", (
         rf"{_I}allergic to {_WHAT}", rf"{_I}an allergy to {_WHAT}", rf"\bmy allergy to {_WHAT}",
@@ -224,6 +244,13 @@ FEW_WORDS = 2
 
 
 _JEST = re.compile(r"\b(?:just|only|I['’]m|am) (?:kidding|joking)\b", re.IGNORECASE)
+_IS_GREETED = re.compile(rf"{_GREETING}(?=\w)", re.IGNORECASE)
+_LEADS_IN = re.compile(
+    r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:one more thing|by the way|btw|fyi|anyway|übrigens|ach ja)[,:]? (?=\w)",
+    re.IGNORECASE,
+)
+_ONLY_GREETS = re.compile(rf"{_GREETED}[!,. ]*", re.IGNORECASE)
+_INTRODUCES = re.compile(rf"(?:this is|I['’]?m|I am) {_NAME}", re.IGNORECASE)
 _REQUEST_SIEVE = Sieve([_REQUEST.pattern], re.IGNORECASE)
 
 
@@ -235,6 +262,27 @@ def asks_for_something(text: str) -> bool:
 def is_in_jest(text: str) -> bool:
     """Whether the text takes back what it says."""
     return ("kidding" in text or "joking" in text) and bool(_JEST.search(text))
+
+
+def without_greeting(text: str) -> str:
+    """The text without the greeting that it begins with, unless it is nothing else."""
+    found = _IS_GREETED.match(text)
+    return text[found.end() :] if found else text
+
+
+def to_the_point(text: str) -> str:
+    """The text without a greeting or a phrase that only leads to what it says: "By the way, I'm Mira."."""
+    said = without_greeting(text)
+    lead = _LEADS_IN.match(said)
+    said = said[lead.end() :] if lead else said
+    return text if said is text else said[0].upper() + said[1:]
+
+
+def with_greeting(sentences: list[str]) -> list[str]:
+    """The sentences, a first one that only greets together with the next: "Hey!" and "I'm Mira." say a name."""
+    if len(sentences) > 1 and _ONLY_GREETS.fullmatch(sentences[0]) and _INTRODUCES.match(sentences[1]):
+        return [f"{sentences[0]} {sentences[1]}", *sentences[2:]]
+    return sentences
 
 
 def _names_something(word: str) -> bool:

@@ -9,13 +9,13 @@ from palimpsest.graph.things import (
     USER_NAMES,
     USER_TYPE,
     Entity,
+    Graph,
     Relation,
     Relationship,
     entity_id,
     relationship_id,
     statement_of,
 )
-from palimpsest.graph.walk import Graph
 from palimpsest.memory.statements import Statement
 from palimpsest.text.analyser import normalized
 

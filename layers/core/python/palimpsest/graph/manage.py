@@ -1,37 +1,63 @@
-"""Store, change, read and delete the entities and relationships of a user."""
+"""Store, change, read and delete the entities and relationships of a user, and keep them within their number."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
-from palimpsest.graph.limit import GraphLimit
 from palimpsest.graph.ports import Graphs
 from palimpsest.graph.read import current
 from palimpsest.graph.things import (
+    MOST_THINGS,
     PREFERENCE_TYPE,
     USER_TYPE,
+    Around,
     Entity,
+    Part,
     Relationship,
+    Which,
+    around,
     entity_of,
     relationship_of,
     statement_of,
     topic_of,
 )
-from palimpsest.graph.walk import Around, Direction, around
 from palimpsest.idempotency import Once
+from palimpsest.memory.at_most import AtMost
 from palimpsest.memory.decisions import Outcome, Remembered
 from palimpsest.memory.expiry import is_expired
-from palimpsest.memory.ports import Memories
+from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.records import GraphType, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
+
+
+@dataclass(frozen=True, slots=True)
+class GraphLimit:
+    """`most` is how many entities, and how many relationships, a user may have; None: any number."""
+
+    memories: Memories
+    most: int | None = MOST_THINGS
+
+    def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
+        """The commit, made so that it is lost if another writer took the room that it counted on.
+
+        Raises `Conflict` (`too_many_entities`, `too_many_relationships`) if there is no room.
+        """
+        for each in self._each():
+            commit = each.guarded(scope, commit)
+        return commit
+
+    def _each(self) -> Iterator[AtMost]:
+        if self.most is not None:
+            yield AtMost(self.memories, topic_of("entity", ""), self.most, "entities")
+            yield AtMost(self.memories, topic_of("relationship", ""), self.most, "relationships")
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +143,8 @@ class ManageGraph:
         """
 
         def topics() -> list[str]:
-            ways: list[dict[str, Any]] = [] if name == scope.user else [{"start": name}, {"end": name}]
-            ends = {one.id for way in ways for one in self.read.relationships(scope, **way)}
+            ways = () if name == scope.user else (Which(start=name), Which(end=name))
+            ends = {one.id for way in ways for one in self.read.relationships(scope, way)}
             return [*(topic_of("relationship", each) for each in sorted(ends)), topic_of("entity", name)]
 
         self._stored(scope, "entity", name)
@@ -138,16 +164,14 @@ class ManageGraph:
         for commit in transactions(removals, epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 
-    def neighbors(
-        self, scope: UserScope, name: str, *, depth: int, direction: Direction, types: frozenset[str], most: int
-    ) -> Around:
-        """What is within `depth` steps of an entity, of the user, or of a preference. Raises `NotFound`
+    def neighbors(self, scope: UserScope, part: Part, *, most: int) -> Around:
+        """What is around an entity, the user, or a preference: at most so many nodes. Raises `NotFound`
         (`entity_not_found`).
         """
-        graph = self.read.part(scope, name, depth=depth, direction=direction, types=types, most=most)
-        if name not in graph.nodes:
+        graph = self.read.part(scope, part, most=most)
+        if part.start not in graph.nodes:
             raise _missing("entity")
-        return around(graph, name, depth=depth, direction=direction, types=types, most=most)
+        return around(graph, part, most=most)
 
     def _stored(self, scope: UserScope, kind: GraphType, name: str) -> Record:
         topic = topic_of(kind, name)

@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from palimpsest.graph.cypher import Query
-from palimpsest.graph.things import Entity, Relationship
-from palimpsest.graph.walk import Direction, Graph
+from palimpsest.graph.things import ANY, Entity, Graph, Part, Relationship, Which
 from palimpsest.scope import UserScope
 
 
@@ -58,32 +57,17 @@ class Graphs(Protocol):
     """
 
     def entities(
-        self,
-        scope: UserScope,
-        *,
-        kind: str | None = None,
-        name: str | None = None,
-        after: str | None = None,
-        most: int | None = None,
+        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
     ) -> list[Entity]:
-        """The current entities: of that type, if one is given, and whose name holds that text, in any case."""
+        """The current entities that are meant."""
 
     def relationships(
-        self,
-        scope: UserScope,
-        *,
-        kind: str | None = None,
-        start: str | None = None,
-        end: str | None = None,
-        after: str | None = None,
-        most: int | None = None,
+        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
     ) -> list[Relationship]:
-        """The current relationships: of that type, from and to those entities, where these are given."""
+        """The current relationships that are meant."""
 
-    def part(
-        self, scope: UserScope, start: str, *, depth: int, direction: Direction, types: frozenset[str], most: int
-    ) -> Graph:
-        """A graph with at least what `around` finds in the user's: `start` is in its nodes if it holds now."""
+    def part(self, scope: UserScope, part: Part, *, most: int) -> Graph:
+        """A graph with at least what `around` finds in the user's: the start is in its nodes if it holds now."""
 
     def about(self, scope: UserScope, names: Sequence[str]) -> Graph:
         """A graph with at least the entities that have these names, and the relationships between them and the user."""

@@ -1,4 +1,4 @@
-"""Reads a user's graph whole, and keeps it while nothing in it changes."""
+"""Reads a user's graph whole, keeps it while nothing in it changes, and answers queries in Cypher over it."""
 
 from __future__ import annotations
 
@@ -13,20 +13,26 @@ from cachetools import LRUCache
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.errors import Conflict
-from palimpsest.graph.limit import MOST_THINGS
+from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
+from palimpsest.graph.cypher import read_query
+from palimpsest.graph.ports import GraphEngine, Graphs, Limits, Rows
 from palimpsest.graph.things import (
+    ANY,
+    MOST_THINGS,
     PREFERENCE_TYPE,
     PREFERS,
     USER_TYPE,
     Entity,
+    Graph,
+    Part,
     Relationship,
+    Which,
+    around,
     entity_of,
     is_sound,
     relationship_of,
     topic_of,
 )
-from palimpsest.graph.walk import Graph
 from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
@@ -76,31 +82,18 @@ class ReadGraph:
         return graph
 
     def entities(
-        self,
-        scope: UserScope,
-        *,
-        kind: str | None = None,
-        name: str | None = None,
-        after: str | None = None,
-        most: int | None = None,
+        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
     ) -> list[Entity]:
         found = self(scope).entities.values()
-        return [each for each in found if _is_after(each, after) and is_entity(each, kind=kind, name=name)][:most]
+        return [each for each in found if _is_after(each, after) and which.has(each)][:most]
 
     def relationships(
-        self,
-        scope: UserScope,
-        *,
-        kind: str | None = None,
-        start: str | None = None,
-        end: str | None = None,
-        after: str | None = None,
-        most: int | None = None,
+        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
     ) -> list[Relationship]:
-        found = [each for each in self(scope).relationships.values() if _is_after(each, after)]
-        return [each for each in found if is_relationship(each, kind=kind, start=start, end=end)][:most]
+        found = self(scope).relationships.values()
+        return [each for each in found if _is_after(each, after) and which.has(each)][:most]
 
-    def part(self, scope: UserScope, start: str, **how: Any) -> Graph:  # noqa: ARG002 - the whole has every part
+    def part(self, scope: UserScope, part: Part, *, most: int) -> Graph:  # noqa: ARG002 - the whole has every part
         return self(scope)
 
     def about(self, scope: UserScope, names: Sequence[str]) -> Graph:  # noqa: ARG002 - likewise
@@ -149,14 +142,6 @@ def _is_alive(record: Record, now: int) -> bool:
 
 def _is_of_graph(record: Record) -> bool:
     return is_sound(record) if record.type in GRAPH else record.type == "preference"
-
-
-def is_entity(one: Entity, *, kind: str | None, name: str | None) -> bool:
-    return kind in (None, one.type) and (name is None or name.casefold() in one.name.casefold())
-
-
-def is_relationship(one: Relationship, *, kind: str | None, start: str | None, end: str | None) -> bool:
-    return kind in (None, one.type) and start in (None, one.start) and end in (None, one.end)
 
 
 def _is_after(one: Entity | Relationship, after: str | None) -> bool:
@@ -209,3 +194,47 @@ def check_sizes(entities: int, relationships: int, *, most: int = MOST_THINGS) -
     for count, what in ((entities, "entities"), (relationships, "relationships")):
         if count > most:
             raise Conflict(f"A user's graph has at most {most:,} {what}.", code=f"too_many_{what}")
+
+
+USER = "userId"
+"""A parameter that every query has: the user's id."""
+
+
+@dataclass(frozen=True, slots=True)
+class QueryGraph:
+    read: Graphs
+    engine: GraphEngine
+
+    def __call__(
+        self,
+        scope: UserScope,
+        text: str,
+        parameters: Mapping[str, Any] | None = None,
+        *,
+        part: Part | None = None,
+        limits: Limits | None = None,
+    ) -> Rows:
+        """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the user's id, unless
+        it is given. With `part` the rest of the graph is not there for it.
+
+        Raises `Unprocessable` (`query_writes`, `invalid_query`, `missing_parameter`, `query_stopped`,
+        `no_graph_engine`), `NotFound` for a part of no entity, `Conflict` for what is too large, and `Unavailable`.
+        """
+        asked = read_query(text)
+        given = {USER: scope.user, **(parameters or {})}
+        if missing := sorted(asked.parameters - given.keys()):
+            errors = (FieldError(f"parameters.{missing[0]}", "is missing"),)
+            raise Unprocessable("The query has a parameter without a value.", code="missing_parameter", errors=errors)
+        graph = self.read.whole(scope, most=self.engine.most) if part is None else self._part(scope, part)
+        used = {name: value for name, value in given.items() if name in asked.parameters}
+        return self.engine.query(scope, graph, asked, used, limits=limits or Limits())
+
+    def _part(self, scope: UserScope, part: Part) -> Graph:
+        most = self.engine.most
+        graph = self.read.part(scope, part, most=most)
+        if part.start not in graph.nodes:
+            raise NotFound("There is no such entity.", code="entity_not_found")
+        found = around(graph, part, most=most)
+        nodes = {one.id: one for one in (graph.nodes[part.start], *(one for one, _ in found.nodes))}
+        check_sizes(len(nodes) if found.is_whole else most + 1, len(found.edges), most=most)
+        return Graph(nodes=nodes, edges=found.edges)

@@ -9,7 +9,7 @@ from typing import Literal, Protocol
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.scope import Scope, UserScope
-from palimpsest.usage.ports import Tally
+from palimpsest.usage import Tally
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,4 +1,4 @@
-"""Runs long jobs that go through a list in steps: each step starts the next one, or ends the whole job."""
+"""Does steps of jobs: by a handler for each kind, and through a list page by page, where each step starts the next."""
 
 from __future__ import annotations
 
@@ -6,14 +6,58 @@ from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Protocol
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs.job import ERASED, Job, next_step
-from palimpsest.jobs.kinds import ListPayload, Payload
+from palimpsest.jobs.kinds import JobKind, ListPayload, Payload
+from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Removed
-from palimpsest.jobs.restart import RestartSteps
 from palimpsest.scope import Scope
+
+Step = Callable[[JobNotice], None]
+
+
+class GivesUp(Protocol):
+    def __call__(self, notice: JobNotice, *, error: str) -> None:
+        """Mark the job as failed, with `error` as its error code."""
+
+
+@dataclass(frozen=True, slots=True)
+class Handling:
+    """The handler of one kind of job: `step` does it, `give_up` is called after its last attempt has failed."""
+
+    step: Step
+    give_up: GivesUp
+
+
+class Hide(Protocol):
+    def __call__(self, receipt_handle: str, *, seconds: int) -> None:
+        """Make the queue deliver the message again after that many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Worker:
+    """What a queue's function does with a message: the step, and what happens when it fails."""
+
+    step: Step
+    give_up: GivesUp
+    hide: Hide
+
+
+@dataclass(frozen=True, slots=True)
+class Router:
+    """Both calls raise `KeyError` for a kind without a handler; its message then reaches the dead-letter queue."""
+
+    handlings: Mapping[JobKind, Handling]
+
+    def step(self, notice: JobNotice) -> None:
+        self.handlings[notice.kind].step(notice)
+
+    def give_up(self, notice: JobNotice, *, error: str) -> None:
+        self.handlings[notice.kind].give_up(notice, error=error)
+
 
 STEP = timedelta(seconds=50)
 """After this long a step starts the next one; the function may run for 90 s."""

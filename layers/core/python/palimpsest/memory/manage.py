@@ -20,7 +20,7 @@ from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import Tenants
 
 PAGE = 100
 KEPT: Any = object()

@@ -29,7 +29,7 @@ from palimpsest.memory.records import Record
 from palimpsest.memory.statements import AT_ONCE, Statement, drafted, event_before, placed
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import Tenants
 
 MAX_STATEMENTS = 30
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,9 @@ QUESTION = "Represent this sentence for searching relevant passages: "
 MOST_EMBEDDED = 256  # tokens; it reads 512, which takes three times as long and finds no more
 RERANKER = "ms-marco-MiniLM-L-12-v2"
 MOST_RERANKED = 160  # tokens of question and text together: time grows with them
+AT_ONCE = 160  # tokens that it reads in one batch: below, each batch costs half of its time whatever is in it
+AHEAD = 10  # texts among which those for a batch are chosen
+ALIKE = 1.25  # so many times as long or as short are texts that share a batch
 MODEL, TOKENIZER = "model.onnx", "tokenizer.json"
 LONGEST_TOKEN = 16  # characters; more than any text has on average
 _IMPORTS = threading.Lock()
@@ -36,8 +40,8 @@ class Transformer:
     """A small transformer with its tokenizer, loaded when they are first needed. `folder` holds the two files above; of
     what it is given it reads the first `max_tokens`. Safe for many threads.
 
-    Texts do not share a batch: the weights are 8-bit numbers whose scale follows the whole batch, so that a text's
-    result would depend on its neighbours.
+    Texts in one batch change each other's results a little: it computes in 8-bit numbers, whose scale follows the whole
+    batch.
     """
 
     def __init__(self, folder: Path, *, max_tokens: int) -> None:
@@ -51,16 +55,30 @@ class Transformer:
 
         Raises `ModelUnavailable` if the model can't be loaded.
         """
-        loaded = self.load()
-        import numpy as np
+        return self.run([self.tokens(*texts)])[0]
 
+    def tokens(self, *texts: str) -> Any:
+        """What the model reads of one text or pair of texts. Raises `ModelUnavailable`."""
         most = self._max_tokens * LONGEST_TOKEN  # the tokenizer's time grows with the square of what it cuts off
         read = (text[:most].encode("utf-8", "replace").decode() for text in texts)  # no halves of surrogate pairs
-        encoded = loaded.tokenizer.encode(*read)
+        return self.load().tokenizer.encode(*read)
+
+    def run(self, batch: Sequence[Any]) -> Any:
+        """The model's first output for what `tokens` made of several texts, in their order: a numpy array."""
+        import numpy as np
+
+        longest = max(len(each) for each in batch)
+
+        def filled(numbers: Callable[[Any], Sequence[int]]) -> Any:
+            rows = [[*numbers(each), *[0] * (longest - len(each))] for each in batch]
+            return np.array(rows, np.int64)
+
         given = {
-            "input_ids": encoded.ids, "attention_mask": encoded.attention_mask, "token_type_ids": encoded.type_ids,
-        }  # fmt: skip
-        return loaded.session.run(None, {name: np.array([each], np.int64) for name, each in given.items()})[0][0]
+            "input_ids": filled(lambda each: each.ids),
+            "attention_mask": filled(lambda each: each.attention_mask),
+            "token_type_ids": filled(lambda each: each.type_ids),
+        }
+        return self.load().session.run(None, given)[0]
 
     def load_soon(self) -> None:
         """Begin to load it beside what this process does, so that its first text waits less for it."""
@@ -129,12 +147,23 @@ class BuiltinReranker:
 
     def scores(self, question: str, texts: Sequence[str], *, until: float) -> Sequence[float]:
         self._model.load()  # takes longer than any text, and says nothing about how long the next one will take
-        scores: list[float] = []
+        coming = ((place, self._model.tokens(question, text)) for place, text in enumerate(texts))
+        ahead: dict[int, Any] = {}
+        scores: dict[int, float] = {}
         longest = 0.0
-        for text in texts:
+        while ahead := ahead | dict(islice(coming, AHEAD - len(ahead))):
             begun = time.monotonic()
             if begun + longest > until:
                 break
-            scores.append(float(self._model(question, text)[0]))
+            batch = _read_together({place: len(pair) for place, pair in ahead.items()})
+            read = self._model.run([ahead.pop(place) for place in batch])
+            scores |= zip(batch, map(float, read[:, 0]), strict=True)
             longest = max(longest, time.monotonic() - begun)
-        return scores
+        return [scores[place] for place in takewhile(scores.__contains__, range(len(texts)))]
+
+
+def _read_together(lengths: Mapping[int, int]) -> list[int]:
+    """The places of the first text and of those about as long: what is filled up costs as much as what is read."""
+    first = next(iter(lengths.values()))
+    alike = [place for place, length in lengths.items() if first / ALIKE <= length <= first * ALIKE]
+    return alike[: max(1, AT_ONCE // first)]

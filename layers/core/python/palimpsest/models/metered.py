@@ -13,7 +13,7 @@ from palimpsest.errors import CostLimitReached, Unavailable
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import Completion, LanguageModel, Schema
 from palimpsest.scope import Scope, payer
-from palimpsest.usage.ports import Usages
+from palimpsest.usage import Usages
 
 FAILED = {"model_calls": 1, "unpriced": 1}
 """What is known of a call that gave no answer: whether it is billed, only its server knows."""

@@ -8,8 +8,11 @@ import itertools
 import re
 import threading
 from binascii import a2b_base64
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache, lru_cache
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -23,12 +26,13 @@ _ENDINGS = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """The file of an encoding's ranks, the digest that tiktoken pins for it, and the pattern that cuts a text into what
-    is encoded by itself.
+    """The file of an encoding's ranks, the digest that tiktoken pins for it, that of the same table sorted, and the
+    pattern that cuts a text into what is encoded by itself.
     """
 
     file: str
     digest: str
+    sorted_digest: str
     pattern: str
 
 
@@ -37,12 +41,14 @@ TABLES = {
     "cl100k_base": Table(
         "9b5ad71b2ce5302211f9c61530b329a4922fc6a4",
         "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+        "cbf63744d5484d5279a1e70fc806b1b7a8184afca13e5d188db349f23b88bdc3",
         r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"
         r"\s++$|\s*[\r\n]|\s+(?!\S)|\s",
     ),
     "o200k_base": Table(
         "fb374d419588a4632f3f557e76b4b70aebbca790",
         "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+        "143dc309fa8d1d37688e454f2d00ebe8d2dad69e730f910eada5604940e6409e",
         rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}]*[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]+{_ENDINGS}|"
         rf"[^\r\n\p{{L}}\p{{N}}]?[\p{{Lu}}\p{{Lt}}\p{{Lm}}\p{{Lo}}\p{{M}}]+[\p{{Ll}}\p{{Lm}}\p{{Lo}}\p{{M}}]*{_ENDINGS}|"
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
@@ -56,21 +62,31 @@ SEAM = 1_000
 _WORD_END = re.compile(r"\S(?= )")
 
 
+# Up to here ranks are looked up one by one: of a text, of a part of it that is encoded by itself, and by a process.
+SHORT = 4_000  # characters
+SHORT_PART = 128  # characters
+MOST_LOOKED_UP = 60_000
+NO_RANK = 2**32  # of bytes that are no token: more than any rank
+
+
 class RanksMissing(RuntimeError):
     """The rank tables are not installed, or not the ones that tiktoken expects."""
 
 
 class TiktokenCounter:
-    """Implements `TokenCounter`. An encoding is loaded at its first use and stays loaded."""
+    """Implements `TokenCounter`. An encoding is loaded by the first long text and stays loaded; a short one before that
+    is counted without it, as no function should start with what most of its processes need not (docs/adr/0049).
+    """
 
     def __init__(self, ranks: Path | None = None) -> None:
         self._ranks = ranks
         self._loaded: dict[str, Encoding] = {}
+        self._short = cache(self._sorted_ranks)
         self._lock = threading.Lock()
 
     def warm(self) -> None:
-        """Load the default encoding now; it takes a quarter of a second, which no request should wait for."""
-        self._encoding(DEFAULT_ENCODING)
+        """Make ready to count short texts in the default encoding."""
+        self._short(DEFAULT_ENCODING)
 
     def encoding_for(self, model: str | None) -> str:
         if model is None:
@@ -85,7 +101,12 @@ class TiktokenCounter:
         return name if name in TABLES else DEFAULT_ENCODING
 
     def count(self, text: str, encoding: str) -> int:
-        loaded = self._loaded.get(encoding) or self._encoding(encoding)
+        loaded = self._loaded.get(encoding)
+        if loaded is None and len(text) <= SHORT and encoding in TABLES:
+            short = self._short(encoding)
+            if short is not None and (found := short.count(text)) is not None:
+                return found
+        loaded = loaded or self._encoding(encoding)
         return sum(len(loaded.encode_ordinary(piece)) for piece in pieces(text))
 
     def _encoding(self, name: str) -> Encoding:
@@ -95,6 +116,65 @@ class TiktokenCounter:
             if name not in self._loaded:
                 self._loaded[name] = _load(name, self._ranks or _installed_ranks())
             return self._loaded[name]
+
+    def _sorted_ranks(self, name: str) -> SortedRanks | None:
+        """None if the tables were installed without sorted ones."""
+        ranks, table = self._ranks or _installed_ranks(), TABLES[name]
+        if not (ranks / f"{table.file}.sorted").is_file():
+            return None
+        return SortedRanks(_checked(ranks / f"{table.file}.sorted", table.sorted_digest, name), table.pattern)
+
+
+class SortedRanks:
+    """Counts short texts in an encoding without loading it: does the merges of byte pairs that tiktoken does, by ranks
+    that are looked up in the sorted table, which layers/runtime/ranks.py describes.
+    """
+
+    def __init__(self, content: bytes, pattern: str) -> None:
+        import regex  # type: ignore[import-untyped] # it has no types
+
+        self._parts = regex.compile(pattern).findall
+        self._size = int.from_bytes(content[:4], "little")
+        numbers = 4 + 8 * self._size
+        self._numbers = memoryview(content)[4:numbers].cast("I")
+        self._tokens = content[numbers:]
+        self._rank = lru_cache(50_000)(self._looked_up)
+        self._count = lru_cache(20_000)(self._merged)
+
+    def count(self, text: str) -> int | None:
+        """The tokens of a text; None if it has a part that would take long, or halves of characters, and once so much
+        has been looked up that it took as long as to load the encoding.
+        """
+        parts = self._parts(text)
+        if self._rank.cache_info().misses > MOST_LOOKED_UP or max(map(len, parts), default=0) > SHORT_PART:
+            return None
+        try:
+            return sum(map(self._count, parts))
+        except UnicodeEncodeError:
+            return None
+
+    def _merged(self, part: str) -> int:
+        whole = part.encode()
+        if self._rank(whole) != NO_RANK:
+            return 1
+        tokens = [bytes((byte,)) for byte in whole]
+        ranks = [self._rank(left + right) for left, right in pairwise(tokens)]
+        while ranks and (least := min(ranks)) != NO_RANK:
+            place = ranks.index(least)
+            tokens[place : place + 2] = [tokens[place] + tokens[place + 1]]
+            del ranks[place]
+            if place:
+                ranks[place - 1] = self._rank(tokens[place - 1] + tokens[place])
+            if place < len(ranks):
+                ranks[place] = self._rank(tokens[place] + tokens[place + 1])
+        return len(tokens)
+
+    def _looked_up(self, token: bytes) -> int:
+        place = bisect_left(range(self._size), token, key=self._token)
+        return self._numbers[self._size + place] if place < self._size and self._token(place) == token else NO_RANK
+
+    def _token(self, place: int) -> bytes:
+        return self._tokens[self._numbers[place - 1] if place else 0 : self._numbers[place]]
 
 
 def pieces(text: str) -> Iterator[str]:
@@ -119,14 +199,19 @@ def _installed_ranks() -> Path:
     return Path(found.origin).parent
 
 
+def _checked(file: Path, digest: str, name: str) -> bytes:
+    try:
+        content = file.read_bytes()
+    except FileNotFoundError as error:
+        raise RanksMissing(f"the rank table of {name} is not in {file.parent}") from error
+    if hashlib.sha256(content).hexdigest() != digest:
+        raise RanksMissing(f"the rank table of {name} in {file.parent} is damaged")
+    return content
+
+
 def _load(name: str, ranks: Path) -> Encoding:
     table = TABLES[name]
-    try:
-        content = (ranks / table.file).read_bytes()
-    except FileNotFoundError as error:
-        raise RanksMissing(f"the rank table of {name} is not in {ranks}") from error
-    if hashlib.sha256(content).hexdigest() != table.digest:
-        raise RanksMissing(f"the rank table of {name} in {ranks} is damaged")
+    content = _checked(ranks / table.file, table.digest, name)
     from tiktoken import Encoding
 
     tokens = map(a2b_base64, content.split()[::2])  # a line is a token and its rank, and stands in the rank's place

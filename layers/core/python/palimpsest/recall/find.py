@@ -161,17 +161,18 @@ class FindCandidates:
 
 
 def filters(query: Query, request: RecallRequest) -> Iterator[Filter]:
-    """One filter for records, one for messages, and one for messages of the period that the question names, if any."""
+    """One filter for records, one for messages, and one for both of the period that the question names, if any."""
     wanted = request.filter
     # What held at an earlier moment may match where the current version, which is the one in the index, does not.
     where = Filter() if request.looks_back else wanted
-    if types := frozenset[MemoryType](wanted.record_types):
+    types = frozenset[MemoryType](wanted.record_types)
+    if types:
         yield replace(where, types=types)
     if wanted.includes_messages:
-        messages = replace(where, types=frozenset[MemoryType]({"message"}))
-        yield messages
-        if query.period is not None and where.created_after is None and where.created_before is None:
-            yield replace(messages, created_after=query.period.start, created_before=query.period.end - 1)
+        yield replace(where, types=frozenset[MemoryType]({"message"}))
+    if query.period is not None and where.created_after is None and where.created_before is None:
+        both = types | frozenset[MemoryType]({"message"} if wanted.includes_messages else ())
+        yield replace(where, types=both, created_after=query.period.start, created_before=query.period.end - 1)
 
 
 def _nearest(

@@ -24,6 +24,22 @@ _WORD = re.compile(r"\w[\w\u2019'-]*")
 _OWNED = re.compile(r"['\u2019]s?$")
 _THE_USER = re.compile(r"\b(?:the )?user(?P<owned>['\u2019]s)?\b", re.IGNORECASE)
 NOTHING, ONESELF = {True: "", False: ""}, {True: "my", False: "I"}
+# A question that has these words and a time alone asks for whatever was then.
+_HAPPENED = {
+    "happen",
+    "go",
+    "went",
+    "done",
+    "talk",
+    "speak",
+    "spoke",
+    "discuss",
+    "told",
+    "gemacht",
+    "passiert",
+    "habe",
+    "hice",
+}
 # A question with one of these words asks for earlier values too.
 _PAST = re.compile(
     r"\b(?:before|previous(?:ly)?|earlier|former(?:ly)?|original(?:ly)?|initial(?:ly)?|used to|at first|back then"
@@ -62,7 +78,7 @@ class RecallRequest:
 class Query:
     """`searched` is the text that the index is searched with, `first_person` the question as the user would ask it;
     `terms` are the words in the form in which texts are compared; `topic_keys` are keys that a topic it names may have,
-    the longest first.
+    the longest first. `asks_for_days` is whether it asks for nothing but what was in its period.
     """
 
     text: str
@@ -72,6 +88,7 @@ class Query:
     topic_keys: tuple[str, ...]
     period: Period | None
     asks_of_the_past: bool
+    asks_for_days: bool = False
 
 
 def analysed(text: str, *, user: str, now: datetime) -> Query:
@@ -82,14 +99,16 @@ def analysed(text: str, *, user: str, now: datetime) -> Query:
     """
     asked = " ".join(text[:MAX_QUESTION].split())
     searched = _without(asked, user)
+    asked_for, when = content_terms(searched), period(asked, now=now)
     return Query(
         text=asked,
         searched=searched,
         first_person=_without(asked, user, by=ONESELF),
-        terms=content_terms(searched),
+        terms=asked_for,
         topic_keys=topic_keys(searched),
-        period=period(asked, now=now),
+        period=when,
         asks_of_the_past=_PAST.search(asked) is not None,
+        asks_for_days=when is not None and _HAPPENED.issuperset({*asked_for}.difference(content_terms(when.words))),
     )
 
 

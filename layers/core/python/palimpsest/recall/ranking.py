@@ -84,9 +84,11 @@ class Weights:
     """How much each thing counts; measured with `make bench ARGS=retrieval` (docs/adr/0012).
 
     `vector` is the share of meaning in a score, words have the rest; `reranker` is the share of a model that read the
-    memory. `importance`, `recency` and `period` change a score by at most this part of it. Other scores are multiplied:
+    memory. `importance`, `recency` and `period` change a score by at most this part of it; `days` is added
+    for a memory of the period, where the question asks for nothing else. Other scores are multiplied:
     by `asking` for a message that only asks, by `empty` for one that says nothing, by `over` for a task whose session
-    has ended.
+    has ended, by `outdated` for a message behind the record of what holds now. That record has at least `same_topic` of
+    the message's score if the question is about it.
 
     `near` holds the thresholds of the embedding model. A memory that has all of the question's words passes them, and
     so does one of a topic that the question names.
@@ -102,8 +104,10 @@ class Weights:
     importance: float = 0.1
     recency: float = 0.05
     period: float = 0.25
+    days: float = 0.0
     half_life: int = 90 * DAY
     outdated: float = 0.9
+    same_topic: float = 0.3
     near: Thresholds = OTHER
     least_coverage: float = 0.0
 
@@ -133,7 +137,8 @@ def ranked(
 ) -> tuple[Ranked, ...]:
     """Return the candidates, best first; equal ones in the order of their keys. `now` is in epoch milliseconds.
 
-    A message that says an earlier value of a topic comes behind the topic's current record, unless `shows_outdated`.
+    A message that says an earlier value of a topic comes behind the topic's current record, unless `shows_outdated` or
+    the question is about something else that it says.
     """
     fused = _fused(candidates, weights)
     scored = [_scored(each, fused, now=now, period=period, weights=weights) for each in candidates]
@@ -179,23 +184,28 @@ def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple
         return tuple(each for each in found if each.candidate.coverage > weights.least_coverage or each.strength > 0)
     by_key = {each.candidate.key: each for each in found}
     if max(each.strength for each in found) < weights.near.least:
-        return ()
+        return tuple(each for each in found if _is_of_days(each))
     return tuple(each for each in found if _stands(each, by_key, weights))
 
 
 def _stands(each: Ranked, by_key: Mapping[str, Ranked], weights: Weights) -> bool:
-    """Whether it may be shown. The record of a topic that the question names always may. Others must be near enough: a
-    message that says nothing by its own strength alone, one of few words also by the strength of a question beside it,
-    any other by the strength of any message beside it.
+    """Whether it may be shown. The record of a topic that the question names always may, and what was said in the days
+    that alone it asks for. Others must be near enough: a message that says nothing by its own strength alone, and only
+    with a word of the question, because its vector leans to what was said before it; one of few words also by the
+    strength of a question beside it, any other by the strength of any message beside it.
     """
     says = each.candidate.says
-    if "topic_key" in each.candidate.scores:
+    if "topic_key" in each.candidate.scores or _is_of_days(each):
         return True
     if says == "nothing":
-        return each.strength >= weights.near.least
+        return each.candidate.coverage > 0 and each.strength >= weights.near.least
     beside = [by_key[key] for key in each.candidate.neighbours if key in by_key]
     near = [one.strength for one in beside if says != "little" or one.candidate.says == "question"]
     return max(each.strength, weights.near.beside * max(near, default=0.0)) >= weights.near.own
+
+
+def _is_of_days(each: Ranked) -> bool:
+    return each.parts.get("days", 0.0) > 0 and each.candidate.says in {"something", "little"}
 
 
 def preselected(found: Mapping[str, Scores], *, most: int, weights: Weights = DEFAULT) -> list[str]:
@@ -230,18 +240,20 @@ def _scored(
 ) -> Ranked:
     beside = max((fused.get(key, 0.0) for key in each.neighbours), default=0.0)
     topic = each.scores.get("topic_key", 0.0)
+    nearness = 0.0 if period is None else period.nearness(each.said_at)
     parts = {
         "relevance": fused[each.key],
         "neighbours": weights.neighbour * beside,
         "topic": weights.topic_key * topic,
         "importance": 1 + weights.importance * (each.importance - 0.5),
         "recency": 1 + weights.recency * (_freshness(each, now, weights) - 0.5),
-        "period": 1 + weights.period * (period is not None and period.holds(each.said_at)),
+        "days": weights.days * nearness,
+        "period": 1 + weights.period * nearness,
         "says": {"question": weights.asking, "nothing": weights.empty}.get(each.says, 1.0),
         "over": weights.over if each.is_over else 1.0,
     }
-    said = parts["relevance"] + parts["neighbours"] + parts["topic"]
-    most = 1 + weights.neighbour + weights.topic_key
+    said = parts["relevance"] + parts["neighbours"] + parts["topic"] + parts["days"]
+    most = 1 + weights.neighbour + weights.topic_key + weights.days
     factors = parts["importance"] * parts["recency"] * parts["period"] * parts["says"] * parts["over"]
     most_factors = (1 + weights.importance / 2) * (1 + weights.recency / 2) * (1 + weights.period)
     strength = _strength(each, weights)
@@ -282,12 +294,15 @@ def faded(age: int, *, half_life: float) -> float:
 
 
 def _with_outdated_behind(scored: Sequence[Ranked], weights: Weights) -> list[Ranked]:
+    """Messages with an earlier value behind the record of what holds now. Where that record is far from the question,
+    it asks for something else that the message says.
+    """
     current = {each.candidate.key: each.score for each in scored}
     behind = []
     for each in scored:
-        newer = current.get(each.candidate.outdated_by or "")
-        limit = each.score if newer is None else min(each.score, weights.outdated * newer)
-        behind.append(each if limit == each.score else replace(each, score=limit))
+        newer = current.get(each.candidate.outdated_by or "", 0.0)
+        is_about_it = newer >= weights.same_topic * each.score
+        behind.append(replace(each, score=min(each.score, weights.outdated * newer)) if is_about_it else each)
     return behind
 
 

@@ -36,6 +36,7 @@ from palimpsest.recall.rerank import Reading, reading
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
 
+DAYS = 2.0  # what a memory of the days gains that alone are asked for: twice what the nearest in words and meaning has
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more
 
 
@@ -133,7 +134,7 @@ class Recall:
             "now": milliseconds(self.clock.now()),
             "period": query.period,
             "shows_outdated": query.asks_of_the_past or request.looks_back,
-            "weights": self._weights,
+            "weights": replace(self._weights, days=DAYS) if query.asks_for_days else self._weights,
         }
 
     def _reads(self, request: RecallRequest) -> bool:

@@ -158,7 +158,8 @@ def _recited(message: FoundMemory, records: Mapping[str, frozenset[str]], *, ask
 
 
 def with_outdated(memories: Memories, scope: UserScope, found: Sequence[FoundMemory]) -> list[FoundMemory]:
-    """Mark each message that says an earlier value of a topic whose current record was found too (`outdated_by`).
+    """Mark each message that says an earlier value of a topic whose current record was found too (`outdated_by`: the
+    best of them where it says values of several topics).
 
     Returns everything that was found, in its order. Raises `Unavailable`.
     """
@@ -169,7 +170,7 @@ def with_outdated(memories: Memories, scope: UserScope, found: Sequence[FoundMem
     chains = parallel.each(lambda record: memories.versions(scope, str(record.topic_key)), current)
     newer: dict[Place, str] = {}
     for record, versions in zip(current, chains, strict=True):
-        newer |= dict.fromkeys(_places_of_earlier(record, versions), record.id)
+        newer = dict.fromkeys(_places_of_earlier(record, versions), record.id) | newer
     return [_marked(one, newer) for one in found]
 
 

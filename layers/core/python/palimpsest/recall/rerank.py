@@ -16,7 +16,7 @@ from palimpsest.search.documents import shortened_end
 from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import is_question, sentences
 
-FIRST = 20  # so many of the best are read: one behind them is rarely what was asked for
+FIRST = 24  # so many of the best are read: one behind them is rarely what was asked for
 SECONDS = 0.4
 GRACE = 0.05  # seconds more, in which a reranker that stops in time gives what it has
 LONG = 400  # characters; of a longer text the best sentences are read

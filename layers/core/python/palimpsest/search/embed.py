@@ -12,7 +12,7 @@ from palimpsest.clock import Clock
 from palimpsest.conversations.messages import message_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
-from palimpsest.graph.project import ProjectGraph
+from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps

@@ -6,7 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from palimpsest.errors import NotFound, Unavailable
 from palimpsest.memory.filters import Filter, MemoryType
+from palimpsest.models.embedding import check
 from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
 
@@ -52,6 +54,13 @@ class Hit:
 
     key: str
     score: float
+
+
+def check_vectors(changes: Sequence[Document | Gone], space: Space | None) -> None:
+    """Raise `ValueError` for a document's vector that is not of the space."""
+    for change in changes:
+        if isinstance(change, Document) and change.vector is not None:
+            check(change.vector, space)
 
 
 class Words(Protocol):
@@ -116,3 +125,39 @@ class SearchIndex(Words, Vectors, Protocol):
 
     def indexes(self) -> tuple[str, ...]:
         """The names of the family's indexes, the one that is read first."""
+
+
+class AbsentIndex:
+    """`SearchIndex` of a stage that has none: nothing is stored, and a search fails as it does where an engine is down,
+    so that the caller goes on without.
+    """
+
+    space: Space | None = None
+
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
+        return ()
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+        raise _absent()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+        raise _absent()
+
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def count(self, owner: UserScope) -> int:  # noqa: ARG002
+        raise _absent()
+
+    def prepare(self, *, afresh: bool = False) -> None:
+        """There is nothing to make."""
+
+    def switch(self) -> None:
+        raise NotFound("This stage has no search index.")
+
+    def indexes(self) -> tuple[str, ...]:
+        return ()
+
+
+def _absent() -> Unavailable:
+    return Unavailable("This stage has no search index.")

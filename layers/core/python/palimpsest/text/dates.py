@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from itertools import chain
 from typing import Literal
 
 from palimpsest.clock import milliseconds
-from palimpsest.text.sieve import Sieve
+from palimpsest.text.sieve import Sieve, lowered
 
 Unit = Literal["day", "week", "month", "year"]
 Found = tuple[re.Match[str], Unit, int]
@@ -54,7 +54,7 @@ _FIXED_WORDS: tuple[tuple[Unit, int, str, str], ...] = (
         "明年|来年",
     ),
 )  # fmt: skip
-# All patterns of relative dates are for a text in lower case: that takes half the time of ignoring case.
+# All patterns are for a text in lower case: that takes half the time of ignoring case.
 # Unit, distance from now in it, and the words for it (those of scripts without blanks last); the longer ones first.
 _FIXED = tuple(
     (unit, offset, re.compile(rf"\b(?:{words})\b|{attached}")) for unit, offset, words, attached in _FIXED_WORDS
@@ -243,7 +243,7 @@ _MONTH = rf"(?P<month>{'|'.join(sorted(_MONTH_NUMBERS, key=len, reverse=True))})
 _YEAR = r"(?P<year>(?:19|20)\d\d)"
 _DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
 _ABSOLUTE = tuple(
-    re.compile(pattern, re.IGNORECASE)
+    re.compile(pattern)
     for pattern in (
         rf"\b{_YEAR}-(?P<number>[01]\d)-(?P<day>[0-3]\d)\b",
         rf"{_YEAR}[年년]\s?(?P<number>1?\d)[月월]\s?(?:(?P<day>[1-3]?\d)[日号일])?",
@@ -265,22 +265,30 @@ _LABEL = re.compile(r"(?P<week>week of )?(?P<year>\d{4})(?:-(?P<number>\d\d))?(?
 
 @dataclass(frozen=True, slots=True)
 class Period:
-    """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time zones."""
+    """From `start` to before `end`, in epoch milliseconds, with a margin of one day for all time zones. `words` are
+    those that named it.
+    """
 
     start: int
     end: int
+    words: str = ""
 
     def holds(self, moment: int) -> bool:
         return self.start <= moment < self.end
 
+    def nearness(self, moment: int) -> float:
+        """1 on the days that were named, a half on the days of the margin, 0 outside."""
+        margin = MARGIN // timedelta(milliseconds=1)
+        return (self.holds(moment) + (self.start + margin <= moment < self.end - margin)) / 2
+
 
 def period(text: str, *, now: datetime) -> Period | None:
     """The first time that the text names, or None; a month or day without a year is the last one that has begun."""
-    begins = text[:MOST_READ]
+    begins = lowered(text[:MOST_READ])
     for pattern in _ABSOLUTE if _DIGIT.search(begins) else (_MONTH_ALONE,):
-        for match in pattern.finditer(text, 0, MOST_READ):
+        for match in pattern.finditer(begins):
             if (found := _absolute(match, now.date())) is not None:
-                return found
+                return replace(found, words=match[0])
     return next(_relative(text, now.date()), None)
 
 
@@ -320,4 +328,5 @@ def _relative(text: str, today: date) -> Iterator[Period]:
         label = _LABEL.fullmatch(each.label)
         if label is not None and each.direction <= 0:
             days = 7 if label["week"] else 1
-            yield _between(int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days)
+            found = _between(int(label["year"]), int(label["number"] or 0), int(label["day"] or 0), days=days)
+            yield replace(found, words=text[each.start : each.end])

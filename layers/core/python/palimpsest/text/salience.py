@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from palimpsest.text.sentences import either, is_filler, is_question, tells_who_the_user_is
@@ -32,7 +31,7 @@ _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
 
 _FIRST_PERSON = either(
     (
-        r"i|i['’]\w+|my|mine|we|we['’]\w+|our|us",
+        r"i|i['’]\w+|im(?= (?:an?|not|the|from|really|very|\d+)\b)|my|mine|we|we['’]\w+|our|us",
         r"je|j['’]\w+|mon|mes|nous|notre|yo|mi|mis|nosotros|ich|mein\w*|mir|mich|wir|unser\w*",
         r"mio|mia|noi|eu|meu|minha|nós|ik|mijn|wij|moj\w*|mój|ben|benim|bizim|tôi|saya|aku",
         r"я|мой|моя|мо[её]|мне|меня|мы|наш\w*",
@@ -70,14 +69,6 @@ SETTLED, NUMBER_WORD, OWN = range(3)
 _likely = Sieve([_SETTLED.pattern, _NUMBER_WORD.pattern, _FIRST_PERSON.pattern]).candidates
 
 
-@dataclass(frozen=True, slots=True)
-class Worth:
-    """What a sentence is worth. `who` says whether it tells who the user is."""
-
-    score: float
-    who: bool
-
-
 def facts(sentence: str) -> frozenset[str]:
     """The numbers of a sentence, each with the word behind it, and its identifiers; by them repetitions are found."""
     return frozenset(match.group().casefold() for match in _FACT.finditer(sentence))
@@ -99,12 +90,18 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
     return frozenset(word for word, count in counts.items() if 1 < count <= max(2, OFTEN * total))
 
 
-def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[str]) -> Worth:
-    """Rate a sentence by itself. `bag` holds its words, `topic` the words that the conversation is about."""
+def tells_who(sentence: str, *, speaker: str) -> bool:
+    """Whether the speaker tells with it who the user is."""
+    return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence) and not is_question(sentence)
+
+
+def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[str], who: bool) -> float:
+    """Rate a sentence by itself. `bag` holds its words, `topic` the words that the conversation is about; `who` says
+    whether it tells who the user is.
+    """
     asks = is_question(sentence)
     own = speaker in (USER, NOBODY)
     likely = _likely(sentence)
-    who = own and not asks and tells_who_the_user_is(sentence)
     facts = _facts(sentence, has_number_words=NUMBER_WORD in likely)
     # A tool's output is full of numbers: they count little there.
     score = BASE.get(speaker, 0.0) + (0.4 * min(2, facts) if speaker == TOOL else 1.0 * min(4, facts))
@@ -118,11 +115,11 @@ def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[
         score += 1.5
     if asks:
         score -= 1.2 if own else 2.0
-    if is_filler(sentence, bag) and not who:
+    if not who and is_filler(sentence, bag):
         score -= 3.0
     if is_noisy(sentence):
         score -= 2.0
-    return Worth(score, who)
+    return score
 
 
 def _facts(sentence: str, *, has_number_words: bool) -> int:

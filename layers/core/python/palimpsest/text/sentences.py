@@ -7,7 +7,8 @@ The words that it looks for are those of the commonest languages.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Literal
 
 from palimpsest.text.cutting import ELLIPSIS, shortened
@@ -28,10 +29,10 @@ _END = re.compile(
 )
 _CLAUSE = re.compile(r"[;:,—–](?=\s)|[，；：、،؛]")
 _ABBREVIATION = re.compile(
-    r"(?:^|[\s(\"'])(?:[A-Za-z]|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]r|[Vv]s|approx|[Cc]a|e\.g|i\.e|z\.B|p\.ex|Sra?"
-    r"|Mme|Fig|al)\.$"
+    r"(?:(?:^|[\s(\"'])(?:[A-Za-z]|[Dd]r|[Mm]rs?|[Mm]s|[Pp]rof|[Ss]t|[Nn]r|[Vv]s|approx|[Cc]a|e\.g|i\.e|z\.B|p\.ex|Sra?"
+    r"|Mme|Fig|al)|^\d{1,3})\.$"
 )
-_LIST_NUMBER = re.compile(r"^\d{1,3}\.$")
+ABBREVIATED = 8  # characters, with the one before it and the full stop
 _TERMINATED = re.compile(rf"[.!?{ELLIPSIS}{_STOPS}][{_CLOSERS}]*$")
 _NUMBER = re.compile(r"\d")
 _QUESTION = re.compile(r"[?？؟][\"'”’»)」』]*$")
@@ -39,17 +40,22 @@ _WORD = re.compile(r"[^\W_]+")
 _UNSPACED = re.compile(
     r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"  # Thai to Chinese
 )
-_OPENING = re.compile(r"\W*")
 
 
-def either(words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int = 0) -> re.Pattern[str]:
+_OPENING = r"\W*+"  # marks and blanks before a sentence's first word
+
+
+def either(
+    words: tuple[str, ...], *, attached: tuple[str, ...] = (), flags: int = 0, opening: str = ""
+) -> re.Pattern[str]:
     """A pattern for whole words, or for `attached` letters of scripts without spaces between words. The lookaheads
-    spare most places all else.
+    spare most places all else. `opening` is what may stand before them.
 
     Without flags it is for a text in lower case: that takes a third of the time of ignoring case.
     """
     letters = [rf"(?![\x00-\x7f])(?:{'|'.join(attached)})"] if attached else []
-    return re.compile("|".join((rf"\b(?=\w)(?:{'|'.join(words)})\b", *letters)), flags)
+    found = "|".join((rf"\b(?=\w)(?:{'|'.join(words)})\b", *letters))
+    return re.compile(f"{opening}(?:{found})" if opening else found, flags)
 
 
 # Who the user is and what they like, in their own words; the third person is a model's earlier summary.
@@ -95,11 +101,13 @@ _FILLER = either(
         r"привет|здравствуйте|спасибо|пожалуйста|хорошо|отлично",
     ),
     attached=(r"谢谢|你好|您好|好的|不客气|ありがとう|こんにちは|감사|안녕|شكرا|مرحبا|أهلا|धन्यवाद|नमस्ते",),
+    opening=_OPENING,
 )
 # An answer that begins with these words, or is hardly longer, says little without its question.
 _SHORT_ANSWER = either(
     (r"yes|yeah|yep|no|nope|it|that|this|they|both|neither|sí|si|oui|non|ja|nein|nee|sim|não|да|нет",),
     attached=(r"是的|不是|对|はい|いいえ|네|아니|نعم|لا |हाँ|नहीं",),
+    opening=_OPENING,
 )
 
 Says = Literal["something", "little", "question", "nothing"]
@@ -109,18 +117,21 @@ def sentences(text: str) -> Iterator[str]:
     """The text's sentences in order, with single spaces; the end of a line ends a sentence."""
     for line in text.splitlines():
         whole = " ".join(line.split())
-        for sentence in _of_line(whole):
-            yield from (sentence,) if 0 < len(sentence) <= LONGEST else clauses(sentence, longest=LONGEST)
+        for start, end in pairwise((0, *_ends(whole), len(whole))):
+            sentence = whole[start:end].strip()
+            if len(sentence) > LONGEST:
+                yield from clauses(sentence, longest=LONGEST)
+            elif sentence:
+                yield sentence
 
 
-def sentences_at_the_ends(text: str, *, most: int) -> Iterator[str]:
+def sentences_at_the_ends(text: str, *, most: int) -> Iterable[str]:
     """All sentences of a text of at most `most` characters; of a longer one those of its beginning and of its end."""
     if len(text) <= most:
-        yield from sentences(text)
-        return
+        return sentences(text)
     half = most // 2
-    yield from list(sentences(text[:half]))[:-1]  # the one at the cut may be a part
-    yield from list(sentences(text[-half:]))[1:]
+    beginning, end = list(sentences(text[:half])), list(sentences(text[-half:]))
+    return (*beginning[:-1], *end[1:])  # those at the cut may be parts
 
 
 def is_terminated(sentence: str) -> bool:
@@ -153,22 +164,13 @@ def _clause_end(sentence: str, start: int, longest: int) -> int:
     return start + (len(beginning.removesuffix(ELLIPSIS)) or size or longest)
 
 
-def _of_line(line: str) -> Iterator[str]:
-    start = 0
+def _ends(line: str) -> Iterator[int]:
+    """Where sentences end before the line does."""
     for match in _END.finditer(line):
-        if _is_abbreviation(line, match):
-            continue
-        yield line[start : match.end()].strip()
-        start = match.end()
-    if rest := line[start:].strip():
-        yield rest
-
-
-def _is_abbreviation(line: str, match: re.Match[str]) -> bool:
-    if match.end() == len(line) or match.group() != ".":
-        return False
-    before = line[max(0, match.end() - 12) : match.end()]
-    return bool(_ABBREVIATION.search(before) or _LIST_NUMBER.search(before))
+        end = match.end()
+        may_go_on = match[0] == "." and (end == len(line) or _ABBREVIATION.search(line, max(0, end - ABBREVIATED), end))
+        if not may_go_on:
+            yield end
 
 
 def is_question(sentence: str) -> bool:
@@ -176,25 +178,29 @@ def is_question(sentence: str) -> bool:
 
 
 def is_filler(sentence: str, bag: frozenset[str]) -> bool:
-    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help."""
-    begins = len(bag) <= FILLER_WORDS and (_begins(_FILLER, sentence) or len(sentence) < SHORT_LETTERS)
-    return begins and not _NUMBER.search(sentence)
+    """Whether a sentence with these words (`bag`) is a greeting, thanks or an offer of help, or hardly a word."""
+    return _is_polite(sentence, bag) or (len(sentence) < SHORT_LETTERS and not _NUMBER.search(sentence))
+
+
+def _is_polite(sentence: str, bag: frozenset[str]) -> bool:
+    """Whether a sentence is a greeting, thanks or an offer of help."""
+    return len(bag) <= FILLER_WORDS and bool(_FILLER.match(sentence.lower())) and not _NUMBER.search(sentence)
 
 
 def says(text: str) -> Says:
-    """What a whole text says: `question` where it ends with one, `nothing` where each of its sentences is filler,
-    `little` where it has so few words that it leans on what was said before it, else `something`.
+    """What a whole text says: `question` where it ends with one, `nothing` where each of its sentences is a greeting,
+    thanks or an offer, `little` where it has so few words that it leans on what was said before it, else `something`.
     """
     if is_question(text.rstrip()):
         return "question"
-    if all(is_filler(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)):
+    if all(_is_polite(one, words(one)) and not tells_who_the_user_is(one) for one in sentences(text)):
         return "nothing"
     return "little" if len(words(text)) <= SHORT_WORDS else "something"
 
 
 def leans_on_a_question(sentence: str) -> bool:
     """Whether it says little without the question before it."""
-    return len(words(sentence)) <= SHORT_WORDS or _begins(_SHORT_ANSWER, sentence)
+    return len(words(sentence)) <= SHORT_WORDS or _SHORT_ANSWER.match(sentence.lower()) is not None
 
 
 def tells_who_the_user_is(sentence: str) -> bool:
@@ -213,8 +219,3 @@ def words(sentence: str) -> frozenset[str]:
         else:
             found.add(word)
     return frozenset(found)
-
-
-def _begins(marks: re.Pattern[str], sentence: str) -> bool:
-    opening = _OPENING.match(sentence)
-    return bool(marks.match(sentence.lower(), opening.end() if opening else 0))

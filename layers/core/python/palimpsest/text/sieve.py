@@ -19,6 +19,7 @@ Part = tuple[Any, Any]
 BOUNDARY = "\b"
 GRAM = 3  # letters by which the words are looked up
 MOST_TEXTS = 16  # that one part of a pattern may stand for before it counts as any text
+MOST_BITS = 4_096  # combinations of patterns, remembered
 _TWO = "İ"  # in lower case it is two characters, of which one is no letter: such a text passes every sieve
 MOST_WORDS = 16_384  # remembered
 _ALIKE = {ord("ı"): "i", ord("ſ"): "s", ord(_TWO): "i"}  # noqa: RUF001 - other letters that ignoring case takes for these
@@ -59,10 +60,11 @@ class _Lexicon:
     def patterns(self, lower: str) -> int:
         """The patterns of which a sign stands in the text."""
         found = 0
+        known, patterns = self._found, self._patterns
         for word in word_set(lower) - self._silent:
-            for sign in self._signs(word):
+            for sign in known.get(word) or self._signs(word):
                 if sign in lower:
-                    found |= self._patterns[sign]
+                    found |= patterns[sign]
         return found
 
     def _signs(self, word: str) -> Signs:
@@ -92,33 +94,34 @@ class Sieve:
 
     def __init__(self, patterns: Sequence[str], flags: int = 0) -> None:
         self._patterns, self._flags = patterns, flags
-        self._every = (1 << len(patterns)) - 1
-        self._place: tuple[int, int] | None = None
+        self._place: tuple[int, int, int] | None = None
 
-    def candidates(self, text: str) -> list[int]:
+    def candidates(self, text: str) -> Sequence[int]:
         """The numbers of the patterns that may match the text, in order; no other one does."""
-        first, always = self._place or self._placed()
-        left = always | _standing(text, _LEXICON.size) >> first & self._every
-        found = []
-        while left:
-            found.append((left & -left).bit_length() - 1)
-            left &= left - 1
-        return found
+        first, all_, always = self._place or self._placed()
+        found = _standing(text, _LEXICON.size) & all_ | always
+        return _bits(found >> first) if found else ()
 
-    def _placed(self) -> tuple[int, int]:
-        """The bit of the first pattern, and the patterns that are always tried."""
+    def _placed(self) -> tuple[int, int, int]:
+        """The place of the first pattern's bit, the bits of all, and of those that are always tried."""
         with _LEXICON.lock:
             first, always = _LEXICON.size, 0
             for number, pattern in enumerate(self._patterns):
                 found = signs(pattern, self._flags)
                 if not all(map(_is_looked_up, found or _NOTHING)):
-                    always |= 1 << number
+                    always |= 1 << first + number
                     continue
                 for sign in found:
                     _LEXICON.add(sign, first + number)
             _LEXICON.size += len(self._patterns)
-            self._place = first, always
-        return first, always
+            self._place = first, (1 << _LEXICON.size) - (1 << first), always
+        return self._place
+
+
+@lru_cache(maxsize=MOST_BITS)  # most texts have one of few combinations
+def _bits(number: int) -> Sequence[int]:
+    """Which bits of the number are set, in order."""
+    return tuple(place for place in range(number.bit_length()) if number >> place & 1)
 
 
 @lru_cache(maxsize=8)  # several sieves look at a sentence one after the other
@@ -133,6 +136,7 @@ def word_set(lower: str) -> frozenset[str]:
     return frozenset(folded(lower).split() if lower.isascii() else _LETTERS.findall(lower))
 
 
+@lru_cache(maxsize=8)
 def lowered(text: str) -> str:
     """The text in lower case, each letter in its place, with one letter for those that ignoring case takes for the
     same.

@@ -33,8 +33,7 @@ from palimpsest.transfer.lines import (
     settings_of,
     topic_of,
 )
-from palimpsest.vectors.manage import MAX_DIMENSION
-from palimpsest.vectors.ports import Namespace, StoredVector
+from palimpsest.vectors import MAX_DIMENSION, Namespace, StoredVector
 
 WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {"vector": "namespace"}
 """Kinds of lines that stand behind that of their session or namespace, and the field that names it."""

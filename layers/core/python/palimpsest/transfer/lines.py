@@ -16,7 +16,7 @@ from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Unprocessable
 from palimpsest.memory.ports import Progress
 from palimpsest.memory.records import Order, Record
-from palimpsest.vectors.ports import Namespace, StoredVector
+from palimpsest.vectors import Namespace, StoredVector
 
 FORMAT, VERSION = "palimpsest", 1
 HEADER = {"kind": "export", "format": FORMAT, "version": VERSION}

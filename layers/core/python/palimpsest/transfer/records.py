@@ -12,7 +12,7 @@ from palimpsest.memory.preferences import limited
 from palimpsest.memory.records import Record
 from palimpsest.memory.remember import Room
 from palimpsest.scope import UserScope
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import Tenants
 from palimpsest.transfer.kinds import Kind, Outcome, Page
 from palimpsest.transfer.lines import Row, Topic, read, topic_of, values
 

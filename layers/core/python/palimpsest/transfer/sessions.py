@@ -12,7 +12,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import MAX_CALL_BYTES, first_batch
 from palimpsest.conversations.lifecycle import deletion
-from palimpsest.conversations.limit import SessionLimit
+from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
@@ -21,7 +21,7 @@ from palimpsest.jobs.job import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
 from palimpsest.scope import SessionScope, UserScope
-from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants import Tenants
 from palimpsest.transfer.kinds import Kind, Outcome, Page
 from palimpsest.transfer.lines import Row, head_of, read, settings_of, values
 

@@ -11,8 +11,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
 from palimpsest.transfer.kinds import Kind, Outcome, Page
 from palimpsest.transfer.lines import Row, read, values
-from palimpsest.vectors.manage import AT_ONCE
-from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
+from palimpsest.vectors import AT_ONCE, Namespace, StoredVector, VectorStore
 
 PAGE = 500
 

@@ -17,10 +17,10 @@ from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, Palimpse
 from palimpsest.jobs.job import MAX_RECEIVES
 from palimpsest.jobs.kinds import KINDS
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Removed
+from palimpsest.jobs.steps import Hide, Worker
 from palimpsest.observability import logger
 from palimpsest.retry import back_off
 from palimpsest.scope import Scope
-from palimpsest.workers.router import Hide, Worker
 
 FIRST_BACKOFF = 5  # seconds, doubled with every receive
 LONGEST_BACKOFF = 900

@@ -10,7 +10,7 @@ from typing import Any, get_args
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Changed, EventBus, EventName, Happened, JobNotice, Queues, StreamRecord, Unreadable
 from palimpsest.observability import measured
-from palimpsest.usage.ports import Tally, Usages
+from palimpsest.usage import Tally, Usages
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,11 +11,11 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Family
+from palimpsest.jobs.manage import Restart
 from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
-from palimpsest.jobs.restart import Restart
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.scope import Scope, SessionScope
-from palimpsest.usage.ports import Usages
+from palimpsest.usage import Usages
 
 PER_SHARD = 25
 

@@ -936,5 +936,15 @@
       <${Outcome} />`;
   }
 
+  // Escape closes what is open around the focus, and gives the focus back to what opened it.
+  function close({ key, target }) {
+    if (key !== "Escape" || target.matches("select, [type^=date]")) return; // these close their own list or calendar
+    const details = target.closest("details[open]");
+    const opener = details?.querySelector("summary") ?? target.closest(".card")?.querySelector("[aria-expanded=true]");
+    opener?.click();
+    opener?.focus();
+  }
+
+  document.addEventListener("keydown", close);
   render(html`<${Console} />`, document.getElementById("console"));
 })();

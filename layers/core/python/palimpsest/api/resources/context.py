@@ -265,8 +265,8 @@ def context_of(
     scope: SessionScope, options: ContextOptions, *, given: Chat | None = None, newest: Chat | None = None
 ) -> Context:
     is_asked = options.compact is not None
-    why_not = call().windows.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
-    read = call().windows.context
+    why_not = call().wired.prune.compact(scope, wait=call().patience(LONGEST_WAIT)) if is_asked else None
+    read = call().wired.context
     asked: dict[str, Any] = {"max_tokens": options.max_tokens, "model": options.model, "at": options.at}
     shown = _shown(read(scope, given=given, newest=newest, **asked), explain=options.explain, form=options.format)
     return {**shown, "why_not": why_not} if is_asked else shown

@@ -8,12 +8,20 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from functools import update_wrapper
 from inspect import Signature, signature
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal, Self
 from urllib.parse import parse_qs
 
 from aws_lambda_powertools.event_handler import Response, content_types
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    model_validator,
+)
 from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, core_schema
@@ -87,6 +95,22 @@ class Closed(BaseModel):
     """A body whose values are not converted, and which may hold only the fields that it names."""
 
     model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Change(Closed):
+    """A body of which something must be given. What is given changes, the rest stays."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    NULLABLE: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="after")
+    def _changes_something(self) -> Self:
+        if not self.model_fields_set:
+            raise ValueError("must change something")
+        if missing := [name for name in sorted(self.model_fields_set - self.NULLABLE) if getattr(self, name) is None]:
+            message = f"{missing[0]} can't be null"
+            raise ValueError(message)
+        return self
 
 
 class _MemoryFields:

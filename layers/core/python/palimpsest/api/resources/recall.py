@@ -1,4 +1,4 @@
-"""Recall: the memories and messages that answer a question, and search by one retriever alone."""
+"""Recall: the memories and messages that answer a question, search by one retriever, and tools for a model."""
 
 from __future__ import annotations
 
@@ -6,12 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import Annotated, Any, Literal, NotRequired, cast
 
+from aws_lambda_powertools.event_handler.openapi.params import Path
+from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import Id, Timestamp
+from palimpsest.api.resources.chat import LIKE_AN_ID, Id, Timestamp
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
     Closed,
@@ -30,6 +32,7 @@ from palimpsest.memory import filters
 from palimpsest.recall import ranking
 from palimpsest.recall import recall as use_case
 from palimpsest.recall.question import DEFAULT_K, RecallRequest
+from palimpsest.recall.tool import MOST_RECORDS, TOOLS, ToolFormat, definition, tool_named
 
 operation = operations_on("recall", function="memories")
 
@@ -59,7 +62,7 @@ class RecallBody(Closed):
     explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
     session_id: AskingSession = None
     rerank: Annotated[
-        bool, Field(description="Have a model read the first 20 found, for 400 ms at most, and put them in order")
+        bool, Field(description="Have a model read the first 24 found, for 400 ms at most, and put them in order")
     ] = True
 
     def asked(self) -> RecallRequest:
@@ -220,3 +223,65 @@ def _recalled(found: use_case.Recalled, *, asked: bool) -> Recalled:
     if found.trace is not None:
         answer["trace"] = found.trace
     return answer
+
+
+class ToolCallBody(Closed):
+    arguments: Annotated[
+        str | dict[str, Any], Field(description="As the model wrote them: JSON text, or the object it stands for")
+    ]
+    tool_call_id: Annotated[str | None, Field(min_length=1, max_length=256)] = None
+    k: Annotated[int | None, Field(ge=1, le=50, description="The most memories that are shown")] = None
+    session_id: AskingSession = None
+
+
+class Tools(TypedDict):
+    tools: list[Mapping[str, Any]]
+
+
+class ToolResult(TypedDict):
+    """A tool message that can be appended as it is."""
+
+    role: Literal["tool"]
+    tool_call_id: NotRequired[str]
+    content: str
+
+
+@operation("GET /v1/tools", answers={200: "Tools"})
+def list_tools(
+    form: Annotated[ToolFormat, InQuery(alias="format", description="Whose API they are written for")] = "openai",
+) -> Tools:
+    """List tools.
+
+    The definitions of the tools that the caller may call, in the form that a model's API, or MCP, takes.
+    """
+    may_write = "write" in call().caller.scopes
+    return {"tools": [definition(tool, form) for tool in TOOLS.values() if may_write or not tool.writes]}
+
+
+@operation("POST /v1/users/{user_id}/tools/{name}", scopes=("read",), answers={200: "ToolResult"})
+def call_tool(
+    user_id: UserId,
+    name: Annotated[str, Path(description="Name of the tool", json_schema_extra=LIKE_AN_ID)],
+    body: ToolCallBody,
+) -> ToolResult:
+    """Call a tool.
+
+    The answer is a tool message that can be appended as it is. The user comes from the path, never from the
+    arguments. Arguments that can't be used are answered with a message, so that the model can call again. With
+    `session_id` a search repeats nothing that the session's window still holds. `remember` and `forget` need the scope
+    `write` too.
+    """
+    tool = tool_named(name)
+    if tool.writes:
+        call().caller.require("write")
+    return cast(
+        "ToolResult",
+        call().memory.tools(
+            tool,
+            call().user(user_id),
+            body.arguments,
+            tool_call_id=body.tool_call_id,
+            k=body.k or MOST_RECORDS,
+            session=body.session_id,
+        ),
+    )

@@ -27,7 +27,7 @@ from palimpsest.api.resources.fields import (
     Order,
     answered,
 )
-from palimpsest.tenants.ports import StaticFact as StoredFact
+from palimpsest.tenants import StaticFact as StoredFact
 
 operation = operations_on("administration", function="memories")
 

@@ -79,7 +79,7 @@ def list_users(
     The users who have had a session or a memory since they were last erased, ordered by id.
     """
     now = call()
-    tenant, memories = now.caller.tenant.tenant, now.memory.memories
+    tenant, memories = now.caller.tenant.tenant, now.memory.stores.memories
 
     def find(*, limit: int, after: str | None) -> tuple[Sequence[ListedUser | User], str | None]:
         page, following = memories.users(tenant, limit=limit, after=after)

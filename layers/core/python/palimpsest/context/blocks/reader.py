@@ -10,8 +10,7 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.context.blocks.block import BlockContent, Conversation
-from palimpsest.context.blocks.extractive import ExtractiveMemory
-from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.ports import PartState, Store

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
-from typing import Any
 
 from palimpsest import prompts
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
-from palimpsest.conversations.ports import Summarizer, Summary
+from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models.catalogue import priced
@@ -51,23 +50,13 @@ class ModelSummarizer:
     chat: ChatModel
     tokens: TokenCounter
 
-    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
-        limit = self._limit(model, max_tokens)
-        return min(MOST_ROOM, max(LEAST_ROOM, int(self._room(model, prompt, limit) * READ_SHARE)))
+    def capacity(self, wanted: Wanted) -> int:
+        return min(MOST_ROOM, max(LEAST_ROOM, int(self._room(wanted, self._limit(wanted)) * READ_SHARE)))
 
-    def summarize(
-        self,
-        *,
-        previous: str | None,
-        messages: Sequence[Message],
-        max_tokens: int,
-        prompt: str | None,
-        model: str | None,
-    ) -> Summary:
-        limit = self._limit(model, max_tokens)
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
         said = [message for message in messages if message.role not in UNSHOWN_ROLES]
-        step = self._step(previous, said, prompt=prompt, model=model, limit=limit)
-        encoding = messages[-1].encoding if messages else self.tokens.encoding_for(model)
+        step = self._step(previous, said, wanted)
+        encoding = messages[-1].encoding if messages else self.tokens.encoding_for(wanted.model)
         count = partial(self.tokens.count, encoding=encoding)
         completion, usage = self._written(step, count)
         try:
@@ -79,15 +68,13 @@ class ModelSummarizer:
             text=text,
             method=METHOD,
             model=completion.model,
-            prompt_hash=prompts.hash_of(*_templates(prompt)),
+            prompt_hash=prompts.hash_of(*_templates(wanted.prompt)),
             usage=usage,
         )
 
-    def _step(
-        self, previous: str | None, messages: Sequence[Message], *, prompt: str | None, model: str | None, limit: int
-    ) -> _Step:
-        count = self._counter(model)
-        room = max(LEAST_ROOM, int(self._room(model, prompt, limit) * FIT_SHARE))
+    def _step(self, previous: str | None, messages: Sequence[Message], wanted: Wanted) -> _Step:
+        count, limit = self._counter(wanted.model), self._limit(wanted)
+        room = max(LEAST_ROOM, int(self._room(wanted, limit) * FIT_SHARE))
         text = _data(previous, messages)
         size = count(text)
         if size > room:
@@ -95,9 +82,9 @@ class ModelSummarizer:
             left = room - count(_data(previous, ()))
             text = _data(previous, abridged(messages, room=left, count=count))
             size = count(text)
-        instructions = _instructions(prompt, limit)
+        instructions = _instructions(wanted.prompt, limit)
         sent = Usage(model_calls=1, tokens_in=count(instructions) + size)
-        return _Step(instructions, text, model, limit, _words(limit), sent)
+        return _Step(instructions, text, wanted.model, limit, _words(limit), sent)
 
     def _written(self, step: _Step, count: Count) -> tuple[Completion, Usage]:
         """The answer to use, and the usage of all calls. An empty answer, or one far too long, is asked for again."""
@@ -127,13 +114,13 @@ class ModelSummarizer:
     def _asked(self, step: _Step, instructions: str) -> Completion:
         return self.chat.complete(instructions=instructions, text=step.text, max_tokens=step.output, model=step.model)
 
-    def _limit(self, model: str | None, max_tokens: int) -> int:
+    def _limit(self, wanted: Wanted) -> int:
         """A model with a small window writes less, so that its summary leaves room for messages in the next call."""
-        return max(1, min(max_tokens, self.chat.capacity(model) // 4))
+        return max(1, min(wanted.max_tokens, self.chat.capacity(wanted.model) // 4))
 
-    def _room(self, model: str | None, prompt: str | None, limit: int) -> int:
-        said = _instructions(prompt, limit) + prompts.load("summary_repair")
-        return self.chat.capacity(model) - _output(limit) - self._counter(model)(said) - CHAT_OVERHEAD
+    def _room(self, wanted: Wanted, limit: int) -> int:
+        said = _instructions(wanted.prompt, limit) + prompts.load("summary_repair")
+        return self.chat.capacity(wanted.model) - _output(limit) - self._counter(wanted.model)(said) - CHAT_OVERHEAD
 
     def _counter(self, model: str | None) -> Count:
         return partial(self.tokens.count, encoding=self.tokens.encoding_for(model))
@@ -183,25 +170,14 @@ class Summaries:
         self._model = model
         self._offline = offline
 
-    def capacity(self, *, model: str | None, prompt: str | None, max_tokens: int) -> int:
-        return self._chosen().capacity(model=model, prompt=prompt, max_tokens=max_tokens)
+    def capacity(self, wanted: Wanted) -> int:
+        return self._chosen().capacity(wanted)
 
-    def summarize(
-        self,
-        *,
-        previous: str | None,
-        messages: Sequence[Message],
-        max_tokens: int,
-        prompt: str | None,
-        model: str | None,
-    ) -> Summary:
-        asked: dict[str, Any] = {
-            "previous": previous, "messages": messages, "max_tokens": max_tokens, "prompt": prompt, "model": model,
-        }  # fmt: skip
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
         try:
-            return self._chosen().summarize(**asked)
+            return self._chosen().summarize(messages, wanted, previous=previous)
         except CostLimitReached:
-            return self._offline.summarize(**asked)
+            return self._offline.summarize(messages, wanted, previous=previous)
 
     def _chosen(self) -> Summarizer:
         return self._model if (self._key.value() or "").strip() else self._offline

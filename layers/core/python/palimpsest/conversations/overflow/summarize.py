@@ -12,13 +12,13 @@ from palimpsest.conversations.lifecycle import folded
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.plan import step
-from palimpsest.conversations.ports import Sessions, Summarizer, Summary
+from palimpsest.conversations.ports import Sessions, Summarizer, Summary, Wanted
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.jobs.job import Job
+from palimpsest.jobs.manage import counting
 from palimpsest.jobs.ports import JobNotice, Jobs
-from palimpsest.jobs.read import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
@@ -79,8 +79,8 @@ class SummarizeOverflow:
         backlog = tuple(message for message in found if not head.is_withdrawn(message.seq))
         pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
         previous = self.sessions.compaction(scope, head.summary) if head.summary else None
-        limit = self._limit(head, config)
-        room = self.summarizer.capacity(model=config.summary_model, prompt=config.summary_prompt, max_tokens=limit)
+        wanted = Wanted(self._limit(head, config), config.summary_prompt, config.summary_model)
+        room = self.summarizer.capacity(wanted)
         through = step((*pinned, *backlog), previous_tokens=head.summary_tokens, capacity=room)
         if through >= job.first:
             backlog = (*pinned, *backlog)
@@ -88,13 +88,7 @@ class SummarizeOverflow:
             through = step(backlog, previous_tokens=head.summary_tokens, capacity=room)
         read = tuple(m for m in backlog if m.seq <= through and m.role not in UNSHOWN_ROLES)
         with counting(self.jobs, job), paid_by(scope.owner.user(head.user)):
-            summary = self.summarizer.summarize(
-                previous=previous.summary if previous else None,
-                messages=read,
-                max_tokens=limit,
-                prompt=config.summary_prompt,
-                model=config.summary_model,
-            )
+            summary = self.summarizer.summarize(read, wanted, previous=previous.summary if previous else None)
         return _Fold(through=through, read=read, summary=summary, summary_as=config.summary_as)
 
     def _limit(self, head: Head, config: Summarize) -> int:

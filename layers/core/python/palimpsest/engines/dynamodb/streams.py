@@ -10,7 +10,7 @@ from palimpsest.errors import BadRequest
 from palimpsest.jobs.kinds import KINDS, JobKind
 from palimpsest.jobs.ports import Happened, JobNotice, MessageChanged, RecordChanged, StreamRecord, Unreadable
 from palimpsest.scope import Scope
-from palimpsest.usage.ports import Tally
+from palimpsest.usage import Tally
 
 MESSAGE, RECORD, COMPACTION = "m#", "r#", "c#"
 """The prefixes of the sort keys of messages, long-term records and compactions."""

@@ -35,7 +35,7 @@ from palimpsest.memory.filters import Filter
 from palimpsest.models.embedding import Matrix, check, unit
 from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import BASE, Asked, QueryTerms, asked, query_terms
 
 MAX_OWNERS = 8  # whose vectors are held in memory
@@ -76,9 +76,7 @@ class EmbeddedIndex:
         return self._space
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
-        for change in changes:
-            if isinstance(change, Document) and change.vector is not None:
-                check(change.vector, self._space)
+        check_vectors(changes, self._space)
         ready = [writing.analysed(change) if isinstance(change, Document) else change for change in changes]
         with self._database.writing() as connection:
             writing.forget_gone(connection)

@@ -25,7 +25,7 @@ from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.memory.records import GRAPH, Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
-from palimpsest.vectors.ports import Namespace, StoredVector
+from palimpsest.vectors import Namespace, StoredVector
 
 
 @dataclass(slots=True)

@@ -17,7 +17,7 @@ from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.jobs.ports import Changed
-from palimpsest.usage.ports import Row, Tally
+from palimpsest.usage import Row, Tally
 
 T = TypeVar("T")
 Faults = Callable[[str], None]

@@ -15,7 +15,7 @@ from palimpsest.memory.filters import Filter
 from palimpsest.models.embedding import check
 from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")
@@ -40,9 +40,7 @@ class OpenSearchIndex:
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
         from opensearchpy.helpers import streaming_bulk
 
-        for change in changes:
-            if isinstance(change, Document) and change.vector is not None:
-                check(change.vector, self._space)
+        check_vectors(changes, self._space)
         keys = {document_id(owner, change.key): change.key for change in changes}
         if not keys:
             return ()

@@ -18,7 +18,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
-from palimpsest.usage.ports import Usages
+from palimpsest.usage import Usages
 
 DAY = 24 * 3600
 QUEUE_DAYS = 14  # dead letters are kept so long

@@ -21,7 +21,7 @@ from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
 from palimpsest.memory.statements import kept_for
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
-from palimpsest.tenants.ports import Tenants, TenantSettings
+from palimpsest.tenants import Tenants, TenantSettings
 
 PAGE = 50  # sessions, users or records; a page of records fits one transaction
 SETTLING = 5.0

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed
 from palimpsest.models.catalogue import window_of
-from palimpsest.models.openai.answers import MAX_ANSWER_BYTES, completion_of
-from palimpsest.models.openai.client import OpenAIServer, ServerCall
+from palimpsest.models.openai.client import MAX_ANSWER_BYTES, OpenAIServer, ServerCall, completion_of
 from palimpsest.models.ports import Completion, Schema, Secret
 
 if TYPE_CHECKING:

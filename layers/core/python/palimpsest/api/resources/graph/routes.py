@@ -28,7 +28,7 @@ from palimpsest.api.resources.graph.shapes import (
     shown_neighbors,
     shown_relationship,
 )
-from palimpsest.graph.walk import Direction
+from palimpsest.graph.things import Direction, Part, Which
 from palimpsest.scope import checked_id
 
 operation = operations_on("graph", function="memories")
@@ -64,7 +64,7 @@ def list_entities(
     """
     scope = call().user(user_id)
     listed = (scope.partition, "entities", type, name)
-    find = by_id(partial(call().memory.graph.read.entities, scope, kind=type, name=name))
+    find = by_id(partial(call().memory.graph.read.entities, scope, Which(type, name)))
     return listing("entities", find, shown_entity, listed=listed, limit=limit, cursor=cursor)
 
 
@@ -113,10 +113,8 @@ def list_neighbors(  # noqa: PLR0917 - Powertools passes parameters by name
     nearest first, and the relationships that lead to them.
     """
     name = checked_id(entity_id, field="entity_id")
-    found = call().memory.graph.neighbors(
-        call().user(user_id), name, depth=depth, direction=direction, types=frozenset(types or ()), most=limit
-    )
-    return shown_neighbors(found)
+    part = Part(name, depth, direction, frozenset(types or ()))
+    return shown_neighbors(call().memory.graph.neighbors(call().user(user_id), part, most=limit))
 
 
 @operation("POST /v1/users/{user_id}/graph/query", scopes=("read",), answers={200: "GraphRows"}, refuses=(409,))
@@ -165,7 +163,7 @@ def list_relationships(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     scope = call().user(user_id)
     listed = (scope.partition, "relationships", type, start, end)
-    find = by_id(partial(call().memory.graph.read.relationships, scope, kind=type, start=start, end=end))
+    find = by_id(partial(call().memory.graph.read.relationships, scope, Which(type, start=start, end=end)))
     return listing("relationships", find, shown_relationship, listed=listed, limit=limit, cursor=cursor)
 
 

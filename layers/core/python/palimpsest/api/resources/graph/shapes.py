@@ -12,6 +12,7 @@ from typing_extensions import TypedDict
 from palimpsest.api.resources.chat import Id, Timestamp
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
+    Change,
     Closed,
     JsonValue,
     Moment,
@@ -24,18 +25,18 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.api.resources.memories.shapes import GivenSource
 from palimpsest.graph.cypher import MAX_QUERY
-from palimpsest.graph.query import Part
 from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,
     PROPERTY,
     RELATIONSHIP_TYPE,
+    Around,
     Entity,
+    Part,
     Relationship,
     entity_id,
     relationship_id,
 )
-from palimpsest.graph.walk import Around
 from palimpsest.memory.decisions import Outcome
 from palimpsest.memory.records import Source
 from palimpsest.memory.remember import MAX_STATEMENTS
@@ -119,22 +120,13 @@ class NewRelationships(Closed):
     agent_id: Id | None = None
 
 
-class _Change(Closed):
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+class _Change(Change):
+    NULLABLE = frozenset({"valid_to"})
 
     properties: Annotated[
         Properties | None, Field(description="Those that are given change, and one that is null goes; others stay")
     ] = None
     valid_to: Annotated[Timestamp | None, Field(description="When it ended; null: it still holds")] = None
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> _Change:
-        if not self.model_fields_set:
-            raise ValueError("must change something")
-        if missing := [name for name in self.model_fields_set - {"valid_to"} if getattr(self, name) is None]:
-            message = f"{missing[0]} can't be null"
-            raise ValueError(message)
-        return self
 
     def read(self) -> dict[str, Any]:
         given = {name: getattr(self, name) for name in self.model_fields_set}

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.resources.chat import Id, Timestamp
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
+    Change,
     Closed,
     JsonValue,
     Moment,
@@ -29,7 +30,8 @@ from palimpsest.api.resources.fields import (
 from palimpsest.api.resources.memories.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
 from palimpsest.memory import filters
-from palimpsest.memory.manage import KEPT, Change
+from palimpsest.memory.manage import KEPT
+from palimpsest.memory.manage import Change as Changed
 from palimpsest.memory.records import MAX_CONTENT, RecordType, SaidType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
@@ -106,10 +108,10 @@ class NewMemories(Closed):
                 check_embedding(one.embedding, space, field=f"memories.{number}.embedding")
 
 
-class MemoryChange(Closed):
+class MemoryChange(Change):
     """What is given changes, the rest stays. New content makes a new version of the memory, under another id."""
 
-    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+    NULLABLE = frozenset({"data"})
 
     content: Content | None = None
     importance: Share | None = None
@@ -118,15 +120,6 @@ class MemoryChange(Closed):
     keywords: Keywords | None = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
     data: Annotated[JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")] = None
-
-    @model_validator(mode="after")
-    def _changes_something(self) -> MemoryChange:
-        if not self.model_fields_set:
-            raise ValueError("must change something")
-        if missing := [name for name in sorted(self.model_fields_set - {"data"}) if getattr(self, name) is None]:
-            message = f"{missing[0]} can't be null"
-            raise ValueError(message)
-        return self
 
 
 class ForgetRequest(Closed):
@@ -166,8 +159,8 @@ def statement(given: NewMemory) -> Statement:
 _SETTABLE = frozenset({"subject", "keywords", "queries", "importance", "confidence", "metadata", "data", "embedding"})
 
 
-def change(given: MemoryChange) -> Change:
-    return Change(
+def change(given: MemoryChange) -> Changed:
+    return Changed(
         content=given.content,
         importance=given.importance,
         confidence=given.confidence,

@@ -1,10 +1,10 @@
-"""Operations on sessions: begin, configure, read, list, end and delete them."""
+"""Operations on sessions: begin, configure, read, list, end, extract, forget and delete them."""
 
 from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from http import HTTPStatus
@@ -32,11 +32,12 @@ from palimpsest.api.resources.fields import (
     check_ids,
     milliseconds_of,
 )
-from palimpsest.api.resources.jobs import awaited
+from palimpsest.api.resources.jobs import awaited, awaited_or_ended
 from palimpsest.api.resources.sessions import shapes
 from palimpsest.api.resources.sessions.shapes import (
     EndedSession,
     EndRequest,
+    ExtractRequest,
     ForgetSessionsRequest,
     NewSession,
     SessionChange,
@@ -44,9 +45,11 @@ from palimpsest.api.resources.sessions.shapes import (
 )
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.session import Session
+from palimpsest.errors import Unprocessable
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
 
 operation = operations_on("sessions", function="sessions")
+of_memories = operations_on("memories", function="sessions")
 
 KeepMemories = Annotated[bool, Query(description="Keep every memory that was extracted from it")]
 
@@ -133,6 +136,22 @@ def end_session(session_id: SessionId, body: EndRequest) -> EndedSession:
     job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
     session = shapes.session(use.manage.read(scope))
     return {**session, "job_id": job_id, "state": "done" if job is None else job.state}
+
+
+@of_memories("POST /v1/sessions/{session_id}/extract", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
+def extract_session(session_id: SessionId, body: ExtractRequest) -> Response[str]:
+    """Extract memories from a session.
+
+    A job extracts memories from the messages that came after the last extraction. With `if_needed` it does so only if
+    enough turns wait. If nothing waits, the answer is the last job, with `armed` false.
+    """
+    extract = call().use.extract
+    if extract is None:
+        raise Unprocessable("There is no long-term memory here.", code="no_long_term_memory")
+    scope, turns = call().session(session_id), body.max_buffer_turns
+    asked = call().made(lambda _: asdict(extract(scope, if_needed=body.if_needed, max_buffer_turns=turns)))
+    beside = {"session_id": session_id, "armed": asked["armed"]}
+    return awaited_or_ended(asked["job_id"], wait=body.wait, beside=beside)
 
 
 @operation("POST /v1/sessions/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})

@@ -147,3 +147,11 @@ def session(shown: StoredSession) -> Session:
 def _system(chat: Chat | None) -> Any:
     is_plain = chat is not None and chat["role"] == "system" and set(chat) == {"role", "content"}
     return chat["content"] if chat is not None and is_plain and isinstance(chat["content"], str) else chat
+
+
+class ExtractRequest(Closed):
+    if_needed: Annotated[bool, Field(description="Only if at least `max_buffer_turns` turns wait")] = False
+    max_buffer_turns: Annotated[
+        int | None, Field(ge=1, le=1_000, description="How many turns are enough; default: the session's own number")
+    ] = None
+    wait: WaitSeconds = 0

@@ -12,7 +12,7 @@ from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import body, number, text, values_of
 from palimpsest.engines.dynamodb.table import BATCH_WRITE, Item, OneTable, key
 from palimpsest.scope import UserScope
-from palimpsest.vectors.ports import Namespace, StoredVector
+from palimpsest.vectors import Namespace, StoredVector
 
 
 class DynamoDbVectors(OneTable):

@@ -21,7 +21,7 @@ from palimpsest.memory.records import RecordType
 from palimpsest.models.embedding import check, unit
 from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")
@@ -53,9 +53,7 @@ class DynamoDbIndex:
         return self._space
 
     def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
-        for change in changes:
-            if isinstance(change, Document) and change.vector is not None:
-                check(change.vector, self._space)
+        check_vectors(changes, self._space)
         newest = _newest(changes)
         if not newest:
             return ()

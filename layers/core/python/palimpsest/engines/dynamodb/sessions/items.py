@@ -22,7 +22,7 @@ from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.scope import Scope, SessionScope
-from palimpsest.usage.ports import Tally
+from palimpsest.usage import Tally
 
 Item = Mapping[str, Any]
 Attributes = dict[str, dict[str, Any]]

@@ -1,4 +1,4 @@
-"""The extractive block: what was learned about the user, the most relevant first."""
+"""The blocks of facts: what a tenant states for all its users, and what was extracted of one."""
 
 from __future__ import annotations
 
@@ -22,8 +22,47 @@ from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel
-from palimpsest.scope import UserScope, paid_by
+from palimpsest.scope import Scope, UserScope, paid_by
+from palimpsest.tenants import StaticFact, StaticFacts
 from palimpsest.text.escaping import escaped, harmless
+
+MOST_STATED = 2_000  # static facts in a process; a tenant has at most 200
+_Facts = tuple[int, tuple[StaticFact, ...]]  # with the version they are of
+
+
+class StaticMemory:
+    """Implements `MemoryBlock`. Facts that did not change cost one small read. Make one for all sessions."""
+
+    def __init__(self, facts: StaticFacts) -> None:
+        self._facts = facts
+        self._cache: LRUCache[str, _Facts] = LRUCache(MOST_STATED, getsizeof=lambda cached: 1 + len(cached[1]))
+        self._lock = threading.Lock()
+
+    def get(self, session: Conversation, message: str | None = None) -> BlockContent:  # noqa: ARG002 - for any
+        facts = self._all(session.scope.owner)
+        return BlockContent("static", tuple(_item(fact) for fact in facts if fact.agent in (None, session.agent)))
+
+    def update(self, session: Conversation, message: str) -> None:
+        read_only(session, message)
+
+    def delete(self, session: Conversation) -> None:
+        read_only(session)
+
+    def _all(self, scope: Scope) -> tuple[StaticFact, ...]:
+        version = self._facts.version(scope)
+        with self._lock:
+            cached = self._cache.get(scope.tenant)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        facts = self._facts.all(scope) if version else ()
+        with self._lock:
+            self._cache[scope.tenant] = (version, facts)
+        return facts
+
+
+def _item(fact: StaticFact) -> Item:
+    return Item(id=fact.id, kind="static", text=fact.content, agent=fact.agent)
+
 
 DEGRADED = "retrieval_model"
 DEFAULT = ExtractiveBlock(type="extractive")

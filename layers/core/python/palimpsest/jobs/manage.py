@@ -1,18 +1,53 @@
-"""Start failed or stuck jobs again: by the sweep, by a redrive of their queue message, or because a caller asks."""
+"""Read a job, wait for its end if the caller asks for that, and start failed or stuck jobs again."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from datetime import timedelta
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import CommitLost, Conflict, DamagedJob, NotFound
+from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound
 from palimpsest.jobs.job import STUCK, Job, another_attempt, retry_delay
 from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
+
+FIRST_LOOK = 0.1  # seconds
+LONGEST_LOOK = 1.0
+
+
+@contextmanager
+def counting(jobs: Jobs, job: Job) -> Iterator[None]:
+    """Add what model calls used that fail here to the job that was asked for."""
+    try:
+        yield
+    except ModelFailed as failure:
+        if failure.spent:
+            jobs.spend(job, failure.spent)
+        raise
+
+
+@dataclass(frozen=True, slots=True)
+class ReadJob:
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, scope: Scope, job_id: str, *, wait: float = 0) -> Job:
+        """The job once it has ended, or as it is after `wait` seconds. Raises `NotFound` (`job_not_found`)."""
+        deadline = self.clock.now() + timedelta(seconds=wait)
+        pause = FIRST_LOOK
+        while True:
+            job = self.jobs.get(scope, job_id)
+            if job is None:
+                raise NotFound("There is no such job.", code="job_not_found")
+            left = (deadline - self.clock.now()).total_seconds()
+            if job.has_ended or left <= 0:
+                return job
+            self.clock.sleep(min(pause, left))
+            pause = min(LONGEST_LOOK, pause * 1.5)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""Usage: what a tenant's users and models use, counted once where it happens, and summed up by day, user or tenant."""
