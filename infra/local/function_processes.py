@@ -1,12 +1,18 @@
 """Starts the functions' processes: layers are unpacked once for all of them, and a burst of calls starts few.
 
-MiniStack by itself unpacks each layer for every process, and starts one for every call that finds the others busy.
+MiniStack by itself unpacks each layer for every process, and starts one for every call that finds the others busy. It
+also takes a call's log for whole once no line has come for 5 ms: later ones stayed unseen until that process's next
+call.
 """
 
+import fcntl
 import io
 import os
+import select
 import shutil
+import struct
 import tempfile
+import termios
 import threading
 import time
 import zipfile
@@ -31,6 +37,8 @@ PATIENCE_SECONDS = 2.0
 """How long a call waits for each of the busy processes before it has another started: many are slower than few."""
 MOST_PROCESSES = 10
 """Of one function: more would only take turns on the processors, and no call waits for another of the same function."""
+LOG_SECONDS = 5.0
+"""How long a call that has answered waits for its log to be read: only a process that goes on writing needs it."""
 STARTING_SECONDS = 20.0
 """How long a call waits for one that is starting: two at once would take longer still."""
 
@@ -42,6 +50,38 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
     in_use: bool
     has_started = False
 
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **more)
+        self._reading = threading.Lock()
+        self._pipe: Any = None
+
+    def _read_stderr(self) -> None:
+        """Queue the lines that the process logs, for as long as it lives. No line is on its way while nobody reads."""
+        pipe, begun = self._proc.stderr, b""
+        ready = select.poll()
+        ready.register(pipe, select.POLLIN)
+        with suppress(OSError):
+            while ready.poll():
+                with self._reading:
+                    content = os.read(pipe.fileno(), 1 << 16)
+                    *lines, begun = (begun + content).split(b"\n")
+                    for line in lines:
+                        self._stderr_queue.put(line.decode(errors="replace"))
+                if not content:
+                    return
+
+    def _drain_stderr_bounded(self, **_: float) -> str:
+        """What a call has logged: its process had written all of it before it answered."""
+        deadline = time.monotonic() + LOG_SECONDS
+        while time.monotonic() < deadline and self._has_unread():
+            time.sleep(0.001)
+        return str(self._drain_stderr())
+
+    def _has_unread(self) -> bool:
+        with self._reading:
+            unread: int = struct.unpack("i", fcntl.ioctl(self._pipe, termios.FIONREAD, bytes(4)))[0]
+        return unread > 0
+
     def _spawn(self) -> None:
         own = self.config
         variables = own.get("Environment", {}).get("Variables", {})
@@ -51,6 +91,7 @@ class SharingWorker(lambda_runtime.Worker):  # type: ignore[misc]
         self.has_started = False
         try:
             super()._spawn()
+            self._pipe = self._proc.stderr
             self.has_started = True
         finally:
             self.config = own
