@@ -30,9 +30,9 @@ GENEROUS = 120  # seconds
 LIMITS = {
     "palimpsest.engines.dynamodb.table.CONNECT_SECONDS": GENEROUS,
     "palimpsest.engines.dynamodb.table.READ_SECONDS": GENEROUS,
-    "palimpsest.engines.ladybug.graphs.LOADING": GENEROUS,
-    "palimpsest.engines.opensearch.index.BULK_SECONDS": GENEROUS,
-    "palimpsest.engines.opensearch.family.SECONDS": GENEROUS,
+    "palimpsest.engines.ladybug.LOADING": GENEROUS,
+    "palimpsest.engines.opensearch.BULK_SECONDS": GENEROUS,
+    "palimpsest.engines.opensearch.client.SECONDS": GENEROUS,
     "palimpsest.recall.find.SEARCH_SECONDS": GENEROUS,
     "palimpsest.recall.rerank.SECONDS": GENEROUS,
     "palimpsest.context.blocks.reader.PATIENCE": GENEROUS,

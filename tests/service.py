@@ -24,9 +24,8 @@ from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTe
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.jobs.job import MAX_RECEIVES, Job
-from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import Changed, Happened, JobNotice
-from palimpsest.jobs.steps import Router, UserSteps
+from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
 from palimpsest.memory.ports import Expiries, Owners
 from palimpsest.memory.records import Record
 from palimpsest.models.ports import ChatModel, JsonModel, Reranker, Space

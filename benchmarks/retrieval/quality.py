@@ -21,7 +21,8 @@ from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.search import DynamoDbIndex
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex, connected
+from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.opensearch.client import connected
 from palimpsest.memory.ports import Memories
 from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
 from palimpsest.models.embedding import CachingEmbedder

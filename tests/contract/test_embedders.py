@@ -14,7 +14,7 @@ import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder
 from palimpsest.models.catalogue import THRESHOLDS
-from palimpsest.models.openai.embedder import MAX_TOKENS, OpenAIEmbedder
+from palimpsest.models.openai import MAX_TOKENS, OpenAIEmbedder
 from palimpsest.models.ports import Embedder, Space, Vector
 
 from tests.doubles.openai_api import OK, Step
@@ -245,7 +245,7 @@ def test_a_server_that_is_not_there_is_unavailable(api: OpenAIEmbeddingsApi) -> 
 def test_making_embedders_loads_nothing_heavy() -> None:
     code = (
         "import sys; from pathlib import Path; from palimpsest.models.builtin import BuiltinEmbedder; "
-        "from palimpsest.models.openai.embedder import OpenAIEmbedder; "
+        "from palimpsest.models.openai import OpenAIEmbedder; "
         "BuiltinEmbedder(Path('x')); OpenAIEmbedder(key=object()); "
         "print([name for name in ('openai', 'numpy', 'onnxruntime', 'tokenizers') if name in sys.modules])"
     )

@@ -24,9 +24,8 @@ from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import another_attempt
-from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import Source
 from palimpsest.memory.removal.epochs import EpochGuard

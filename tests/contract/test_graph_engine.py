@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
+from palimpsest.engines.ladybug import LadybugGraphs
 from palimpsest.errors import Conflict, Unprocessable
 from palimpsest.graph.cypher import Query, read_query
 from palimpsest.graph.ports import GraphEngine, Limits

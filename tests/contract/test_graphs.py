@@ -15,7 +15,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
+from palimpsest.engines.ladybug import LadybugGraphs
 from palimpsest.engines.neptune import NeptuneIndex
 from palimpsest.errors import Conflict, NotFound, Unavailable
 from palimpsest.graph.indexed import ProjectGraph

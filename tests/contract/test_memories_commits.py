@@ -10,8 +10,8 @@ import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.errors import CommitLost, Conflict
 from palimpsest.jobs.job import Job
-from palimpsest.memory.at_most import AtMost
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, UserState
+from palimpsest.memory.preferences import AtMost
 from palimpsest.memory.records import Record, Source
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope

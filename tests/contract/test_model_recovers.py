@@ -13,7 +13,7 @@ from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs.job import MAX_RECEIVES, Job
-from palimpsest.models.openai.chat import OpenAIChatModel
+from palimpsest.models.openai import OpenAIChatModel
 from palimpsest.workers.batches import backoff
 
 from tests.doubles.openai_api import OK, OpenAIApi, Request, Step

@@ -9,7 +9,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.model import SCHEMA, ModelExtractor
 from palimpsest.extraction.ports import Extraction
-from palimpsest.models.openai.chat import REFUSES_FORMAT, OpenAIChatModel
+from palimpsest.models.openai import REFUSES_FORMAT, OpenAIChatModel
 from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 

@@ -6,7 +6,7 @@ from email.utils import formatdate
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.openai.chat import THINKING_ROOM, UNKNOWN_WINDOW, OpenAIChatModel
+from palimpsest.models.openai import THINKING_ROOM, UNKNOWN_WINDOW, OpenAIChatModel
 from palimpsest.models.openai.client import MAX_ANSWER_BYTES
 from palimpsest.models.ports import ChatModel, Completion, Usage
 
@@ -289,7 +289,7 @@ def test_no_error_holds_text_of_the_conversation_or_the_key(api: OpenAIApi) -> N
 
 
 def test_making_a_model_imports_nothing_heavy() -> None:
-    code = "import sys, palimpsest.models.openai.chat as m; m.OpenAIChatModel(key=None, model='m')"
+    code = "import sys, palimpsest.models.openai as m; m.OpenAIChatModel(key=None, model='m')"
     code += "; print([name for name in ('openai', 'httpx2', 'tiktoken') if name in sys.modules])"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)  # noqa: S603
     assert done.stdout.strip() == "[]"

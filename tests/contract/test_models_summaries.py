@@ -9,7 +9,7 @@ from palimpsest.conversations.overflow.extractive_summary import ExtractiveSumma
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.openai.chat import OpenAIChatModel
+from palimpsest.models.openai import OpenAIChatModel
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.doubles.openai_api import OpenAIApi, Step

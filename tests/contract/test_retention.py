@@ -22,9 +22,8 @@ from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
-from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import JobNotice, Jobs
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.removal import retention
 from palimpsest.memory.removal.retention import ManageSettings, RetainPages

@@ -6,7 +6,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from palimpsest.engines.ladybug.graphs import PACKED
+from palimpsest.engines.ladybug import PACKED
 
 from infra import layer_build, paths, pythons
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
@@ -37,7 +37,7 @@ with Palimpsest("http://127.0.0.1:9", "pal_of-this-test") as memory:
 assert not {"palimpsest", "pydantic", "botocore"} & set(sys.modules)
 """
 GRAPH = """
-from palimpsest.engines.ladybug.graphs import LadybugGraphs
+from palimpsest.engines.ladybug import LadybugGraphs
 from palimpsest.graph.cypher import read_query
 from palimpsest.graph.ports import Limits
 from palimpsest.graph.things import Graph

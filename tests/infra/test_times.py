@@ -3,9 +3,9 @@
 import pytest
 from palimpsest.api.call import LONGEST
 from palimpsest.api.resources.fields import LONGEST_WAIT
-from palimpsest.engines.opensearch.index import BULK_SECONDS
-from palimpsest.models.openai.chat import TIMEOUT_SECONDS
-from palimpsest.models.openai.embedder import SECONDS as EMBEDDING_SECONDS
+from palimpsest.engines.opensearch import BULK_SECONDS
+from palimpsest.models.openai import SECONDS as EMBEDDING_SECONDS
+from palimpsest.models.openai import TIMEOUT_SECONDS
 from palimpsest.recall.answer import MODEL_SECONDS
 from palimpsest.recall.find import SEARCH_SECONDS
 from palimpsest.retry import PATIENCE

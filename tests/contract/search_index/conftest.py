@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 from palimpsest.engines.dynamodb.search import DynamoDbIndex
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex, connected
+from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.opensearch.client import connected
 from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody

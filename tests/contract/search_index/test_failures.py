@@ -10,8 +10,8 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex, connected
-from palimpsest.engines.opensearch.index import document_id
+from palimpsest.engines.opensearch import OpenSearchIndex, document_id
+from palimpsest.engines.opensearch.client import connected
 from palimpsest.errors import Unavailable
 from palimpsest.search.ports import Gone, SearchIndex
 
@@ -76,7 +76,7 @@ SICK = [
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.engines.opensearch.index.BULK_SECONDS", 0.5)
+    monkeypatch.setattr("palimpsest.engines.opensearch.BULK_SECONDS", 0.5)
 
 
 @pytest.mark.usefixtures("impatient")

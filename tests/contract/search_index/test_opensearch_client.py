@@ -8,8 +8,8 @@ import pytest
 from botocore.auth import SigV4Auth
 from botocore.awsrequest import AWSRequest
 from botocore.credentials import Credentials
-from palimpsest.engines.opensearch import OpenSearchIndex, connected
-from palimpsest.engines.opensearch.family import label_of
+from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.opensearch.client import connected, label_of
 from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import document, somebody

@@ -8,7 +8,7 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker
-from palimpsest.models.openai.embedder import OpenAIEmbedder
+from palimpsest.models.openai import OpenAIEmbedder
 from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search.ports import Gone

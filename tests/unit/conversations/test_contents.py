@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from palimpsest.conversations.contents import ABANDONED_SECONDS
+from palimpsest.conversations.contents import ABANDONED_SECONDS, LEFT_BYTES, left, within
 from palimpsest.conversations.drafts import Draft
-from palimpsest.conversations.large import LEFT_BYTES, left, within
 from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Large, Message, size_of
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import TooLarge, Unavailable

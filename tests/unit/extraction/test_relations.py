@@ -11,7 +11,7 @@ from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.things import MOST_THINGS, Entity, Graph, Relation
-from palimpsest.memory.at_most import AtMost
+from palimpsest.memory.preferences import AtMost
 
 from tests.service import SARAH
 from tests.unit.extraction.service import ExtractionService, asked

@@ -13,9 +13,8 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.jobs.job import OVERDUE_SECONDS, Job, retry_delay
 from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import RestartSteps, UserSteps
 from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex

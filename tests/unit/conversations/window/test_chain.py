@@ -7,7 +7,7 @@ import pytest
 from palimpsest.conversations.messages import Chat, weigh
 from palimpsest.conversations.turns import problems
 from palimpsest.conversations.window.chain import Chain
-from palimpsest.conversations.window.parts import Cut, Entry
+from palimpsest.conversations.window.render import Cut, Entry
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, quarter, result, user
 

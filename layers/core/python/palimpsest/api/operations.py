@@ -16,7 +16,7 @@ Handler = TypeVar("Handler", bound=Callable[..., Any])
 
 RESOURCES: Mapping[Function, tuple[str, ...]] = {
     "sessions": (
-        "resources.sessions.routes",
+        "resources.sessions",
         "resources.messages",
         "resources.context",
         "resources.compactions",
@@ -24,13 +24,13 @@ RESOURCES: Mapping[Function, tuple[str, ...]] = {
         "resources.tenant",
     ),
     "memories": (
-        "resources.sessions.routes",
+        "resources.sessions",
         "resources.context",
         "resources.users",
         "resources.memories.routes",
         "resources.preferences",
         "resources.vectors",
-        "resources.graph.routes",
+        "resources.graph",
         "resources.ingest",
         "resources.recall",
         "resources.protocols.mcp",

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from palimpsest.graph.manage import GraphLimit
     from palimpsest.graph.ports import GraphEngine, GraphIndex, Graphs
     from palimpsest.models.metered import Meter
-    from palimpsest.models.openai.chat import OpenAIChatModel
+    from palimpsest.models.openai import OpenAIChatModel
 
 SEARCH_FAMILY = "palimpsest"
 
@@ -102,7 +102,7 @@ def vector_store(memories_table: str) -> VectorStore:
 @cache
 def graph_engine() -> GraphEngine:
     """Cypher over users' graphs. The engine itself is loaded by the process that it runs in."""
-    from palimpsest.engines.ladybug.graphs import LadybugGraphs
+    from palimpsest.engines.ladybug import LadybugGraphs
 
     return LadybugGraphs()
 
@@ -157,7 +157,7 @@ def model_key(parameter: str) -> Secret:
 
 @cache
 def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
-    from palimpsest.models.openai.chat import OpenAIChatModel
+    from palimpsest.models.openai import OpenAIChatModel
 
     key = model_key(environment.openai_key_parameter)
     return OpenAIChatModel(key=key, base_url=environment.openai_base_url, model=environment.chat_model)
@@ -192,7 +192,7 @@ def embedder(environment: settings.EmbeddingSettings) -> Embedder:
         made = BuiltinEmbedder(_folder_of("builtin_models"))
         made.load_soon()
         return made
-    from palimpsest.models.openai.embedder import OpenAIEmbedder
+    from palimpsest.models.openai import OpenAIEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     key = model_key(environment.openai_key_parameter)

@@ -19,9 +19,8 @@ from palimpsest.bootstrap.engines import (
     system_clock,
 )
 from palimpsest.graph.indexed import ProjectGraph
-from palimpsest.jobs.manage import RestartSteps
 from palimpsest.jobs.ports import Changed, JobNotice
-from palimpsest.jobs.steps import UserSteps, Worker
+from palimpsest.jobs.steps import RestartSteps, UserSteps, Worker
 from palimpsest.memory.ports import Memories
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.search.embed import Embed

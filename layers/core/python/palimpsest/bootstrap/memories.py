@@ -47,7 +47,7 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import GraphEngine, GraphIndex
 from palimpsest.graph.read import QueryGraph
-from palimpsest.jobs.manage import ReadJob
+from palimpsest.jobs.steps import ReadJob
 from palimpsest.memory.history import ShowMemories
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories

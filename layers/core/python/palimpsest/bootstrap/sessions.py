@@ -42,8 +42,8 @@ from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.kinds import Family
-from palimpsest.jobs.manage import ReadJob, Restart, RestartSteps, RetryJob
 from palimpsest.jobs.ports import Jobs
+from palimpsest.jobs.steps import ReadJob, Restart, RestartSteps, RetryJob
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.matching_sessions import ForgetSessions

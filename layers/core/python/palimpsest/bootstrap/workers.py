@@ -40,9 +40,8 @@ from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
-from palimpsest.jobs.manage import GiveUpStep, Restart, RestartSteps
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.jobs.steps import Handling, Router, UserSteps, Worker
+from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Worker
 from palimpsest.memory.decisions import Near, is_same
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.records import KEYED, Record

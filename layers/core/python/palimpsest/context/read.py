@@ -15,12 +15,10 @@ from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.formats import ContextFormat, Written, written
-from palimpsest.context.prompt import MemoryPrompt
-from palimpsest.context.room import Material, fit_with_memory
+from palimpsest.context.prompt import Material, MemoryPrompt, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
-from palimpsest.conversations.contents import Contents, loaded
+from palimpsest.conversations.contents import Contents, loaded, within
 from palimpsest.conversations.history import live
-from palimpsest.conversations.large import within
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings

@@ -14,12 +14,11 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.graph.extracted import graph_statements
-from palimpsest.graph.manage import GraphLimit
+from palimpsest.graph.manage import GraphLimit, graph_statements
 from palimpsest.graph.ports import Graphs
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.manage import counting
 from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.steps import counting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.records import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember

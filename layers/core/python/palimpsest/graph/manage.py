@@ -1,4 +1,6 @@
-"""Store, change, read and delete the entities and relationships of a user, and keep them within their number."""
+"""Store, change, read and delete the entities and relationships of a user, those that an extractor found too, and keep
+them within their number.
+"""
 
 from __future__ import annotations
 
@@ -14,28 +16,34 @@ from palimpsest.graph.read import current
 from palimpsest.graph.things import (
     MOST_THINGS,
     PREFERENCE_TYPE,
+    USER_NAMES,
     USER_TYPE,
     Around,
     Entity,
+    Graph,
     Part,
+    Relation,
     Relationship,
     Which,
     around,
+    entity_id,
     entity_of,
+    relationship_id,
     relationship_of,
     statement_of,
     topic_of,
 )
 from palimpsest.idempotency import Once
-from palimpsest.memory.at_most import AtMost
 from palimpsest.memory.decisions import Outcome, Remembered
-from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, MemoryCommit
-from palimpsest.memory.records import GraphType, Record
+from palimpsest.memory.preferences import AtMost
+from palimpsest.memory.records import GraphType, Record, is_expired
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
+from palimpsest.text.analyser import normalized
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,3 +204,47 @@ def _missing(kind: GraphType) -> NotFound:
 
 def _refused(name: str, message: str, *, code: str) -> Unprocessable:
     return Unprocessable("The graph can't hold this.", code=code, errors=(FieldError(name, message),))
+
+
+def graph_statements(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> list[Statement]:
+    """The statements that store the relations, each with the source and time of the statement that it came with: its
+    entities, then itself.
+
+    A name that one entity of the graph has means that one. What is stored already is said again as it is, with the
+    properties that it has.
+    """
+    names = _names(graph, user)
+    made: dict[tuple[str, str], Statement] = {}
+    for said, relation in found:
+        start, end = (
+            names.setdefault(normalized(name), Entity(entity_id(kind, name), kind, name))
+            for name, kind in ((relation.start, relation.start_type), (relation.end, relation.end_type))
+        )
+        edge = _edge(relation, start, end, graph)
+        things: list[Entity | Relationship] = [each for each in (start, end) if each.type != USER_TYPE]
+        for thing in (*things, edge):
+            statement = _said(thing, said)
+            made[statement.topic or "", str(statement.data)] = statement
+    return list(made.values())
+
+
+def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relationship:
+    name = relationship_id(start.id, relation.type, None if relation.single else end.id)
+    known = graph.relationships.get(name)
+    properties = known.properties if known and known.end == end.id else {}
+    return Relationship(name, relation.type, start.id, end.id, properties)
+
+
+def _names(graph: Graph, user: str) -> dict[str, Entity]:
+    """The entities by name, as far as a name is that of one alone."""
+    named: dict[str, list[Entity]] = {}
+    for each in graph.entities.values():
+        named.setdefault(normalized(each.name), []).append(each)
+    names = {name: several[0] for name, several in named.items() if len(several) == 1}
+    me = Entity(user, USER_TYPE, user)
+    return {**names, **dict.fromkeys((*USER_NAMES, normalized(user)), me)}
+
+
+def _said(thing: Entity | Relationship, said: Statement) -> Statement:
+    now = replace(thing, source=said.source, valid_from=said.valid_from, valid_to=None, method=said.method)
+    return statement_of(now, agent=said.agent, prompt_hash=said.prompt_hash)

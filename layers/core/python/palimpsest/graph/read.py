@@ -33,10 +33,9 @@ from palimpsest.graph.things import (
     relationship_of,
     topic_of,
 )
-from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
-from palimpsest.memory.records import GRAPH, Record
+from palimpsest.memory.records import GRAPH, Record, is_expired
 from palimpsest.scope import UserScope
 
 MAX_CACHED = 60_000  # records in a process

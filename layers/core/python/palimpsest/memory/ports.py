@@ -8,8 +8,7 @@ from typing import Protocol
 
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job
-from palimpsest.memory.expiry import Walk, first_expiry
-from palimpsest.memory.records import Order, Record, RecordType, Source
+from palimpsest.memory.records import Order, Record, RecordType, Source, Walk, first_expiry
 from palimpsest.scope import SessionScope, UserScope
 
 

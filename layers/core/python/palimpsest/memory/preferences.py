@@ -1,5 +1,5 @@
 """Preferences of a user: values under keys, each stored as a record whose topic is the key, and kept for ever
-unless the tenant's settings say otherwise.
+unless the tenant's settings say otherwise. And the exact limit on topics of one kind, which entities share.
 """
 
 from __future__ import annotations
@@ -7,22 +7,57 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import NotFound
-from palimpsest.memory.at_most import AtMost
+from palimpsest.errors import Conflict, NotFound
 from palimpsest.memory.decisions import Remembered
-from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.records import MAX_CONTENT, Record
+from palimpsest.memory.records import MAX_CONTENT, Record, is_expired
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id
+
+NEVER_SAID = (0, "", 0, 0, "")
+
+
+@dataclass(frozen=True, slots=True)
+class AtMost:
+    """A user has at most `most` topics whose keys begin with `prefix`; `what` names them in the error."""
+
+    memories: Memories
+    prefix: str
+    most: int
+    what: str
+
+    def new(self, scope: UserScope, topics: Sequence[str]) -> frozenset[str]:
+        """Those of the topics (up to 100) that are of this kind and not there. Raises `Conflict` (`too_many_` and what)
+        if there would be too many with them, and `Unavailable`.
+        """
+        mine = sorted({topic for topic in topics if topic.startswith(self.prefix)})
+        there = self.memories.pointers(scope, mine) if mine else {}
+        new = frozenset(topic for topic in mine if topic not in there or there[topic].record is None)
+        if new and len(self.memories.topics(scope, prefix=self.prefix)) + len(new) > self.most:
+            raise Conflict(f"A user has at most {self.most:,} {self.what}.", code=f"too_many_{self.what}")
+        return new
+
+    def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
+        """The commit with a pointer of no topic, which every writer of a new topic moves: one at a time counts. Raises
+        as `new`.
+        """
+        topics = [pointer.topic_key for pointer in commit.pointers if pointer.record is not None]
+        if not any(topic.startswith(self.prefix) for topic in topics):
+            return commit
+        before = self.memories.pointers(scope, [self.prefix]).get(self.prefix)
+        if not self.new(scope, topics):
+            return commit
+        moved = Pointer(self.prefix, None, NEVER_SAID, before.version if before else 0)
+        return replace(commit, pointers=(*commit.pointers, moved))
+
 
 MOST_PREFERENCES = 500
 TOPICS = "preference:"

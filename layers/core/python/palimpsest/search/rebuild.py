@@ -13,9 +13,8 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, NotFound, Unavailable
 from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.kinds import ReindexPayload, ReindexPhase
-from palimpsest.jobs.manage import GiveUpStep, RestartSteps
 from palimpsest.jobs.ports import Changed, JobNotice, Jobs, MessageChanged, RecordChanged
-from palimpsest.jobs.steps import UserSteps
+from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories, Owners
 from palimpsest.memory.records import GRAPH, RecordType
 from palimpsest.scope import OPERATOR, Scope, SessionScope

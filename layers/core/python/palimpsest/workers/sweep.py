@@ -11,8 +11,8 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Family
-from palimpsest.jobs.manage import Restart
 from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
+from palimpsest.jobs.steps import Restart
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.usage import Usages

@@ -38,8 +38,8 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.conversations.append import Appended as AppendedMessages
+from palimpsest.conversations.contents import left
 from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
-from palimpsest.conversations.large import left
 from palimpsest.conversations.messages import Message
 from palimpsest.errors import FieldError, TooLarge
 

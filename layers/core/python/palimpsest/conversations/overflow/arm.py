@@ -18,8 +18,8 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs.job import STUCK, Job, retry_delay
-from palimpsest.jobs.manage import ReadJob
 from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import ReadJob
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 

@@ -17,8 +17,8 @@ from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.jobs.job import Job
-from palimpsest.jobs.manage import counting
 from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import counting
 from palimpsest.models.catalogue import priced
 from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed

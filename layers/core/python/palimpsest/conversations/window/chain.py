@@ -12,8 +12,7 @@ from itertools import chain as joined
 
 from palimpsest.conversations.messages import call_ids, weigh
 from palimpsest.conversations.turns import groups
-from palimpsest.conversations.window.parts import Cut, Draft, Entry, Text, drafted, finished
-from palimpsest.conversations.window.render import plain
+from palimpsest.conversations.window.render import Cut, Draft, Entry, Text, drafted, finished, plain
 from palimpsest.text.cutting import Count, level, marker
 
 USER_SHARE = 4  # the part of the room that the user message keeps beside the newest group

@@ -11,8 +11,7 @@ from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
 from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.turns import no_result, turns, with_every_result
 from palimpsest.conversations.window.chain import Chain
-from palimpsest.conversations.window.parts import Cut, Entry
-from palimpsest.conversations.window.render import SummaryAs, shown, summary_messages
+from palimpsest.conversations.window.render import Cut, Entry, SummaryAs, shown, summary_messages
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.text.cutting import Count, shortened
 

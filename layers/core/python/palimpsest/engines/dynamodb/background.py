@@ -12,8 +12,8 @@ from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import SETTINGS, number, text
 from palimpsest.engines.dynamodb.table import Item, OneTable, Table, key
-from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page, Reminder
+from palimpsest.memory.records import Walk
 from palimpsest.scope import SessionScope, UserScope
 
 PAGE = 100

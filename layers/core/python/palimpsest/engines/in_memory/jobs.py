@@ -15,8 +15,8 @@ from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Changed, Due, JobNotice
-from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page, Reminder
+from palimpsest.memory.records import Walk
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 T = TypeVar("T")

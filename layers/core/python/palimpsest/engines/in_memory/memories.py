@@ -21,9 +21,8 @@ from palimpsest.engines.places import (
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
-from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.records import GRAPH, Order, Record, RecordType
+from palimpsest.memory.records import GRAPH, Order, Record, RecordType, Walk, noting
 from palimpsest.scope import Scope, UserScope
 from palimpsest.vectors import Namespace, StoredVector
 

@@ -1,13 +1,19 @@
-"""A client, signed for a domain in AWS or plain on loopback, with short time-outs, and its errors as the library's."""
+"""The connection to OpenSearch and its errors as the library's, and the indexes of a family: which of them is read."""
 
 from __future__ import annotations
 
 import contextlib
+import hashlib
+import re
+import time
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlsplit
 
-from palimpsest.errors import PalimpsestError, Unavailable
+from palimpsest.engines.opensearch.queries import FIELDS, index_body
+from palimpsest.errors import NotFound, PalimpsestError, Unavailable
+from palimpsest.models.ports import Space
 
 SECONDS = 3.0  # until an answer, unless a call says otherwise
 LOOPBACK = ("127.0.0.1", "::1", "localhost")
@@ -70,3 +76,116 @@ def translated() -> Iterator[None]:
         if status == MISSING:
             raise NoIndex from error
         raise Unavailable("The search engine did not answer; try again.") from error
+
+
+BUILD_SECONDS = 30.0  # to make or drop an index
+REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw of the alias
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """An index `<family>.<space>.<number>`. A family's name holds no dot, so none is the beginning of another's."""
+
+    name: str
+    is_read: bool
+
+    @property
+    def label(self) -> str:
+        return self.name.split(".")[1]
+
+    @property
+    def number(self) -> int:
+        return int(self.name.rpartition(".")[2])
+
+    @property
+    def write_alias(self) -> str:
+        """Writes go to this: through an alias, a late write to a dropped index fails instead of making it anew."""
+        return f"{self.name}.in"
+
+
+class Family:
+    def __init__(self, client: Any, name: str, *, space: Space | None, shards: int) -> None:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+            raise ValueError("A family's name is of a-z, 0-9 and -.")
+        self.alias = name
+        self.every = f"{name}.*"
+        self.label = label_of(space)
+        self._client = client
+        self._space = space
+        self._shards = shards
+        self._seen: tuple[float, list[Named]] | None = None
+
+    def all(self) -> list[Named]:
+        """The one that is read first, then the newest first."""
+        with translated():
+            found = self._client.indices.get_alias(index=self.every)
+        indexes = [Named(name, self.alias in each["aliases"]) for name, each in found.items()]
+        indexes.sort(key=lambda index: (not index.is_read, -index.number))
+        self._seen = time.monotonic(), indexes
+        return indexes
+
+    def index_read(self, *, again: bool = False) -> Named:
+        """As the alias was a few seconds ago or, `again`, is now. Raises `NoIndex` if none is read."""
+        is_known = self._seen and time.monotonic() - self._seen[0] < REMEMBERED_SECONDS and not again
+        indexes = self._seen[1] if self._seen and is_known else self.all()
+        if not indexes or not indexes[0].is_read:
+            self._seen = None
+            raise NoIndex
+        return indexes[0]
+
+    def add(self, *, afresh: bool) -> None:
+        indexes = self.all()
+        if indexes:
+            with translated():  # an index that an earlier version made learns the fields that it lacks
+                self._client.indices.put_mapping(
+                    index=self.every, body={"properties": FIELDS}, request_timeout=BUILD_SECONDS
+                )
+        own = [index for index in indexes if index.label == self.label]
+        if not own or (afresh and all(index.is_read for index in own)):
+            number = max((index.number for index in indexes), default=0) + 1
+            self._create(Named(f"{self.alias}.{self.label}.{number}", is_read=False))
+            indexes = self.all()
+        if not any(index.is_read for index in indexes):
+            own = [index for index in indexes if index.label == self.label]
+            self._update_aliases([{"add": {"index": own[-1].name, "alias": self.alias}}])
+
+    def read_newest(self) -> None:
+        """Move the alias and drop the others in one step. Raises `NotFound` if there is no index of the space."""
+        indexes = self.all()
+        own = [index for index in indexes if index.label == self.label]
+        if not own:
+            raise NotFound("There is no search index of this space.")
+        newest = max(own, key=lambda index: index.number)
+        others = [index for index in indexes if index != newest]
+        self._update_aliases(
+            [
+                {"add": {"index": newest.name, "alias": self.alias}},
+                *({"remove_index": {"index": index.name}} for index in others),
+            ]
+        )
+
+    def _create(self, index: Named) -> None:
+        from opensearchpy.exceptions import RequestError
+
+        body = index_body(self._space, write_alias=index.write_alias, shards=self._shards)
+        with translated():
+            try:
+                self._client.indices.create(index=index.name, body=body, request_timeout=BUILD_SECONDS)
+            except RequestError as error:
+                if error.error != "resource_already_exists_exception":  # another process made it
+                    raise
+
+    def _update_aliases(self, actions: list[dict[str, Any]]) -> None:
+        with translated():
+            self._client.indices.update_aliases(body={"actions": actions}, request_timeout=BUILD_SECONDS)
+        self._seen = None
+
+
+def label_of(space: Space | None) -> str:
+    """`<model>-<dimension>` in the letters of an index's name; a model whose name loses some gets a digest of it."""
+    if space is None:
+        return "words"
+    slug = re.sub(r"[^a-z0-9]+", "-", space.model.lower()).strip("-")[:60]
+    if slug != space.model:
+        slug += "-" + hashlib.sha256(space.model.encode()).hexdigest()[:8]
+    return f"{slug.lstrip('-')}-{space.dimension}"

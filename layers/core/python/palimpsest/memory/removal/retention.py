@@ -16,8 +16,8 @@ from palimpsest.jobs.job import Job, newest_attempt, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
+from palimpsest.memory.records import is_expired
 from palimpsest.memory.statements import kept_for
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope

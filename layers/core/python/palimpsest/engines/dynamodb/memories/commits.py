@@ -13,9 +13,8 @@ from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
 from palimpsest.engines.dynamodb.table import key
 from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
 from palimpsest.jobs.job import Job
-from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import MemoryCommit, Reminder
-from palimpsest.memory.records import Record
+from palimpsest.memory.records import Record, Walk, noting
 from palimpsest.scope import UserScope
 
 

@@ -8,8 +8,7 @@ from typing import get_args
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from palimpsest.context.blocks.block import BlockContent, Item, ItemKind
-from palimpsest.context.prompt import MemoryPrompt, inserted, memory_messages
-from palimpsest.context.room import MEMORY_SHARE, Material, fit_with_memory
+from palimpsest.context.prompt import MEMORY_SHARE, Material, MemoryPrompt, fit_with_memory, inserted, memory_messages
 from palimpsest.conversations.configuration import BlockType, MemoryAs
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.turns import problems
