@@ -38,7 +38,7 @@ SAMPLES: dict[JobKind, Payload] = {
     "summarize": NOTHING,
     "extract": NOTHING,
     "flush": FlushPayload(messages=4, tokens=120),
-    "delete": RemovalPayload(forgets=True),
+    "delete": RemovalPayload(forgets=True, at=1_000),
     "withdraw": RemovalPayload(),
     "redact": NOTHING,
     "forget": ForgetPayload(

@@ -115,6 +115,21 @@ def test_what_was_given_without_a_session_stays_and_so_does_what_others_remember
     assert len(service.memories.listed(TENANT.user("bob"), limit=9).records) == 1
 
 
+def test_a_deletion_that_is_begun_again_leaves_what_was_remembered_after_it(service: Deleting) -> None:
+    service.learn("a", "hello")
+    service.remembering(SARAH, [Statement("fact", "of the deleted session", source=Source("a"))])
+    job = service.begin_to_delete("a")
+    service.fail(job)
+    service.time.advance(1)
+    service.learn("a", "hello again")
+    service.remembering(SARAH, [Statement("fact", "of the session after it", source=Source("a"))])
+    service.time.advance(OVERDUE_SECONDS)
+    service.sweep_all()
+    (again,) = [each for each in service.all_jobs() if each.kind == "delete" and each.attempt]
+    service.remove(again)
+    assert service.contents() == ["of the session after it"]
+
+
 def test_what_went_with_its_session_is_not_extracted_again_by_a_late_job(service: Deleting) -> None:
     service.say("fact: likes tea", session="a")
     late = service.ask("a")

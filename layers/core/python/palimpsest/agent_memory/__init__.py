@@ -22,7 +22,7 @@ from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
-from palimpsest.search.documents import MESSAGE_VERSION, gone
+from palimpsest.search.documents import gone, message_version
 from palimpsest.stores import OwnStores
 
 TENANT = Scope("local")
@@ -123,8 +123,9 @@ class AgentMemory(Memories):
 
     def _drop_vectors(self, session: Conversation) -> None:
         scope = self.conversation(session).scope
+        version = message_version(self._memories.manage.read(scope).head)
         keys = [message_key(scope.session, message.seq) for message in self.history(session)]
         for start in range(0, len(keys), PAGE):
-            dropped = [gone(key, version=MESSAGE_VERSION) for key in keys[start : start + PAGE]]
+            dropped = [gone(key, version=version) for key in keys[start : start + PAGE]]
             if self._memories.stores.index.write(self._user, dropped):
                 raise Unavailable("The index did not take every removal.", code="vector")

@@ -141,7 +141,7 @@ def deletion(head: Head, *, scope: SessionScope, now: int, forgets: bool = False
     that have no other source. An import brings a session back with its sequence numbers, to be deleted once more: the
     version tells the two apart.
     """
-    payload = RemovalPayload(forgets=forgets)
+    payload = RemovalPayload(forgets=forgets, at=head.updated_at)
     return job_on(head, scope, kind="delete", first=0, last=head.seq, payload=payload, now=now)
 
 

@@ -53,9 +53,12 @@ class FlushPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RemovalPayload(Payload):
-    """`forgets`: the memories that came from the session alone go as well."""
+    """`forgets`: the memories that came from the session alone go as well. `at` is when the session was deleted (epoch
+    milliseconds), however late the job is done; None: when the job was created.
+    """
 
     forgets: bool = False
+    at: int | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

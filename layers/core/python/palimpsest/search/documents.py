@@ -34,10 +34,10 @@ class Stage(IntEnum):
     WORDS, WHOLE, GONE = range(3)
 
 
-MESSAGE_VERSION = 1
-"""The version of a message that nobody has redacted."""
-MESSAGE_GONE = 10**15
-"""The version of a removed message: its sequence number is never used again."""
+MESSAGES = 10**15
+"""Versions of messages count from here: an older index holds lower ones, among them times in milliseconds."""
+SESSION_GONE = 2 * MESSAGES
+"""The version of a message whose session nobody knows any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,13 @@ def versioned(version: int) -> int:
     return version * len(Stage)
 
 
+def message_version(head: Head) -> int:
+    """The version of a session's messages as they are under this head: whatever changes or removes one raises the
+    head's version, and an import that brings the session back goes on from it.
+    """
+    return MESSAGES + head.version
+
+
 def of_record(record: Record) -> Indexable:
     """The document of a record. A task belongs to its session and is found by its words alone."""
     document = Document(
@@ -97,9 +104,7 @@ def of_record(record: Record) -> Indexable:
     return Indexable(document, None if record.type == "task" else record.content[:MAX_MEANING], record)
 
 
-def of_message(
-    message: Message, *, session: str, head: Head, before: Sequence[str] = (), version: int = MESSAGE_VERSION
-) -> Indexable | None:
+def of_message(message: Message, *, session: str, head: Head, before: Sequence[str] = ()) -> Indexable | None:
     """The document of a message; None if it has nothing to search.
 
     `before` is what was said before it: that makes a short answer findable, and weighs half as much as the message's
@@ -116,7 +121,7 @@ def of_message(
         key=message_key(session, message.seq),
         kind="message",
         text=_lines(f"{who} {_day(when)}", own, *map(shortened_end, before), own),
-        version=versioned(version),
+        version=versioned(message_version(head)),
         created_at=when,
         session=session,
         agent=head.agent,

@@ -20,7 +20,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.models.embedding import unpacked
 from palimpsest.models.ports import Embedder, Vector
 from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
-from palimpsest.search.documents import MESSAGE_GONE, Indexable, gone
+from palimpsest.search.documents import SESSION_GONE, Indexable, gone
 from palimpsest.search.plans import EmbedPlans, Plan
 from palimpsest.search.ports import Document, Gone, SearchIndex
 
@@ -107,7 +107,7 @@ class Embed:
             plans = [plan for _, planning in plannings if (plan := planning()) is not None]
             there = {key for plan in plans for key in plan.there}
             known = {key: each for plan in plans for key, each in plan.gone.items()}
-            stale = [known.get(key) or gone(key, version=MESSAGE_GONE) for key in keys if key not in there]
+            stale = [known.get(key) or gone(key, version=SESSION_GONE) for key in keys if key not in there]
             if stale:
                 self.index.write(owner, stale)
             found = found or bool(stale)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.messages import Message, answers_own_tool, message_key
@@ -14,15 +13,7 @@ from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.records import GRAPH, Record
 from palimpsest.scope import SessionScope, UserScope
-from palimpsest.search.documents import (
-    MESSAGE_GONE,
-    MESSAGE_VERSION,
-    Indexable,
-    gone,
-    of_message,
-    of_record,
-    said_before,
-)
+from palimpsest.search.documents import Indexable, gone, message_version, of_message, of_record, said_before
 from palimpsest.search.ports import Gone
 
 READ_BEFORE = 6  # messages before one: what it answers is among them, even with tool calls and results between
@@ -62,12 +53,12 @@ class EmbedPlans:
 
     def _take_in(self, plan: Plan, changes: Sequence[RecordChanged]) -> None:
         ids = [change.record_id for change in changes]
+        now = milliseconds(self.clock.now())  # before the read: what an import brings back behind it is newer
         plan.changes |= dict(zip(ids, changes, strict=True))
         records = {record.id: record for record in self.memories.records(plan.owner, ids)}
         missing = [name for name in ids if name not in records]
         marks = self.memories.removed(plan.owner, missing) if missing else {}
-        now = milliseconds(self.clock.now())  # without a tombstone: higher than any version the record had
-        for name in missing:
+        for name in missing:  # without a tombstone: higher than any version the record had
             plan.gone[name] = gone(name, version=marks[name].version if name in marks else now)
         self._take_in_records(plan, records.values())
 
@@ -111,7 +102,7 @@ class EmbedPlans:
             plan.changes[key] = change
             item = _indexable(found, seq, session=session.session, head=head)
             if item is None:
-                plan.gone[key] = gone(key, version=MESSAGE_GONE)
+                plan.gone[key] = gone(key, version=message_version(head))
             else:
                 plan.there[key] = item
         return plan
@@ -145,9 +136,7 @@ def _indexable(found: Mapping[int, Message], seq: int, *, session: str, head: He
     earlier = [found[near] for near in range(seq - READ_BEFORE, seq) if near in found]
     if answers_own_tool(message, earlier):
         return None
-    redacted = (milliseconds(datetime.fromisoformat(one.redacted_at)) for one in (*earlier, message) if one.redacted_at)
-    version = max(redacted, default=MESSAGE_VERSION)
-    return of_message(message, session=session, head=head, before=said_before(message, earlier), version=version)
+    return of_message(message, session=session, head=head, before=said_before(message, earlier))
 
 
 def _is_redacted(found: Mapping[int, Message], seq: int) -> bool:

@@ -135,7 +135,10 @@ def _is_said_in(job: Job, said: Record) -> bool:
         return False
     if job.kind == "redact":
         return job.first in said.source.seqs
-    return max(said.source.seqs) <= job.last if said.source.seqs else said.created_at // 1000 <= job.created_at
+    if said.source.seqs:
+        return max(said.source.seqs) <= job.last
+    at = job.payload_as(RemovalPayload).at
+    return said.created_at // 1000 <= job.created_at if at is None else said.created_at <= at
 
 
 @dataclass(frozen=True, slots=True)

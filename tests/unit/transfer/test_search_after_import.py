@@ -1,0 +1,52 @@
+"""What is deleted and imported again is found again at once, although the index still remembers its removal."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.service import SARAH
+from tests.unit.api.conftest import Service
+from tests.unit.api.gateway import Client
+from tests.unit.transfer.test_transfer import exported, imported
+
+SAID = "My sister Lena plays the cello in Bergen."
+SAVED = "Is allergic to hazelnuts."
+
+
+@pytest.fixture
+def service(tmp_path: Path) -> Service:
+    return Service(tmp_path)
+
+
+@pytest.fixture
+def call(service: Service) -> Client:
+    return service.client()
+
+
+def found(service: Service) -> set[str]:
+    """The keys of what the index finds by words."""
+    return {hit.key for words in (SAID, SAVED) for hit in service.index.by_words(SARAH, words, k=10)}
+
+
+@pytest.mark.parametrize(
+    "removal",
+    [("DELETE", "/v1/users/sarah"), ("DELETE", "/v1/sessions/monday"), ("POST", "/v1/users/sarah/memories/forget")],
+)
+def test_what_was_removed_and_imported_at_once_is_found_again(
+    service: Service, call: Client, removal: tuple[str, str]
+) -> None:
+    call.append("monday", SAID, "How nice!")
+    call.save(SAVED)
+    service.brought_up_to_date()
+    before, text = found(service), exported(service, call)
+    assert len(before) == 3
+    for _ in range(2):
+        changes = tuple(service.changes())
+        assert call(*removal, {"filter": {"types": ["fact"]}} if removal[0] == "POST" else None).status == 202
+        service.drain()
+        assert service.embed(changes) == ()
+        assert found(service) < before
+        service.time.advance(1)
+        assert imported(service, call, text)["conflicts"] == 0
+        service.brought_up_to_date()
+        assert found(service) == before
