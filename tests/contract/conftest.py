@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 from moto import mock_aws
-from palimpsest.engines.dynamodb.background import DynamoDbExpiries
+from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs

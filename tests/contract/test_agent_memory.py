@@ -8,9 +8,9 @@ from palimpsest.bootstrap.engines import token_counter
 from palimpsest.bootstrap.memories import MemoryStores, Models, wire_memories
 from palimpsest.bootstrap.sessions import wire_sessions
 from palimpsest.clock import SystemClock
+from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants, DynamoDbUsages
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls

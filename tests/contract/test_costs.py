@@ -15,8 +15,8 @@ from palimpsest.bootstrap.workers import wire_summarize
 from palimpsest.clock import FakeClock
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants, DynamoDbUsages

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb import table as tables
+from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.lists import BUCKETS, SESSIONS, buckets_of
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import CommitLost, PalimpsestError, TooLarge, Unavailable

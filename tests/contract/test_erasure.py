@@ -12,8 +12,8 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.session import Commit, Head
+from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.in_memory.jobs import InMemoryJobs

@@ -14,8 +14,8 @@ from palimpsest.conversations.append import Append
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
+from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories

@@ -3,8 +3,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from palimpsest.engines.dynamodb.jobs import DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbKeyedCalls
 from palimpsest.engines.in_memory.jobs import InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions

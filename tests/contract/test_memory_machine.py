@@ -13,10 +13,9 @@ from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
 from palimpsest.engines import places
 from palimpsest.engines.dynamodb import lists
-from palimpsest.engines.dynamodb.background import DynamoDbExpiries, DynamoDbOwners
+from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs, DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import Faults, State

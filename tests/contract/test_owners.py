@@ -5,8 +5,8 @@ from itertools import islice
 
 import pytest
 from palimpsest.conversations.ports import Sessions
-from palimpsest.engines.dynamodb import background as on_dynamodb
-from palimpsest.engines.dynamodb.background import DynamoDbOwners
+from palimpsest.engines.dynamodb import jobs as on_dynamodb
+from palimpsest.engines.dynamodb.jobs import DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.in_memory.jobs import InMemoryOwners

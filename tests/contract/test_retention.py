@@ -8,10 +8,9 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, seconds
-from palimpsest.engines.dynamodb.background import DynamoDbExpiries
+from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.lists import BUCKETS
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants

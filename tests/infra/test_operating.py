@@ -14,7 +14,7 @@ import pytest
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
 from palimpsest.bootstrap.workers import queue_urls
 from palimpsest.clock import SystemClock
-from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import Forbidden
 from palimpsest.jobs.job import JobState, on_user

@@ -12,7 +12,7 @@ from palimpsest.context.prompt import MEMORY_SHARE, Material, MemoryPrompt, fit_
 from palimpsest.conversations.configuration import BlockType, MemoryAs
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.turns import problems
-from palimpsest.conversations.window.fit import Fitted
+from palimpsest.conversations.window import Fitted
 from palimpsest.conversations.window.render import shown
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.memory.records import Source

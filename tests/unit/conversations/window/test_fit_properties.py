@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message, called, weigh
 from palimpsest.conversations.turns import groups, problems, turns
-from palimpsest.conversations.window.fit import Fitted, fit, newest
+from palimpsest.conversations.window import Fitted, fit, newest
 from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.models.tiktoken_counter import TiktokenCounter

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Chat, Message
 from palimpsest.conversations.turns import turns
-from palimpsest.conversations.window.fit import READ_IN_CHAIN, newest, newest_turn
+from palimpsest.conversations.window import READ_IN_CHAIN, newest, newest_turn
 
 from tests.unit.conversations.window.transcripts import (
     assistant,

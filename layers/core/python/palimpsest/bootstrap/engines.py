@@ -54,7 +54,7 @@ def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSess
     """The store of sessions, and of jobs in the same table. With `memories` (the memories table), a new session is
     bound to its user's present epoch.
     """
-    from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbJobs
+    from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 
     sessions = DynamoDbSessions(table, memories=memories)
@@ -64,7 +64,7 @@ def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSess
 
 @cache
 def keyed_calls(sessions_table: str) -> KeyedCalls:
-    from palimpsest.engines.dynamodb.sessions.jobs import DynamoDbKeyedCalls
+    from palimpsest.engines.dynamodb.jobs import DynamoDbKeyedCalls
 
     return DynamoDbKeyedCalls(sessions_table)
 
@@ -135,14 +135,14 @@ def limit_of_graphs(memories: Memories, index: GraphIndex | None) -> GraphLimit:
 
 @cache
 def expiry_store(memories_table: str) -> Expiries:
-    from palimpsest.engines.dynamodb.background import DynamoDbExpiries
+    from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries
 
     return DynamoDbExpiries(memories_table)
 
 
 @cache
 def owners(sessions_table: str, memories_table: str) -> Owners:
-    from palimpsest.engines.dynamodb.background import DynamoDbOwners
+    from palimpsest.engines.dynamodb.jobs import DynamoDbOwners
 
     return DynamoDbOwners(sessions_table, memories_table)
 

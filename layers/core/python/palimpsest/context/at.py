@@ -10,7 +10,7 @@ from palimpsest.conversations.history import no_message
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
-from palimpsest.conversations.window.fit import newest
+from palimpsest.conversations.window import newest
 from palimpsest.scope import SessionScope
 
 PAGE = 20

@@ -11,7 +11,7 @@ from typing import Literal
 from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
 from palimpsest.conversations.messages import MEMORY_TOOL, Chat, Message, line_of, text_of, weigh
-from palimpsest.conversations.window.fit import Fitted, fit
+from palimpsest.conversations.window import Fitted, fit
 from palimpsest.conversations.window.render import SummaryAs, called_for, shown
 from palimpsest.text.cutting import Count, shortened
 from palimpsest.text.escaping import escaped, harmless

@@ -22,7 +22,7 @@ from palimpsest.conversations.history import live
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
-from palimpsest.conversations.window.fit import Fitted, newest, newest_turn
+from palimpsest.conversations.window import Fitted, newest, newest_turn
 from palimpsest.errors import Unavailable
 from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter

@@ -27,7 +27,7 @@ from palimpsest.api.resources.fields import (
     provenance,
     rfc3339,
 )
-from palimpsest.api.resources.memories.filters import Filter
+from palimpsest.api.resources.filters import Filter
 from palimpsest.memory import filters
 from palimpsest.recall import ranking
 from palimpsest.recall import recall as use_case

@@ -13,7 +13,7 @@ from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import LIKE_AN_ID, Id
 from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values, not_blank
-from palimpsest.api.resources.memories.filters import Conditions, Metadata
+from palimpsest.api.resources.filters import Conditions, Metadata
 from palimpsest.vectors import DEFAULT_NAMESPACE, Namespace, NewVector
 
 operation = operations_on("vectors", function="memories")

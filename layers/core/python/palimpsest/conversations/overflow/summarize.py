@@ -14,7 +14,7 @@ from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
 from palimpsest.conversations.overflow.plan import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, Wanted
 from palimpsest.conversations.session import Commit, Compaction, Head
-from palimpsest.conversations.window.fit import SUMMARY_SHARE
+from palimpsest.conversations.window import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs

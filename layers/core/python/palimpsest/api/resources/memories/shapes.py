@@ -27,7 +27,7 @@ from palimpsest.api.resources.fields import (
     rfc3339,
     rfc3339_or_null,
 )
-from palimpsest.api.resources.memories.filters import Filter, Metadata, Share, Subject, TopicKey
+from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
 from palimpsest.memory import filters
 from palimpsest.memory.manage import KEPT

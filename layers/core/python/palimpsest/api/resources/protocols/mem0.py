@@ -19,12 +19,12 @@ from typing_extensions import TypedDict
 from palimpsest.api import problems
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
+from palimpsest.api.resources import memories
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.api.resources.fields import Json
-from palimpsest.api.resources.ingest import IngestRequest
 from palimpsest.api.resources.jobs import ended, shown_job
-from palimpsest.api.resources.memories import routes as memories
+from palimpsest.api.resources.memories import IngestRequest
 from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
 from palimpsest.memory.records import ListedType

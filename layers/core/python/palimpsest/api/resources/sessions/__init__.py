@@ -242,7 +242,7 @@ def list_sessions(  # noqa: PLR0917 - Powertools passes parameters by name
     The sessions of the tenant or of a user, ordered by creation. With `q`, those in which these words occur within the
     given time, best match first: one page for a user; without a user, a page for every 20 users.
     """
-    from palimpsest.api.resources.memories.filters import read_terms
+    from palimpsest.api.resources.filters import read_terms
 
     check_ids(user_id=user_id, agent_id=agent_id)
     terms, said = (
