@@ -3,6 +3,7 @@
 import gzip
 import hashlib
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -77,9 +78,15 @@ def build(name: str, wheels: Wheels) -> BuiltLayer:
 
 
 def build_core(wheels: Wheels) -> BuiltLayer:
-    """The layer of the library itself, with its bytecode; built anew whenever a source has changed."""
+    """The layer of the library itself, with its bytecode and the code of its dataclasses; built anew whenever a source
+    has changed.
+    """
+    here = on_this_machine()
+    beneath = build("runtime", here) if wheels.python == here.python else None
     sources = sorted(path for path in CORE.rglob("*") if path.is_file() and path.suffix != ".pyc")
     digest = hashlib.sha256(f"{RULES} {wheels.python} {pythons.of_version(wheels.python) is not None}".encode())
+    if beneath is not None:
+        digest.update(beneath.hash.encode() + DATACLASS_CODE.read_bytes())
     for source in sources:
         digest.update(f"{source.relative_to(CORE)} {source.stat().st_size} ".encode() + source.read_bytes())
     folder = paths.BUILD / "layers" / f"core-py{wheels.python}-{digest.hexdigest()[:16]}"
@@ -88,13 +95,17 @@ def build_core(wheels: Wheels) -> BuiltLayer:
             for outdated in folder.parent.glob(f"core-py{wheels.python}-*"):
                 shutil.rmtree(outdated)
             unfinished = folder.with_suffix(".unfinished")
+            shutil.rmtree(unfinished, ignore_errors=True)
             shutil.copytree(CORE, unfinished / "python", ignore=shutil.ignore_patterns("__pycache__", ".*"))
             _compile(unfinished / "python", wheels)
+            if beneath is not None:
+                _compile_dataclasses(unfinished / "python", beneath.folder / "python")
             unfinished.replace(folder)
     return BuiltLayer(folder, digest.hexdigest())
 
 
 CORE = paths.LAYERS / "core" / "python"
+DATACLASS_CODE = Path(__file__).with_name("dataclass_code.py")
 BENEATH = {"models": ("runtime",), "builtin": ("runtime", "models")}
 """The layers that every function with this one has too: packages of the same version are only in those."""
 
@@ -186,6 +197,17 @@ def _compile(packages: Path, wheels: Wheels) -> None:
     if python is not None:
         command = [python, "-m", "compileall", "-qq", "-j0", "--invalidation-mode", "unchecked-hash", str(packages)]
         subprocess.run(command, check=False)  # a package may hold templates that are no Python
+
+
+def _compile_dataclasses(library: Path, packages: Path) -> None:
+    """Put the code of the library's dataclasses, and of those that it loads, beside its bytecode.
+
+    `packages` are those of this machine: what `dataclass` writes is the same for every processor.
+    """
+    folder = library / "palimpsest" / "bootstrap"
+    command: list[str | Path] = [pythons.function_python(), "-S", "-B", DATACLASS_CODE, folder]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (library, packages)))}
+    subprocess.run(command, env=environment, check=True)
 
 
 def _drop_unused(packages: Path) -> None:

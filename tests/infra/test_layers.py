@@ -70,6 +70,13 @@ for service in {sorted(layer_build.SERVICES)}:
 s3 = session.create_client("s3", region_name="eu-central-1")  # the service whose addresses follow its parameters
 s3.generate_presigned_url("put_object", Params=dict(Bucket="b", Key="k"))
 """
+COMPILED = """
+import sys
+texts = []
+sys.addaudithook(lambda event, given: event == "compile" and texts.append(str(given[0])))
+import handler
+print(sum("def __create_fn__" in text for text in texts))
+"""
 MODEL = """
 from openai import OpenAI
 OpenAI(api_key="sk-made-up").embeddings
@@ -203,4 +210,22 @@ def test_the_library_s_layer_holds_its_sources_and_nothing_else() -> None:
     there, here = ({path.relative_to(root) for path in root.rglob("*.py")} for root in (built, source))
     assert there == here
     suffixes = {path.suffix for path in built.rglob("*") if path.is_file()}
-    assert suffixes <= {".py", ".pyc", ".md", ".json", ".typed", ".html", ".css", ".js"}
+    assert suffixes <= {".py", ".pyc", ".md", ".json", ".typed", ".html", ".css", ".js", ".marshal"}
+
+
+@pytest.mark.parametrize("wheels", [ON_AWS, on_this_machine()], ids=lambda wheels: wheels.processor)
+def test_a_function_starts_without_compiling_the_methods_of_a_dataclass(wheels: Wheels) -> None:
+    """The code for AWS holds on every processor: it is bytecode of the same Python."""
+    built = layer_build.build_core(wheels).folder / "python"
+    assert compiled_by("sessions", built) == 0
+    assert compiled_by("sessions", paths.LAYERS / "core" / "python") > 200
+
+
+def compiled_by(function: str, library: Path) -> int:
+    """How many texts `dataclass` compiles while a function loads what it serves."""
+    places = [paths.FUNCTIONS / function, library, packages("runtime", on_this_machine())]
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": os.pathsep.join(map(str, places)), **KEYS}
+    done = subprocess.run(  # noqa: S603 - the Python that functions run on
+        [pythons.function_python(), "-S", "-c", COMPILED], env=environment, check=True, capture_output=True, text=True
+    )
+    return int(done.stdout)

@@ -5,7 +5,11 @@ from __future__ import annotations
 import gc
 from collections.abc import Callable
 
-from palimpsest import settings
+from palimpsest.bootstrap import compiled
+
+compiled.use()  # before settings load pydantic, which declares dataclasses of its own
+
+from palimpsest import settings  # noqa: E402
 
 if settings.runs_in_lambda():
     gc.disable()  # until `warm` is done: what a function loads at its start is no garbage

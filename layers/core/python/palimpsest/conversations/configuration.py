@@ -35,7 +35,7 @@ Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_BYTES), AfterV
 
 
 class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
 
 class StaticBlock(_Block):
@@ -90,7 +90,7 @@ class _Strategy(BaseModel):
     a session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     max_tokens: int = Field(DEFAULT_MAX_TOKENS, ge=MIN_SYSTEM_ROOM, le=10_000_000)
     model: str | None = Field(None, min_length=1, max_length=128)

@@ -9,9 +9,9 @@ import re
 import threading
 from binascii import a2b_base64
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache, reduce
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -54,6 +54,14 @@ TABLES = {
         r"\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n/]*|\s*[\r\n]+|\s+(?!\S)|\s+",
     ),
 }
+IN_ASCII = {
+    r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}": "A-Z",
+    r"\p{Ll}\p{Lm}\p{Lo}\p{M}": "a-z",
+    r"\p{L}++": "[A-Za-z]++",
+    r"\p{N}{": "[0-9]{",
+    r"\p{L}\p{N}": "A-Za-z0-9",
+}
+"""Parts of the patterns, and what matches the same in a text of ASCII alone."""
 SAME_RANKS = {"o200k_harmony": "o200k_base"}  # they differ in special tokens, and those are never counted as such
 
 # tiktoken's regex engine fails on one run of some 500,000 blanks, and is slower than linear on long runs.
@@ -131,9 +139,8 @@ class SortedRanks:
     """
 
     def __init__(self, content: bytes, pattern: str) -> None:
-        import regex  # type: ignore[import-untyped] # it has no types
-
-        self._parts = regex.compile(pattern).findall
+        self._pattern = pattern
+        self._ascii_parts = re.compile(_in_ascii(pattern), re.ASCII).findall
         self._size = int.from_bytes(content[:4], "little")
         numbers = 4 + 8 * self._size
         self._numbers = memoryview(content)[4:numbers].cast("I")
@@ -145,13 +152,21 @@ class SortedRanks:
         """The tokens of a text; None if it has a part that would take long, or halves of characters, and once so much
         has been looked up that it took as long as to load the encoding.
         """
-        parts = self._parts(text)
+        parts = self._ascii_parts(text) if text.isascii() else self._parts(text)
         if self._rank.cache_info().misses > MOST_LOOKED_UP or max(map(len, parts), default=0) > SHORT_PART:
             return None
         try:
             return sum(map(self._count, parts))
         except UnicodeEncodeError:
             return None
+
+    @cached_property
+    def _parts(self) -> Callable[[str], list[str]]:
+        """Cuts any text, by a library that takes long to load."""
+        import regex  # type: ignore[import-untyped] # it has no types
+
+        found: Callable[[str], list[str]] = regex.compile(self._pattern).findall
+        return found
 
     def _merged(self, part: str) -> int:
         whole = part.encode()
@@ -175,6 +190,11 @@ class SortedRanks:
 
     def _token(self, place: int) -> bytes:
         return self._tokens[self._numbers[place - 1] if place else 0 : self._numbers[place]]
+
+
+def _in_ascii(pattern: str) -> str:
+    """The pattern for texts in ASCII alone, in terms that Python's own `re` knows."""
+    return reduce(lambda known, each: known.replace(*each), IN_ASCII.items(), pattern)
 
 
 def pieces(text: str) -> Iterator[str]:

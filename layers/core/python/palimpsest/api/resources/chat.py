@@ -75,7 +75,7 @@ class Part(BaseModel):
     an assistant's `thinking`, `redacted_thinking` and `reasoning` are kept in the history and left out of contexts.
     """
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
     carried: ClassVar[Mapping[str, type]] = {"text": str}
     unshown: ClassVar[frozenset[str]] = frozenset()
 
@@ -143,21 +143,21 @@ Content = Annotated[
 
 
 class FunctionOfCall(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     name: Name
     arguments: Annotated[str, Field(description="JSON, as text: as the model wrote it")]
 
 
 class CustomOfCall(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     name: Name
     input: str
 
 
 class FunctionCall(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     id: CallId
     type: Literal["function"]
@@ -165,7 +165,7 @@ class FunctionCall(BaseModel):
 
 
 class CustomCall(BaseModel):
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     id: CallId
     type: Literal["custom"]
@@ -178,7 +178,7 @@ ToolCall = Annotated[FunctionCall | CustomCall, Field(discriminator="type")]
 class _Message(BaseModel):
     """Fields of every message. Unknown fields are stored and come back in the history."""
 
-    model_config = ConfigDict(extra="allow", strict=True)
+    model_config = ConfigDict(extra="allow", strict=True, defer_build=True)
 
     id: Annotated[
         Id | None, Field(description="The caller's own id; ids on all messages make an append repeatable")

@@ -94,7 +94,7 @@ def check_embedding(values: Sequence[float], space: Space | None, *, field: str)
 class Closed(BaseModel):
     """A body whose values are not converted, and which may hold only the fields that it names."""
 
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, defer_build=True)
 
 
 class Change(Closed):

@@ -49,7 +49,7 @@ FromRun = Annotated[str | None, Query(description="Only what comes from this ses
 class Open(BaseModel):
     """A body that may hold more than is read."""
 
-    model_config = ConfigDict(extra="ignore", frozen=True)
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
 
 
 class Mem0Add(Open):
