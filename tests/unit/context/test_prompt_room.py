@@ -8,11 +8,11 @@ from typing import get_args
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from palimpsest.context.blocks.block import BlockContent, Item, ItemKind
-from palimpsest.context.prompt import MEMORY_SHARE, Material, MemoryPrompt, fit_with_memory, inserted, memory_messages
+from palimpsest.context.prompt import MEMORY_SHARE, MemoryPrompt, fit_with_memory, inserted, memory_messages
 from palimpsest.conversations.configuration import BlockType, MemoryAs
 from palimpsest.conversations.messages import weigh
 from palimpsest.conversations.turns import problems
-from palimpsest.conversations.window import Fitted
+from palimpsest.conversations.window import Fitted, Material
 from palimpsest.conversations.window.render import shown
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.memory.records import Source
@@ -52,18 +52,8 @@ class Remembering:
 
     def made(self) -> tuple[Fitted, MemoryPrompt]:
         case = self.case
-        material = Material(
-            system=case.system,
-            system_tokens=None,
-            summary=case.summary,
-            summary_as=case.summary_as,
-            messages=case.read,
-            given=case.given,
-            budget=case.budget,
-            count=case.count,
-        )
         try:
-            return fit_with_memory(material, self.found, session=SESSION, memory_as=self.memory_as)
+            return fit_with_memory(case.material, self.found, session=SESSION, memory_as=self.memory_as)
         except BudgetTooSmall as refused:
             assume(case.budget >= refused.minimum)
             raise
@@ -124,16 +114,7 @@ def test_what_the_context_shows_is_not_repeated(asked: Remembering) -> None:
 
 def material(*chats: object, budget: int, summary: str | None = None) -> Material:
     window = conversation(*chats)  # type: ignore[arg-type]
-    return Material(
-        system=system(),
-        system_tokens=None,
-        summary=summary,
-        summary_as="user",
-        messages=window,
-        given=None,
-        budget=budget,
-        count=quarter,
-    )
+    return Material(system=system(), summary=summary, messages=window, budget=budget, count=quarter)
 
 
 FACTS = BlockContent("extractive", tuple(Item(id=f"f{n}", kind="fact", text="x" * 70) for n in range(50)))

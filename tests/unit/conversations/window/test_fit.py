@@ -1,7 +1,7 @@
 import pytest
 from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, Chat, weigh
 from palimpsest.conversations.turns import NO_RESULT
-from palimpsest.conversations.window import Fitted, fit
+from palimpsest.conversations.window import Fitted, Material, fit
 from palimpsest.errors import BudgetTooSmall
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, quarter, result, system, user
@@ -18,9 +18,7 @@ def fitted(
     system: Chat | None = SYSTEM,
 ) -> Fitted:
     messages = conversation(*spoken)
-    return fit(
-        system=system, summary=summary, summary_as="user", messages=messages, given=given, budget=budget, count=quarter
-    )
+    return fit(Material(system=system, summary=summary, messages=messages, given=given, budget=budget, count=quarter))
 
 
 def test_a_context_that_fits_is_what_was_said() -> None:
@@ -43,16 +41,7 @@ def test_weights_counted_at_append_are_not_counted_again() -> None:
         raise AssertionError(text)
 
     messages = conversation(*[user(), calling("a"), result("a"), assistant()] * 5)
-    context = fit(
-        system=SYSTEM,
-        system_tokens=20,
-        summary=None,
-        summary_as="user",
-        messages=messages,
-        given=None,
-        budget=10_000,
-        count=fail,
-    )
+    context = fit(Material(system=SYSTEM, system_tokens=20, messages=messages, budget=10_000, count=fail))
     assert context.tokens == REPLY_PRIMING + 20 + sum(message.tokens for message in messages)
 
 
@@ -104,7 +93,7 @@ def test_a_window_may_begin_inside_a_turn() -> None:
 def test_a_gap_between_the_question_and_the_rest_of_its_chain_is_no_harm() -> None:
     messages = conversation(user("start"), *[calling("a"), result("a", "x"), result("b", "orphan")] * 3)
     gap = [messages[0], *messages[5:]]
-    context = fit(system=None, summary=None, summary_as="user", messages=gap, given=None, budget=1_000, count=quarter)
+    context = fit(Material(messages=gap, budget=1_000, count=quarter))
     assert context.messages == (user("start"), calling("a"), result("a", "x"))
 
 
@@ -170,14 +159,7 @@ def test_a_message_larger_than_the_budget_is_there_in_parts() -> None:
 
 
 def test_a_summary_as_tool_call_is_followed_by_the_window() -> None:
-    context = fit(
-        system=None,
-        summary="Sarah asked.",
-        summary_as="tool_call",
-        messages=conversation(user()),
-        given=None,
-        budget=500,
-        count=quarter,
-    )
+    window = conversation(user())
+    context = fit(Material(messages=window, summary="Sarah asked.", summary_as="tool_call", budget=500, count=quarter))
     assert [chat["role"] for chat in context.messages] == ["assistant", "tool", "user"]
     assert context.summary_tokens > 2 * MESSAGE_OVERHEAD

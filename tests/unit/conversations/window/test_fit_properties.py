@@ -11,7 +11,7 @@ from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message, called, weigh
 from palimpsest.conversations.turns import groups, problems, turns
-from palimpsest.conversations.window import Fitted, fit, newest
+from palimpsest.conversations.window import Fitted, Material, fit, newest
 from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.models.tiktoken_counter import TiktokenCounter
@@ -53,18 +53,22 @@ class Case:
     def held(self) -> list[Message]:
         return conversations.shown(self.window)
 
+    @property
+    def material(self) -> Material:
+        return Material(
+            system=self.system,
+            summary=self.summary,
+            summary_as=self.summary_as,
+            messages=self.read,
+            given=self.given,
+            budget=self.budget,
+            count=self.count,
+        )
+
     def fitted(self) -> Fitted:
         """The context; what has no room for one is no case."""
         try:
-            return fit(
-                system=self.system,
-                summary=self.summary,
-                summary_as=self.summary_as,
-                messages=self.read,
-                given=self.given,
-                budget=self.budget,
-                count=self.count,
-            )
+            return fit(self.material)
         except BudgetTooSmall as refused:
             assume(self.budget >= refused.minimum)
             raise

@@ -8,7 +8,8 @@ from typing import Any
 
 from palimpsest.agent_memory.checks import PAGE, Said, checked, message_of, pages, read
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.context import ContextRequest, PruneRequest
+from palimpsest.api.resources.compactions import PruneRequest
+from palimpsest.api.resources.context import ContextRequest
 from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.sessions.shapes import SessionChange
 from palimpsest.bootstrap.memories import MemoriesApp

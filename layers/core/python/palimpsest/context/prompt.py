@@ -10,9 +10,9 @@ from typing import Literal
 
 from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
-from palimpsest.conversations.messages import MEMORY_TOOL, Chat, Message, line_of, text_of, weigh
-from palimpsest.conversations.window import Fitted, fit
-from palimpsest.conversations.window.render import SummaryAs, called_for, shown
+from palimpsest.conversations.messages import MEMORY_TOOL, Chat, line_of, text_of, weigh
+from palimpsest.conversations.window import Fitted, Material, fit
+from palimpsest.conversations.window.render import called_for, shown
 from palimpsest.text.cutting import Count, shortened
 from palimpsest.text.escaping import escaped, harmless
 
@@ -181,46 +181,6 @@ def inserted(system: Chat | None, memory: str) -> Chat:
 MEMORY_SHARE = 2  # memory takes at most one part of this many of the budget
 
 
-@dataclass(frozen=True, slots=True)
-class Material:
-    """What a context is made of; the parameters of `fit`. Of the `budget`, so many tokens are `taken` by what is sent
-    beside the messages.
-    """
-
-    system: Chat | None
-    system_tokens: int | None
-    summary: str | None
-    summary_as: SummaryAs
-    messages: Sequence[Message]
-    given: Chat | None
-    budget: int
-    count: Count
-    taken: int = 0
-
-    def fitted(self, *, reserve: int = 0) -> Fitted:
-        return fit(
-            system=self.system,
-            summary=self.summary,
-            summary_as=self.summary_as,
-            messages=self.messages,
-            given=self.given,
-            budget=self.budget,
-            taken=self.taken,
-            count=self.count,
-            system_tokens=self.system_tokens,
-            reserve=reserve,
-        )
-
-    def counted(self) -> Material:
-        """The same, with the tokens of the system message."""
-        if self.system is None or self.system_tokens is None:
-            return replace(self, system_tokens=weigh(shown(self.system), self.count) if self.system else 0)
-        return self
-
-    def only(self, seqs: Sequence[int]) -> Material:
-        return replace(self, messages=[message for message in self.messages if message.seq in seqs])
-
-
 def fit_with_memory(
     material: Material, contents: Sequence[BlockContent], *, session: str, memory_as: MemoryAs
 ) -> tuple[Fitted, MemoryPrompt]:
@@ -231,7 +191,7 @@ def fit_with_memory(
     Raises `BudgetTooSmall`.
     """
     material = material.counted()
-    tight = material.fitted(reserve=material.budget // MEMORY_SHARE)
+    tight = fit(material, reserve=material.budget // MEMORY_SHARE)
     said = "\n".join(text_of(chat) for chat, seq in zip(tight.messages, tight.places, strict=True) if seq is None)
     cost = partial(_cost, material, memory_as)
     share = partial(shared_out, contents, count=material.count, cost=cost)
@@ -264,11 +224,12 @@ def _cost(material: Material, memory_as: MemoryAs, text: str) -> int:
 def _placed(material: Material, memory: MemoryPrompt, memory_as: MemoryAs) -> Fitted:
     """The context with the memory where the configuration puts it; or without it, with as much room left free."""
     if not memory.text:
-        return material.fitted()
+        return fit(material)
     if memory_as == "system":
         system = inserted(material.system, memory.text)
-        return replace(material, system=system, system_tokens=(material.system_tokens or 0) + memory.tokens).fitted()
-    fitted = material.fitted(reserve=memory.tokens)
+        tokens = (material.system_tokens or 0) + memory.tokens
+        return fit(replace(material, system=system, system_tokens=tokens))
+    fitted = fit(material, reserve=memory.tokens)
     if memory_as == "none":
         return fitted
     heading = 0 if material.system is None else 1

@@ -15,14 +15,14 @@ from palimpsest.context.at import counted, head_after, read_back
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.formats import ContextFormat, Written, written
-from palimpsest.context.prompt import Material, MemoryPrompt, fit_with_memory
+from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.contents import Contents, loaded, within
 from palimpsest.conversations.history import live
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
-from palimpsest.conversations.window import Fitted, newest, newest_turn
+from palimpsest.conversations.window import Fitted, Material, fit, newest, newest_turn
 from palimpsest.errors import Unavailable
 from palimpsest.models.catalogue import budget_of
 from palimpsest.models.ports import TokenCounter
@@ -198,7 +198,7 @@ class ReadContext:
         stored = within(stored, most=MOST_PARTS)
         tools = _tools() if config.auto_recall else ()
         material = self._material(plan, stored, summary=summary, tools=tools)
-        made = _Fitted(material.fitted()) if reading is None else _with_memory(material, reading, plan)
+        made = _Fitted(fit(material)) if reading is None else _with_memory(material, reading, plan)
         return Context(
             fitted=made.fitted,
             head=head,

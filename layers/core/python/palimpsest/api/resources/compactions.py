@@ -1,8 +1,8 @@
-"""Compactions of a session: what left the window, each with the messages that it stands for."""
+"""Compactions of a session: what left the window, each with the messages that it stands for; and making room there."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, Any, Literal
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path
@@ -12,8 +12,25 @@ from typing_extensions import TypedDict
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import after_number, paged
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Limit, Moment, NextCursor, Order, SessionId
+from palimpsest.api.resources.chat import Given
+from palimpsest.api.resources.context import Context, ContextOptions, WhyNoRoom, answered_with_context
+from palimpsest.api.resources.fields import (
+    DEFAULT_LIMIT,
+    Closed,
+    Cursor,
+    Limit,
+    MaxTokens,
+    Moment,
+    NextCursor,
+    Order,
+    SessionId,
+    WaitSeconds,
+    Window,
+    window,
+)
+from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
+from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.session import Compaction as StoredCompaction
 
 operation = operations_on("context", function="sessions")
@@ -35,9 +52,73 @@ Compaction = TypedDict(
 )
 
 
+class PruneRequest(Closed):
+    strategy: Annotated[
+        Literal["fifo", "summarize", "semantic"],
+        Field(
+            description="fifo drops the oldest turns, summarize replaces them; semantic keeps those that matter most to"
+            " the `message`, or to the user's newest one"
+        ),
+    ]
+    max_tokens: MaxTokens | None = None
+    message: Given | None = None
+    wait: WaitSeconds = 0
+
+
 class CompactionPage(TypedDict):
     compactions: list[Compaction]
     next_cursor: NextCursor
+
+
+class KeptTurns(SequenceRange):
+    """Messages that a semantic prune kept, and why; `score` is 0..1, null for recent turns."""
+
+    why: Literal["recent", "relevant", "important"]
+    score: float | None
+
+
+class Pruned(TypedDict):
+    session_id: str
+    job_id: str | None
+    state: Literal["done", "failed"]
+    why_not: WhyNoRoom
+    kept: Annotated[list[KeptTurns], Field(description="With `semantic`: what stays, in order")]
+    window: Window
+    context: Context | None
+    degraded: list[str]
+
+
+@operation("POST /v1/sessions/{session_id}/prune", scopes=("read", "write"), answers={200: "Pruned", 202: "JobPending"})
+def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
+    """Make room in the window.
+
+    `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
+    done within `wait` seconds, else 202 and a job. `semantic` keeps at once, within the budget, the recent turns and
+    of the older ones those that matter most to the topic, in whole turns of at most 20 messages; `kept` says which and
+    why. What leaves the window stays in the history.
+    """
+    scope, use = call().session(session_id), call().use
+
+    def prune(_: str | None) -> list[Any]:
+        topic = None if body.message is None else text_of(body.message)
+        requested = use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic)
+        kept = [{"from": one.first, "to": one.last, "why": one.why, "score": one.score} for one in requested.kept]
+        return [requested.job, requested.why_not, kept, [] if requested.has_vectors else ["vector"]]
+
+    job_id, why_not, kept, degraded = call().made(prune)
+    job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
+    if job is not None and not job.has_ended:
+        return accepted(job.id, job.state)
+    answer = {
+        "session_id": session_id,
+        "job_id": None if job is None else job.id,
+        "state": "done" if job is None else job.state,
+        "why_not": why_not,
+        "kept": kept,
+        "degraded": degraded,
+        "window": window(call().use.manage.read(scope).head),
+    }
+    return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
 
 
 @operation("GET /v1/sessions/{session_id}/compactions", answers={200: "CompactionPage"}, refuses=(413,))

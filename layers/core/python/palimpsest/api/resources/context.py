@@ -21,19 +21,16 @@ from palimpsest.api.resources.fields import (
     Moment,
     Provenance,
     SessionId,
-    WaitSeconds,
-    Window,
     answered,
     provenance,
     rfc3339,
-    window,
 )
-from palimpsest.api.resources.jobs import SequenceRange, accepted
+from palimpsest.api.resources.jobs import SequenceRange
 from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import Context as ReadContext
-from palimpsest.conversations.messages import Chat, text_of
+from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
 from palimpsest.memory.filters import MemoryType
@@ -66,19 +63,6 @@ class ContextRequest(ContextOptions):
     message: Annotated[
         Given | None, Field(description="The user's message about to be sent, as text or message: weighed, not stored")
     ] = None
-
-
-class PruneRequest(Closed):
-    strategy: Annotated[
-        Literal["fifo", "summarize", "semantic"],
-        Field(
-            description="fifo drops the oldest turns, summarize replaces them; semantic keeps those that matter most to"
-            " the `message`, or to the user's newest one"
-        ),
-    ]
-    max_tokens: MaxTokens | None = None
-    message: Given | None = None
-    wait: WaitSeconds = 0
 
 
 WhyNoRoom = Annotated[WhyNot | None, Field(description="Why no room was made; null if it was, or is being made")]
@@ -157,24 +141,6 @@ class Context(TypedDict):
     trace: NotRequired[Annotated[Json, Field(description="With `explain`: why each part is there")]]
 
 
-class KeptTurns(SequenceRange):
-    """Messages that a semantic prune kept, and why; `score` is 0..1, null for recent turns."""
-
-    why: Literal["recent", "relevant", "important"]
-    score: float | None
-
-
-class Pruned(TypedDict):
-    session_id: str
-    job_id: str | None
-    state: Literal["done", "failed"]
-    why_not: WhyNoRoom
-    kept: Annotated[list[KeptTurns], Field(description="With `semantic`: what stays, in order")]
-    window: Window
-    context: Context | None
-    degraded: list[str]
-
-
 @operation("GET /v1/sessions/{session_id}/context", answers={200: "Context"}, refuses=(413,))
 def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     session_id: SessionId,
@@ -197,39 +163,6 @@ def get_context(  # noqa: PLR0917 - Powertools passes parameters by name
     """
     options = ContextOptions(max_tokens=max_tokens, model=model, compact=compact, explain=explain, at=at, format=form)
     return context_of(call().session(session_id), options)
-
-
-@operation("POST /v1/sessions/{session_id}/prune", scopes=("read", "write"), answers={200: "Pruned", 202: "JobPending"})
-def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
-    """Make room in the window.
-
-    `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
-    done within `wait` seconds, else 202 and a job. `semantic` keeps at once, within the budget, the recent turns and
-    of the older ones those that matter most to the topic, in whole turns of at most 20 messages; `kept` says which and
-    why. What leaves the window stays in the history.
-    """
-    scope, use = call().session(session_id), call().use
-
-    def prune(_: str | None) -> list[Any]:
-        topic = None if body.message is None else text_of(body.message)
-        requested = use.prune(scope, strategy=body.strategy, max_tokens=body.max_tokens, topic=topic)
-        kept = [{"from": one.first, "to": one.last, "why": one.why, "score": one.score} for one in requested.kept]
-        return [requested.job, requested.why_not, kept, [] if requested.has_vectors else ["vector"]]
-
-    job_id, why_not, kept, degraded = call().made(prune)
-    job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
-    if job is not None and not job.has_ended:
-        return accepted(job.id, job.state)
-    answer = {
-        "session_id": session_id,
-        "job_id": None if job is None else job.id,
-        "state": "done" if job is None else job.state,
-        "why_not": why_not,
-        "kept": kept,
-        "degraded": degraded,
-        "window": window(call().use.manage.read(scope).head),
-    }
-    return answered_with_context(answer, scope, ContextOptions(max_tokens=body.max_tokens), given=body.message)
 
 
 @operation("POST /v1/sessions/{session_id}/context", function="memories", scopes=("read",), answers={200: "Context"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
@@ -91,39 +91,51 @@ def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
     return tuple(turns(shown_ones)[-1]) if shown_ones else ()
 
 
-def fit(
-    *,
-    system: Chat | None,
-    summary: str | None,
-    summary_as: SummaryAs = "user",
-    messages: Sequence[Message],
-    given: Chat | None,
-    budget: int,
-    count: Count,
-    system_tokens: int | None = None,
-    taken: int = 0,
-    reserve: int = 0,
-) -> Fitted:
+@dataclass(frozen=True, slots=True)
+class Material:
+    """What a context is made of. `messages`, oldest first, may begin inside a turn at a group, and leave out what
+    stands between the newest user message and the rest of its chain; `given` is weighed but not stored, and a user message
+    then is the current chain by itself. `taken` tokens of the `budget` go to what is sent beside the messages.
+    `system_tokens` is the weight of the system message; None: it was not counted.
+    """
+
+    messages: Sequence[Message]
+    budget: int
+    count: Count
+    system: Chat | None = None
+    system_tokens: int | None = None
+    summary: str | None = None
+    summary_as: SummaryAs = "user"
+    given: Chat | None = None
+    taken: int = 0
+
+    def counted(self) -> Material:
+        """The same, with the tokens of the system message."""
+        if self.system is None or self.system_tokens is None:
+            return replace(self, system_tokens=weigh(shown(self.system), self.count) if self.system else 0)
+        return self
+
+    def only(self, seqs: Sequence[int]) -> Material:
+        return replace(self, messages=[message for message in self.messages if message.seq in seqs])
+
+
+def fit(material: Material, *, reserve: int = 0) -> Fitted:
     """Make the context: system message, summary, the newest turns that fit whole, and the current chain.
 
-    `given` is weighed but not stored; a user message then is the current chain by itself. A chain that is too large
-    alone is cut (see `chain`); the summary takes at most a quarter of the budget, and gives way before the newest user
-    message does. `messages`, oldest first, may begin inside a turn at a group, and leave out what stands between the
-    newest user message and the rest of its chain. Weights are those counted at append: nothing is counted again but
-    system message (unless `system_tokens` gives its weight), summary, and what is cut. Raises `BudgetTooSmall`.
-
-    Of the budget, `taken` tokens are not for messages. `reserve` tokens stay free, as far as system message, summary
-    and current chain leave them: older turns give way.
+    A chain that is too large alone is cut (see `chain`); the summary takes at most a quarter of the budget, and gives
+    way before the newest user message does. Weights are those counted at append: nothing is counted again but system
+    message (unless its weight is known), summary, and what is cut. `reserve` tokens stay free, as far as system
+    message, summary and current chain leave them: older turns give way. Raises `BudgetTooSmall`.
     """
-    heading = [] if system is None else [shown(system)]
-    if system_tokens is None or not heading:
-        system_tokens = sum(weigh(chat, count) for chat in heading)
-    if budget < (least := taken + system_tokens + MIN_SYSTEM_ROOM):
+    material = material.counted()
+    count, system_tokens = material.count, material.system_tokens or 0
+    heading = [] if material.system is None else [shown(material.system)]
+    if material.budget < (least := material.taken + system_tokens + MIN_SYSTEM_ROOM):
         raise BudgetTooSmall(minimum=least)
-    budget -= taken
+    budget = material.budget - material.taken
     room = budget - system_tokens - REPLY_PRIMING
-    parts = _turns(messages, given, count) or [[]]
-    summary_within = partial(_summary_within, summary, summary_as, count=count)
+    parts = _turns(material.messages, material.given, count) or [[]]
+    summary_within = partial(_summary_within, material.summary, material.summary_as, count=count)
     reserve = min(reserve, budget - system_tokens - MIN_SYSTEM_ROOM)
     shares = _shared_out(parts, summary_within, room=room, most=budget // SUMMARY_SHARE, reserve=reserve, count=count)
     shown_summary, window = shares.summary, shares.window
