@@ -1,18 +1,26 @@
-"""Pages of lists, and their cursors: where a list goes on, opaque to callers and good for that one list only."""
+"""Pages of lists, their parameters and their cursors: where a list goes on, opaque, and good for that one list only."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Protocol, TypeVar
+from typing import Annotated, Any, Literal, Protocol, TypeVar
 
 from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Query
+from pydantic import Field
 
 from palimpsest.api.resources.fields import MAX_BYTES, Page, dumps, json_answer, size_in_answer
 from palimpsest.errors import BadRequest, FieldError
 
 LONGEST_NUMBER = 12  # digits of a sequence number
+DEFAULT_LIMIT = 50
+
+NextCursor = Annotated[str | None, Field(description="Where the next page begins; null at the end")]
+Limit = Annotated[int, Query(ge=1, le=100, description="The most items on a page; a page of large items may hold less")]
+Cursor = Annotated[str | None, Query(max_length=2_000, description="`next_cursor` of the page before")]
+Order = Annotated[Literal["asc", "desc"], Query(description="asc: oldest first; desc: newest first")]
 
 Row = TypeVar("Row")
 Named = TypeVar("Named", bound="_Named")

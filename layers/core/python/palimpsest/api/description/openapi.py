@@ -16,7 +16,7 @@ from palimpsest.api.call import KEY, OWNER
 from palimpsest.api.description import examples, memory_examples
 from palimpsest.api.description.links import links
 from palimpsest.api.operations import Function, Operation, operations_of
-from palimpsest.api.resources.chat import LIKE_AN_ID
+from palimpsest.api.resources.fields import LIKE_AN_ID
 
 Json = dict[str, Any]
 OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))

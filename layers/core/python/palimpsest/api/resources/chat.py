@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from datetime import UTC, datetime
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import (
@@ -18,15 +17,15 @@ from pydantic import (
     Tag,
     model_validator,
 )
-from pydantic.config import JsonDict
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
+from palimpsest.api.resources.fields import LIKE_AN_ID, Timestamp
 from palimpsest.conversations.drafts import MAX_TOOL_CALLS, Draft
 from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, Chat, unlike_a_summary
 from palimpsest.errors import BadRequest
-from palimpsest.scope import ID_PATTERN, checked_id
+from palimpsest.scope import checked_id
 
 OWN_FIELDS = ("id", "timestamp", "metadata")
 """What we know of a message beside what the chat API does."""
@@ -45,20 +44,7 @@ def _id(value: str) -> str:
         raise PydanticCustomError(INVALID_ID, "{wrong}", {"wrong": error.errors[0].message}) from error
 
 
-def _rfc3339(value: str) -> str:
-    try:
-        moment = datetime.fromisoformat(value)
-        moment.astimezone(UTC)  # within the years 1 to 9999 there, too
-    except (ValueError, OverflowError):
-        moment = None
-    if moment is None or moment.tzinfo is None or len(value) < len("2026-01-01T00:00Z"):
-        raise ValueError("must be a time with its offset, as in RFC 3339")
-    return value
-
-
-LIKE_AN_ID: JsonDict = {"pattern": f"^{ID_PATTERN}$"}
 Id = Annotated[str, AfterValidator(_id), Field(json_schema_extra=LIKE_AN_ID)]
-Timestamp = Annotated[str, AfterValidator(_rfc3339), Field(json_schema_extra={"format": "date-time"})]
 Metadata = Annotated[dict[str, Any], Field(max_length=64)]
 Name = Annotated[str, Field(min_length=1, max_length=128)]
 CallId = Annotated[str, Field(min_length=1, max_length=256)]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from functools import update_wrapper
 from inspect import Signature, signature
 from typing import Annotated, Any, ClassVar, Literal, Self
@@ -29,7 +29,6 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import Operation
-from palimpsest.api.resources.chat import LIKE_AN_ID
 from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
 from palimpsest.conversations.session import Head
@@ -37,10 +36,9 @@ from palimpsest.errors import FieldError, TooLarge, Unprocessable
 from palimpsest.memory.records import MAX_DATA, Source
 from palimpsest.models.embedding import check
 from palimpsest.models.ports import Space
-from palimpsest.scope import checked_id
+from palimpsest.scope import ID_PATTERN, checked_id
 
 LONGEST_WAIT = 20  # seconds
-DEFAULT_LIMIT = 50
 STRATEGY = "strategy"
 MAX_BYTES = 5_000_000
 _ENCODER = json.JSONEncoder(separators=(",", ":"), ensure_ascii=False, default=dict)
@@ -48,13 +46,23 @@ dumps = _ENCODER.encode
 
 Json = dict[str, Any]
 Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
-NextCursor = Annotated[str | None, Field(description="Where the next page begins; null at the end")]
+LIKE_AN_ID: JsonDict = {"pattern": f"^{ID_PATTERN}$"}
 
+
+def _rfc3339(value: str) -> str:
+    try:
+        moment = datetime.fromisoformat(value)
+        moment.astimezone(UTC)  # within the years 1 to 9999 there, too
+    except (ValueError, OverflowError):
+        moment = None
+    if moment is None or moment.tzinfo is None or len(value) < len("2026-01-01T00:00Z"):
+        raise ValueError("must be a time with its offset, as in RFC 3339")
+    return value
+
+
+Timestamp = Annotated[str, AfterValidator(_rfc3339), Field(json_schema_extra={"format": "date-time"})]
 UserId = Annotated[str, Path(description="Id of the user", json_schema_extra=LIKE_AN_ID)]
 SessionId = Annotated[str, Path(description="Id of the session", json_schema_extra=LIKE_AN_ID)]
-Limit = Annotated[int, Query(ge=1, le=100, description="The most items on a page; a page of large items may hold less")]
-Cursor = Annotated[str | None, Query(max_length=2_000, description="`next_cursor` of the page before")]
-Order = Annotated[Literal["asc", "desc"], Query(description="asc: oldest first; desc: newest first")]
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
 NOT_BLANK: JsonDict = {"pattern": r"\S"}
 

@@ -15,16 +15,11 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import listing
-from palimpsest.api.resources.chat import LIKE_AN_ID
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, listing
 from palimpsest.api.resources.fields import (
-    DEFAULT_LIMIT,
-    Cursor,
+    LIKE_AN_ID,
     Json,
-    Limit,
     Moment,
-    NextCursor,
-    Order,
     Wait,
     Window,
     answered,

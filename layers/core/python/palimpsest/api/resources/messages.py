@@ -13,19 +13,14 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import after_number, paged
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.fields import (
-    DEFAULT_LIMIT,
     NOT_BLANK,
     Closed,
-    Cursor,
     Json,
-    Limit,
     Moment,
-    NextCursor,
-    Order,
     SessionId,
     Wait,
     WaitSeconds,

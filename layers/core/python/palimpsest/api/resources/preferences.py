@@ -13,18 +13,15 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import listing
-from palimpsest.api.resources.chat import LIKE_AN_ID, Id
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.fields import (
-    DEFAULT_LIMIT,
+    LIKE_AN_ID,
     Closed,
-    Cursor,
     Deleted,
     Json,
     JsonValue,
-    Limit,
     Moment,
-    NextCursor,
     UserId,
     Wait,
     answered,

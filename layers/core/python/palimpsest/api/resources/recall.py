@@ -13,12 +13,14 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import LIKE_AN_ID, Id, Timestamp
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.fields import (
+    LIKE_AN_ID,
     NOT_BLANK,
     Closed,
     Moment,
     Provenance,
+    Timestamp,
     UserId,
     Values,
     check_embedding,

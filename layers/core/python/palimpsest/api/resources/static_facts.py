@@ -13,20 +13,9 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import by_id, listing
-from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import (
-    DEFAULT_LIMIT,
-    Closed,
-    Cursor,
-    Deleted,
-    Json,
-    Limit,
-    Moment,
-    NextCursor,
-    Order,
-    answered,
-)
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, by_id, listing
+from palimpsest.api.resources.chat import Id
+from palimpsest.api.resources.fields import LIKE_AN_ID, Closed, Deleted, Json, Moment, answered
 from palimpsest.tenants import StaticFact as StoredFact
 
 operation = operations_on("administration", function="memories")

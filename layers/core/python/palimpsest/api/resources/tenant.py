@@ -13,9 +13,9 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import after, cursor_at
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, after, cursor_at
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Closed, Cursor, Limit, MemoryFields, NextCursor
+from palimpsest.api.resources.fields import Closed, MemoryFields
 from palimpsest.conversations.configuration import check_allowed, parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.jobs.job import Job, JobState

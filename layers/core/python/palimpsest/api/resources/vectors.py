@@ -11,8 +11,8 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import LIKE_AN_ID, Id
-from palimpsest.api.resources.fields import NOT_BLANK, Closed, UserId, Values, not_blank
+from palimpsest.api.resources.chat import Id
+from palimpsest.api.resources.fields import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
 from palimpsest.api.resources.filters import Conditions, Metadata
 from palimpsest.vectors import DEFAULT_NAMESPACE, Namespace, NewVector
 

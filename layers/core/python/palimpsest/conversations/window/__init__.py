@@ -94,8 +94,8 @@ def newest_turn(messages: Sequence[Message]) -> tuple[Message, ...]:
 @dataclass(frozen=True, slots=True)
 class Material:
     """What a context is made of. `messages`, oldest first, may begin inside a turn at a group, and leave out what
-    stands between the newest user message and the rest of its chain; `given` is weighed but not stored, and a user message
-    then is the current chain by itself. `taken` tokens of the `budget` go to what is sent beside the messages.
+    stands between the newest user message and the rest of its chain; `given` is weighed but not stored, and a user
+    message then is the current chain by itself. `taken` tokens of the `budget` go to what is sent beside the messages.
     `system_tokens` is the weight of the system message; None: it was not counted.
     """
 

@@ -9,9 +9,8 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import by_id, listing
-from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import DEFAULT_LIMIT, Cursor, Deleted, Json, Limit, UserId
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, by_id, listing
+from palimpsest.api.resources.fields import LIKE_AN_ID, Deleted, Json, UserId
 from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphEntities,

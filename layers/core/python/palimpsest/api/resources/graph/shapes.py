@@ -9,15 +9,16 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.resources.chat import Id, Timestamp
+from palimpsest.api.pages import NextCursor
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
     Change,
     Closed,
     JsonValue,
     Moment,
-    NextCursor,
     Provenance,
+    Timestamp,
     milliseconds_of,
     not_blank,
     provenance,

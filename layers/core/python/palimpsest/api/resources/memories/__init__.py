@@ -14,16 +14,14 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import listing
-from palimpsest.api.resources.chat import LIKE_AN_ID, ChatMessage, Id, Timestamp
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
+from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.fields import (
-    DEFAULT_LIMIT,
+    LIKE_AN_ID,
     Closed,
-    Cursor,
     Deleted,
     Json,
-    Limit,
-    Order,
+    Timestamp,
     UserId,
     WaitSeconds,
     WouldForget,

@@ -9,15 +9,16 @@ from pydantic import AfterValidator, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
-from palimpsest.api.resources.chat import Id, Timestamp
+from palimpsest.api.pages import NextCursor
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
     Change,
     Closed,
     JsonValue,
     Moment,
-    NextCursor,
     Provenance,
+    Timestamp,
     Values,
     WaitSeconds,
     check_embedding,

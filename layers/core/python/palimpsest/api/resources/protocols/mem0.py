@@ -21,8 +21,7 @@ from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.resources import memories
 from palimpsest.api.resources import recall as recalling
-from palimpsest.api.resources.chat import LIKE_AN_ID
-from palimpsest.api.resources.fields import Json
+from palimpsest.api.resources.fields import LIKE_AN_ID, Json
 from palimpsest.api.resources.jobs import ended, shown_job
 from palimpsest.api.resources.memories import IngestRequest
 from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories

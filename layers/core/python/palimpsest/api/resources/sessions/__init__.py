@@ -15,16 +15,13 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
-from palimpsest.api.pages import Find, listing
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Find, Limit, Order, listing
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.chat import LIKE_AN_ID, Timestamp
 from palimpsest.api.resources.fields import (
-    DEFAULT_LIMIT,
-    Cursor,
+    LIKE_AN_ID,
     Json,
-    Limit,
-    Order,
     SessionId,
+    Timestamp,
     Wait,
     WouldForget,
     answered,

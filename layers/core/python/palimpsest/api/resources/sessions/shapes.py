@@ -8,13 +8,13 @@ from typing import Annotated, Any, Literal
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
+from palimpsest.api.pages import NextCursor
 from palimpsest.api.resources.chat import Id, Metadata, System
 from palimpsest.api.resources.fields import (
     Closed,
     Json,
     MemoryFields,
     Moment,
-    NextCursor,
     WaitSeconds,
     Window,
     rfc3339,

@@ -10,12 +10,15 @@ from palimpsest.engines.dynamodb.memories import items as memory_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update, finishing, keyed_call
 from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
-from palimpsest.engines.dynamodb.table import key
+from palimpsest.engines.dynamodb.table import Table, key
 from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
+from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import MemoryCommit, Reminder
 from palimpsest.memory.records import Record, Walk, noting
 from palimpsest.scope import UserScope
+
+WIPED_AT_ONCE = 50
 
 
 def actions_of(
@@ -230,3 +233,40 @@ def deletions(table: str, scope: UserScope, sorts: Sequence[str], *, below_epoch
         }
         for sort in sorts
     ]
+
+
+def wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
+    """Delete the items of earlier epochs, at least `limit` if there are so many; return how many. Everything but the
+    user's own item has its epoch; a key may have been written anew in the meantime.
+    """
+    pages = table.pages(
+        "pk = :pk", {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
+        FilterExpression="#epoch < :below AND #type <> :user",
+        ExpressionAttributeNames={"#epoch": "epoch", "#type": "type", "#sk": "sk"}, ProjectionExpression="#sk",
+    )  # fmt: skip
+    removed = 0
+    for page in pages:
+        sorts = [item["sk"]["S"] for item in page]
+        for start in range(0, len(sorts), WIPED_AT_ONCE):
+            removed += _wipe_some(table, scope, sorts[start : start + WIPED_AT_ONCE], below_epoch)
+            if limit is not None and removed >= limit:
+                return removed
+    return removed
+
+
+def _wipe_some(table: Table, scope: UserScope, sorts: Sequence[str], below_epoch: int) -> int:
+    """All at once, or one by one where another writer stands in the way."""
+    actions = deletions(table.name, scope, sorts, below_epoch=below_epoch)
+    try:
+        table.transact(actions)
+    except CommitLost:
+        return sum(_wiped(table, action["Delete"]) for action in actions)
+    return len(sorts)
+
+
+def _wiped(table: Table, deletion: dict[str, object]) -> bool:
+    try:
+        table.call("DeleteItem", **deletion)
+    except CommitLost:
+        return False
+    return True

@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest import parallel
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
-from palimpsest.engines.dynamodb.memories.commits import actions_of, deletions, erasing, job_put, put_anew, put_reminder
+from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put, put_anew, put_reminder, wipe
 from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Refused, Table
@@ -23,7 +23,6 @@ from palimpsest.memory.records import Record, RecordType, Walk
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item
-WIPED_AT_ONCE = 50
 MOST_EPOCHS = 10_000  # of users, remembered
 
 
@@ -203,7 +202,7 @@ class DynamoDbMemories(OneTable):
         return users, cursor.at(users[-1]) if has_more else None
 
     def wipe(self, scope: UserScope, *, below_epoch: int, limit: int | None = None) -> int:
-        return _wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
+        return wipe(self._table, scope, below_epoch=below_epoch, limit=limit)
 
     def _created(
         self, scope: UserScope, after: str | None, *, owner: str, at_once: int, newest_first: bool
@@ -267,38 +266,3 @@ def _count_first_use(table: Table, scope: UserScope, record_id: str, *, epoch: i
 
 def _update(table: Table, scope: UserScope, sort: str, update: Update) -> None:
     table.call("UpdateItem", **update.arguments(table.name, scope.partition, sort))
-
-
-def _wipe(table: Table, scope: UserScope, *, below_epoch: int, limit: int | None) -> int:
-    """Everything but the user's item has its epoch; a key may have been written anew in the meantime."""
-    pages = table.pages(
-        "pk = :pk", {":pk": text(scope.partition), ":below": number(below_epoch), ":user": text("user")},
-        FilterExpression="#epoch < :below AND #type <> :user",
-        ExpressionAttributeNames={"#epoch": "epoch", "#type": "type", "#sk": "sk"}, ProjectionExpression="#sk",
-    )  # fmt: skip
-    removed = 0
-    for page in pages:
-        sorts = [item["sk"]["S"] for item in page]
-        for start in range(0, len(sorts), WIPED_AT_ONCE):
-            removed += _wipe_some(table, scope, sorts[start : start + WIPED_AT_ONCE], below_epoch)
-            if limit is not None and removed >= limit:
-                return removed
-    return removed
-
-
-def _wipe_some(table: Table, scope: UserScope, sorts: Sequence[str], below_epoch: int) -> int:
-    """All at once, or one by one where another writer stands in the way."""
-    actions = deletions(table.name, scope, sorts, below_epoch=below_epoch)
-    try:
-        table.transact(actions)
-    except CommitLost:
-        return sum(_wiped(table, action["Delete"]) for action in actions)
-    return len(sorts)
-
-
-def _wiped(table: Table, deletion: dict[str, object]) -> bool:
-    try:
-        table.call("DeleteItem", **deletion)
-    except CommitLost:
-        return False
-    return True
