@@ -53,6 +53,27 @@ def test_a_transcript_that_has_grown_adds_what_is_new(call: Client, service: Ser
     assert call("GET", "/v1/users/sarah").json["memories"]["fact"] == 2
 
 
+def test_a_transcript_is_sent_in_parts_each_behind_the_one_before(call: Client) -> None:
+    first = ingest(call, "one", "two", session_id="talk").json
+    assert first["last_seq"] == 2
+    for appended in (2, 0):
+        second = ingest(call, "three", "four", session_id="talk", after=2).json
+        assert (second["appended"], second["last_seq"]) == (appended, 4)
+    assert ingest(call, "one", "two", session_id="talk").json["last_seq"] == 2
+    assert history(call, "talk") == ["one", "two", "three", "four"]
+
+
+@pytest.mark.parametrize(("after", "texts"), [(2, ["3", "four"]), (1, ["three"]), (9, ["three"]), (4, ["three"])])
+def test_a_part_that_does_not_follow_what_is_stored_is_refused(call: Client, after: int, texts: list[str]) -> None:
+    ingest(call, "one", "two", "three", "four", session_id="talk")
+    call("DELETE", "/v1/sessions/talk/messages", query={"from": "4"})
+    refused = ingest(call, *texts, session_id="talk", after=after)
+    assert (refused.status, refused.json["code"]) == (409, "transcript_diverged")
+    assert ingest(call, "four", session_id="gone", after=3).json["code"] == "transcript_diverged"
+    assert ingest(call, "four", after=3).status == 422
+    assert history(call, "talk") == ["one", "two", "three"]
+
+
 def test_without_a_session_the_beginning_of_the_transcript_names_it(call: Client) -> None:
     first = ingest(call, "fact: likes tea", "noted").json
     assert ingest(call, "fact: likes tea", "noted").json["session_id"] == first["session_id"]

@@ -243,7 +243,7 @@ def test_what_no_commit_has_named_is_swept(call: Client, service: Service) -> No
 
 
 def _drafts() -> Any:
-    from palimpsest.api.resources.memories import IngestRequest
+    from palimpsest.api.resources.memories.shapes import IngestRequest
 
     return IngestRequest.model_validate(sent(TEA)).messages
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, Callable, Iterable, Mapping
+from collections.abc import AsyncIterable, Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 Message = dict[str, Any]
@@ -24,6 +24,28 @@ def message_of(said: Said, *, role: str = "user") -> Message:
     if choices := found.get("choices"):
         found = choices[0]["message"]
     return {name: value for name, value in found.items() if value is not None}
+
+
+def parts(messages: Sequence[Message], *, most: int) -> list[Sequence[Message]]:
+    """The messages in parts of at most that many. The service stores calls that follow one another as one message, so
+    no part ends between them, unless all of a part are such.
+    """
+    found: list[Sequence[Message]] = []
+    while len(messages) > most:
+        end = next((place for place in range(most, 0, -1) if _begins_part(messages, place)), most)
+        found.append(messages[:end])
+        messages = messages[end:]
+    return [*found, messages] if messages else found
+
+
+def _begins_part(messages: Sequence[Message], place: int) -> bool:
+    """Whether the message neither answers a call nor stands among calls; items between them belong to none."""
+    message = messages[place]
+    if message.get("role") == "tool":
+        return False
+    before: Message = next((each for each in messages[place - 1 :: -1] if each.get("role") != "item"), {})
+    is_among = message.get("role") == "item" or message.get("tool_calls")
+    return not (before.get("tool_calls") and is_among)
 
 
 def is_stream(said: Said) -> bool:

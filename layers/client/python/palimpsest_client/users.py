@@ -10,7 +10,7 @@ from typing import Any, cast
 from palimpsest_client.calls import Listing, Steps, call
 from palimpsest_client.exchange import parts_of
 from palimpsest_client.graph import GraphCalls
-from palimpsest_client.said import Said, message_of
+from palimpsest_client.said import Said, message_of, parts
 from palimpsest_client.types import (
     AnyFilter,
     Deleted,
@@ -25,7 +25,7 @@ from palimpsest_client.types import (
     User,
 )
 
-MOST_INGESTED, MOST_APPENDED = 1000, 50
+MOST_INGESTED = 1000
 JSON = dict[str, Any]
 
 
@@ -151,21 +151,16 @@ class UserCalls(GraphCalls):
         agent: str | None = None,
         wait: float | None = None,
     ) -> Steps[JSON]:
-        """Store a transcript of up to 1,000 messages, of a `session` up to any length, and have memories extracted.
+        """Store a transcript of any length, and have memories extracted. Without a `session` its beginning decides.
 
         A transcript that has grown may be given again: only what is new is stored. Raises `TranscriptDiverged`.
         """
-        sent = [message_of(each) for each in messages]
-        body = {"messages": sent[:MOST_INGESTED], "session_id": session, "agent_id": agent, "wait": wait}
-        if len(sent) <= MOST_INGESTED or session is None:
-            done: JSON = yield from call("POST", "users", self.id, "ingest", body={**body, "messages": sent})
-            return done
-        yield from call("POST", "users", self.id, "ingest", body={**body, "wait": None})
-        stored = yield from call("GET", "sessions", session, query={"user_id": self.id})
-        for start in range(max(MOST_INGESTED, stored["totals"]["messages"]), len(sent), MOST_APPENDED):
-            more = {"user_id": self.id, "agent_id": agent, "messages": sent[start : start + MOST_APPENDED]}
-            yield from call("POST", "sessions", session, "messages", body=more)
-        done = yield from call("POST", "sessions", session, "extract", body={"wait": wait})
+        done: JSON = {"session_id": session, "last_seq": None}
+        *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
+        for part, patience in [*((each, None) for each in earlier), (last, wait)]:
+            place = {"session_id": done["session_id"], "after": done["last_seq"], "agent_id": agent}
+            body = {"messages": part, **place, "wait": patience}
+            done = yield from call("POST", "users", self.id, "ingest", body=body)
         return done
 
     def learn(
@@ -174,13 +169,11 @@ class UserCalls(GraphCalls):
         """Have memories extracted from messages of a history that stays yours, each with an `id`: none is stored.
         Those that the session has met are passed over, so the whole or the newest part may be given again.
         """
-        sent = [message_of(each) for each in messages]
-        parts = [sent[start : start + MOST_INGESTED] for start in range(0, len(sent), MOST_INGESTED)] or [[]]
         body = {"session_id": session, "agent_id": agent, "store": False}
-        for part in parts[:-1]:
+        *earlier, last = parts([message_of(each) for each in messages], most=MOST_INGESTED) or [[]]
+        for part in earlier:
             yield from call("POST", "users", self.id, "ingest", body={**body, "messages": part})
-        last = {**body, "messages": parts[-1], "wait": wait}
-        done: JSON = yield from call("POST", "users", self.id, "ingest", body=last)
+        done: JSON = yield from call("POST", "users", self.id, "ingest", body={**body, "messages": last, "wait": wait})
         return done
 
     def preferences(self, *, limit: int | None = None) -> Listing[Preference]:

@@ -15,7 +15,7 @@ from palimpsest_client.awaited import AsyncPalimpsest, AsyncSession
 from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.calls import Steps
 from palimpsest_client.errors import SessionNotFound
-from palimpsest_client.said import Message, Reply, message_of
+from palimpsest_client.said import Message, Reply, message_of, parts
 from palimpsest_client.sessions import SessionCalls, Turn
 
 Client = TypeVar("Client")
@@ -121,13 +121,13 @@ class Heard:
         if not self._has_looked:
             yield from self._look_back()
         new = self._new(given)
-        while len(new) > MOST_AT_ONCE:
-            yield from self._calls.append(*new[:MOST_AT_ONCE])
-            self._learn(new[:MOST_AT_ONCE])
-            new = new[MOST_AT_ONCE:]
-        if new:
-            turn = yield from self._calls.say(*new, format=form)
-            self._learn(new)
+        *earlier, newest = parts(new, most=MOST_AT_ONCE) or [[]]
+        for part in earlier:
+            yield from self._calls.append(*part)
+            self._learn(part)
+        if newest:
+            turn = yield from self._calls.say(*newest, format=form)
+            self._learn(newest)
             return turn
         context = yield from self._calls.context(format=form)
         return Turn(list(context["messages"]), [], context["memory_prompt"], context)

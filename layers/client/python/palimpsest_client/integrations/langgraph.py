@@ -33,6 +33,7 @@ from langgraph.store.base import (
 
 from palimpsest_client.blocking import Palimpsest, User
 from palimpsest_client.errors import SessionNotFound
+from palimpsest_client.said import parts
 
 Namespace = tuple[str, ...]
 MOST_FOUND = 100  # of one recall
@@ -148,9 +149,8 @@ class PalimpsestChatMessageHistory(BaseChatMessageHistory):
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Store messages, up to 50 of them all or none."""
-        chats = convert_to_openai_messages(list(messages))
-        for start in range(0, len(chats), MOST_AT_ONCE):
-            self._session.append(*chats[start : start + MOST_AT_ONCE])
+        for part in parts(convert_to_openai_messages(list(messages)), most=MOST_AT_ONCE):
+            self._session.append(*part)
 
     def clear(self) -> None:
         """Remove all messages."""

@@ -12,7 +12,7 @@ from typing import Any
 
 from palimpsest_client.awaited import AsyncPalimpsest
 from palimpsest_client.errors import HistoryMovedOn, SessionNotFound
-from palimpsest_client.said import Message
+from palimpsest_client.said import Message, parts
 
 Item = dict[str, Any]
 MOST_AT_ONCE = 50
@@ -75,9 +75,8 @@ class PalimpsestSession:
 
     async def add_items(self, items: Sequence[Item]) -> None:
         """Store items, up to 50 messages of them all or none."""
-        messages = messages_of(items)
-        for start in range(0, len(messages), MOST_AT_ONCE):
-            await self._session.append(*messages[start : start + MOST_AT_ONCE])
+        for part in parts(messages_of(items), most=MOST_AT_ONCE):
+            await self._session.append(*part)
 
     async def pop_item(self) -> Item | None:
         """Remove the newest item and return it. Of concurrent calls each gets another one."""
@@ -104,16 +103,20 @@ class PalimpsestSession:
 
 
 def messages_of(items: Sequence[Item]) -> list[Message]:
-    """Items of the Responses API as messages that can be stored, each with the items that it stands for."""
+    """Items of the Responses API as messages that can be stored, each with the items that it stands for: calls that
+    follow one another are one message, with the reasoning between them.
+    """
     messages: list[Message] = []
     for item in items:
-        message = _message(item)
-        before = messages[-1] if messages else {}
+        message = {**_message(item), ITEMS: [item]}
+        place = next((n for n in reversed(range(len(messages))) if messages[n]["role"] != "item"), 0)
+        before, *between = messages[place:] or [{}]
         if message.get("tool_calls") and before.get("tool_calls"):
             before["tool_calls"] += message["tool_calls"]
-            before[ITEMS].append(item)
+            before[ITEMS] += [one for each in (*between, message) for one in each[ITEMS]]
+            del messages[place + 1 :]
         else:
-            messages.append({**message, ITEMS: [item]})
+            messages.append(message)
     return messages
 
 

@@ -9,8 +9,14 @@ from typing import Any
 from palimpsest.agent_memory.checks import Said, checked, message_of, read
 from palimpsest.agent_memory.conversations import Conversations
 from palimpsest.api.resources.filters import Filter as FilterBody
-from palimpsest.api.resources.memories import IngestRequest
-from palimpsest.api.resources.memories.shapes import ForgetRequest, MemoryChange, NewMemories, change, statement
+from palimpsest.api.resources.memories.shapes import (
+    ForgetRequest,
+    IngestRequest,
+    MemoryChange,
+    NewMemories,
+    change,
+    statement,
+)
 from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.conversations.messages import Chat

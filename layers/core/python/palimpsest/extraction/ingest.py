@@ -13,7 +13,7 @@ from palimpsest.conversations.append import Append, Appended
 from palimpsest.conversations.drafts import Draft, first_batch, message_sizes, open_calls_after, with_joined_calls
 from palimpsest.conversations.history import MOVED_ON
 from palimpsest.conversations.lifecycle import check_owner
-from palimpsest.conversations.messages import digest
+from palimpsest.conversations.messages import Message, digest
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.errors import Conflict, FieldError, Unprocessable
@@ -29,24 +29,30 @@ DIVERGED = "transcript_diverged"
 @dataclass(frozen=True, slots=True)
 class Ingested:
     """The session that holds the transcript, how many messages this call appended, and the job that extracts them
-    (None: nothing was ever to be extracted).
+    (None: nothing was ever to be extracted). `last` is the sequence number of the transcript's last message, None where
+    the history is not stored.
     """
 
     session: str
     created: bool
     appended: int
     job_id: str | None
+    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class _Transcript:
-    """A transcript and the session it belongs in; `ids` are the digests that its messages have there."""
+    """A transcript and the session it belongs in; `ids` are the digests that its messages have there. It follows the
+    stored message number `after`, whose id is `before`; 0 and "": it begins the session.
+    """
 
     scope: SessionScope
     owner: UserScope
     agent: str | None
     drafts: Sequence[Draft]
     ids: Sequence[str]
+    after: int = 0
+    before: str = ""
 
     def batch(self, start: int) -> Sequence[Draft]:
         """The messages of the next append."""
@@ -55,10 +61,13 @@ class _Transcript:
 
 @dataclass(frozen=True, slots=True)
 class _Stored:
-    """How many messages of the transcript are stored, and the session's newest sequence number then."""
+    """How many messages of the transcript are stored, and the session's newest sequence number then. `last` is that of
+    the transcript's last message, once it is stored.
+    """
 
     messages: int
     seq: int
+    last: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +79,20 @@ class Ingest:
     clock: Clock
 
     def __call__(
-        self, scope: UserScope, drafts: Sequence[Draft], *, session_id: str | None = None, agent: str | None = None
+        self,
+        scope: UserScope,
+        drafts: Sequence[Draft],
+        *,
+        session_id: str | None = None,
+        agent: str | None = None,
+        after: int = 0,
     ) -> Ingested:
         """Store 1 to 1000 messages as the session's history, once however often it is called, and have them extracted.
 
         If the stored history is a beginning of the transcript, the rest is appended; if the transcript is a beginning
         of the history, nothing is. Without a `session_id` the transcript's beginning decides: it continues the session
-        that an earlier ingest made of the same beginning.
+        that an earlier ingest made of the same beginning. With `after`, the transcript follows the stored message of
+        that number, which no call may wait behind: so a longer one is sent in parts.
         Nothing is written unless every message is valid. Raises `Conflict` (`transcript_diverged`, `owner_mismatch`),
         `TooLarge`, `Unprocessable` and `Unavailable`.
         """
@@ -85,7 +101,11 @@ class Ingest:
         open_calls_after(drafts, b"")
         message_sizes(drafts, has_contents=self.append.contents is not None)
         if session_id is not None:
-            return self._ingested(_transcript(scope, drafts, session_id, agent))
+            found = self.sessions.messages_at(scope.owner.session(session_id), [after]) if after else ()
+            if after and not found:
+                raise _diverged()
+            before = found[0].id if found else ""
+            return self._ingested(_transcript(scope, drafts, session_id, agent, after=after, before=before))
         epoch = self.memories.user(scope).epoch
         for length in range(1, len(drafts)):
             session = _derived(scope, drafts[:length], epoch=epoch)
@@ -111,27 +131,36 @@ class Ingest:
             created=created,
             appended=appended,
             job_id=job_id or self.request(transcript.scope).job_id,
+            last=stored.last,
         )
 
     def _stored(self, transcript: _Transcript) -> _Stored:
         """How much of the transcript the session holds. Raises `Conflict` if its history is another one."""
-        head = self.sessions.open(transcript.scope).head
+        after, head = transcript.after, self.sessions.open(transcript.scope).head
         if head is None or head.is_gone(seconds(self.clock.now())):
+            if after:
+                raise _diverged()
             return _Stored(0, head.seq if head else 0)
         check_owner(head, user=transcript.owner.user, agent=transcript.agent)
-        if not head.last_id:
+        if after and (after <= head.base or head.is_withdrawn(after)):
+            raise _diverged()
+        if head.last_id == transcript.before:
             return _Stored(0, head.seq)
-        if head.last_id in transcript.ids:
+        if head.last_id in transcript.ids[:-1]:
             return _Stored(transcript.ids.index(head.last_id) + 1, head.seq)
-        if self._continues(transcript, head):
-            return _Stored(len(transcript.drafts), head.seq)
-        raise Conflict("The session's history differs from the transcript.", code=DIVERGED)
+        last = self._last(transcript, head)
+        if last is None or last.id != transcript.ids[-1]:
+            raise _diverged()
+        return _Stored(len(transcript.drafts), head.seq, last=last.seq)
 
-    def _continues(self, transcript: _Transcript, head: Head) -> bool:
-        """Whether the history begins with the whole transcript and goes on behind it."""
-        found = self.sessions.messages(transcript.scope, first=head.base + 1, last=head.seq)
-        kept = (message.id for message in found if not head.is_withdrawn(message.seq))
-        return next(islice(kept, len(transcript.ids) - 1, None), None) == transcript.ids[-1]
+    def _last(self, transcript: _Transcript, head: Head) -> Message | None:
+        """The message that stands in the history where the transcript's last one belongs; None if it is shorter."""
+        first, is_newest = max(head.base, transcript.after) + 1, head.last_id == transcript.ids[-1]
+        found = self.sessions.messages(
+            transcript.scope, first=first, last=head.seq, newest_first=is_newest, page=1 if is_newest else None
+        )
+        shown = (message for message in found if not head.is_withdrawn(message.seq))
+        return next(islice(shown, 0 if is_newest else len(transcript.ids) - 1, None), None)
 
     def _append(self, transcript: _Transcript, stored: _Stored) -> Appended | None:
         """Append the next batch; None if other messages came first."""
@@ -145,7 +174,7 @@ class Ingest:
                 user=transcript.owner.user,
                 agent=transcript.agent,
                 key=f"ingest:{stored.seq}:{transcript.ids[end - 1]}",
-                after=transcript.ids[start - 1] if start else "",
+                after=transcript.ids[start - 1] if start else transcript.before,
                 extract="now" if end == len(transcript.drafts) else "never",
             )
         except Conflict as conflict:
@@ -160,13 +189,18 @@ def check_length(drafts: Sequence[Draft]) -> None:
         raise Unprocessable("A transcript has 1 to 1000 messages.", code="transcript_length", errors=(error,))
 
 
-def _transcript(scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None) -> _Transcript:
-    ids = tuple(_digests(drafts, session=session))
-    return _Transcript(scope.owner.session(session), scope, agent, drafts, ids)
+def _diverged() -> Conflict:
+    return Conflict("The session's history differs from the transcript.", code=DIVERGED)
 
 
-def _digests(drafts: Sequence[Draft], *, session: str) -> Iterator[str]:
-    before = ""
+def _transcript(
+    scope: UserScope, drafts: Sequence[Draft], session: str, agent: str | None, *, after: int = 0, before: str = ""
+) -> _Transcript:
+    ids = tuple(_digests(drafts, session=session, before=before))
+    return _Transcript(scope.owner.session(session), scope, agent, drafts, ids, after, before)
+
+
+def _digests(drafts: Sequence[Draft], *, session: str, before: str = "") -> Iterator[str]:
     for draft in drafts:
         before = digest(draft.chat, session=session, before=before)
         yield before

@@ -155,6 +155,7 @@ class Beside(TypedDict):
     armed: NotRequired[Annotated[bool, Field(description="Whether this call began the extraction")]]
     created: NotRequired[Annotated[bool, Field(description="Whether an ingest began the session")]]
     appended: NotRequired[Annotated[int, Field(description="How many messages an ingest stored")]]
+    last_seq: NotRequired[Annotated[int, Field(description="The number of the last message of an ingest")]]
 
 
 class JobDone(Job, Beside):

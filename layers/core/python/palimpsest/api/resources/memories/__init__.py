@@ -10,20 +10,17 @@ from typing import Annotated, Literal
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import Field, ValidationInfo, field_validator
+from pydantic import Field
 
 from palimpsest.api.call import call
 from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
-from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.fields import (
     LIKE_AN_ID,
-    Closed,
     Deleted,
     Json,
     Timestamp,
     UserId,
-    WaitSeconds,
     WouldForget,
     as_sent,
     check_ids,
@@ -33,6 +30,7 @@ from palimpsest.api.resources.filters import read_terms, stored_topic
 from palimpsest.api.resources.jobs import awaited, awaited_or_ended
 from palimpsest.api.resources.memories.shapes import (
     ForgetRequest,
+    IngestRequest,
     Memory,
     MemoryChange,
     NewMemories,
@@ -42,7 +40,7 @@ from palimpsest.api.resources.memories.shapes import (
     statement,
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock
-from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
+from palimpsest.extraction.ingest import Ingested
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.records import ListedType, Record, Version
 from palimpsest.scope import UserScope
@@ -251,32 +249,14 @@ def forget_memories(user_id: UserId, body: ForgetRequest) -> WouldForget | Respo
     return awaited(call().made(lambda key: forget(scope, where, key=key)), wait=body.wait)
 
 
-class IngestRequest(Closed):
-    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_TRANSCRIPT)]
-    store: Annotated[
-        bool, Field(description="False: the history stays yours, and ids and digests of its messages are stored alone")
-    ] = True
-    session_id: Annotated[
-        Id | None, Field(validate_default=True, description="Where it is stored; without it, its beginning decides")
-    ] = None
-    agent_id: Id | None = None
-    wait: WaitSeconds = 0
-
-    @field_validator("session_id")
-    @classmethod
-    def _names_what_is_not_stored(cls, value: str | None, others: ValidationInfo) -> str | None:
-        if value is None and others.data.get("store") is False:
-            raise ValueError("names the history if that is not stored")
-        return value
-
-
 @operation("POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
 def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     """Ingest a transcript.
 
     Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories from them. A growing
     transcript can be sent again and again: only messages that are not stored yet are appended. If the stored history
-    differs from the transcript, the answer is 409 `transcript_diverged`.
+    differs from the transcript, the answer is 409 `transcript_diverged`. A longer transcript is sent in parts, each
+    `after` the `last_seq` of the one before; a part ends where no call waits for its result.
 
     With `store: false` memories are extracted, with their quotes and your ids of the messages, and no message is
     stored: a text waits outside the tables until it is extracted. The session holds a digest of each message, so that
@@ -284,7 +264,10 @@ def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
     their order. The digests go with the session, and with the user.
     """
     scope, memory = call().user(user_id), call().memory
+    asked = {"session_id": body.session_id, "agent": body.agent_id} | ({"after": body.after} if body.after else {})
     ingest: Callable[..., Ingested] = memory.ingest if body.store else memory.ingest_outside
-    done = call().made(lambda _: asdict(ingest(scope, body.messages, session_id=body.session_id, agent=body.agent_id)))
+    done = call().made(lambda _: asdict(ingest(scope, body.messages, **asked)))
     beside = {"session_id": done["session"], "created": done["created"], "appended": done["appended"]}
+    if done.get("last") is not None:
+        beside["last_seq"] = done["last"]
     return awaited_or_ended(done["job_id"], wait=body.wait, beside=beside)

@@ -10,7 +10,7 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources.chat import Id
+from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.fields import (
     NOT_BLANK,
     Change,
@@ -30,6 +30,7 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
+from palimpsest.extraction.ingest import MAX_TRANSCRIPT
 from palimpsest.memory import filters
 from palimpsest.memory.manage import KEPT
 from palimpsest.memory.manage import Change as Changed
@@ -121,6 +122,39 @@ class MemoryChange(Change):
     keywords: Keywords | None = None
     metadata: Annotated[Metadata | None, Field(description="Replaced as a whole")] = None
     data: Annotated[JsonValue, Field(description="Replaced as a whole by any JSON value; null takes it away")] = None
+
+
+class IngestRequest(Closed):
+    messages: Annotated[list[ChatMessage], Field(min_length=1, max_length=MAX_TRANSCRIPT)]
+    store: Annotated[
+        bool, Field(description="False: the history stays yours, and ids and digests of its messages are stored alone")
+    ] = True
+    session_id: Annotated[
+        Id | None, Field(validate_default=True, description="Where it is stored; without it, its beginning decides")
+    ] = None
+    after: Annotated[
+        int | None,
+        Field(
+            ge=1,
+            description="The number of the message of `session_id` that these follow: `last_seq` of the part before",
+        ),
+    ] = None
+    agent_id: Id | None = None
+    wait: WaitSeconds = 0
+
+    @field_validator("session_id")
+    @classmethod
+    def _names_what_is_not_stored(cls, value: str | None, others: ValidationInfo) -> str | None:
+        if value is None and others.data.get("store") is False:
+            raise ValueError("names the history if that is not stored")
+        return value
+
+    @field_validator("after")
+    @classmethod
+    def _follows_what_is_stored(cls, value: int | None, others: ValidationInfo) -> int | None:
+        if value is not None and not (others.data.get("store") and others.data.get("session_id")):
+            raise ValueError("follows a message that is stored in session_id")
+        return value
 
 
 class ForgetRequest(Closed):
