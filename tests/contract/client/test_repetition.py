@@ -86,6 +86,26 @@ def test_every_post_is_safe_to_repeat(memory: Palimpsest, served: Served, write:
     assert len(list(memory.user("sarah").memories())) <= 1
 
 
+def test_a_change_whose_answer_was_lost_is_made_once(memory: Palimpsest, served: Served) -> None:
+    chat, sarah = memory.session("s1", user="sarah", tools=False), memory.user("sarah")
+    chat.append("I live in Rome.")
+    saved = sarah.remember("Sarah likes tea.")
+    sarah.put_entities({"id": "acme", "type": "Company", "name": "Acme"})
+    changes: list[Callable[[], Any]] = [
+        lambda: chat.configure(metadata={"channel": "chat"}),
+        lambda: sarah.change(saved["id"], content="Sarah likes coffee.", importance=0.9),
+        lambda: sarah.change_entity("acme", name="Acme Inc."),
+        lambda: chat.redact(1, "I live somewhere."),
+    ]
+    for change in changes:
+        served.seen.clear()
+        served.after = [lost]
+        change()
+        assert [method for method, _, _ in served.seen].count("PATCH") == 2
+    assert [each["content"] for each in sarah.history(saved["id"])] == ["Sarah likes coffee.", "Sarah likes tea."]
+    assert chat.message(1)["content"] == "I live somewhere."
+
+
 def test_a_removal_whose_answer_was_lost_is_done(memory: Palimpsest, served: Served) -> None:
     memory.session("s1", user="sarah").say("Hello")
     served.after = [lost]

@@ -191,6 +191,22 @@ def test_only_the_current_version_can_be_changed(service: MemoryService, worked_
         assert refused.value.code == "not_current"
 
 
+def test_a_change_that_is_repeated_returns_the_version_that_it_made(service: MemoryService) -> None:
+    first = service.say("works at A").record
+    change = Change(content="works at B", importance=0.9, metadata={"by": "user"}, keywords=("B",), data=None)
+    second = service.manage.patch(SARAH, first.id, change)
+    assert service.manage.patch(SARAH, first.id, change) == second
+    assert service.history(first) == [(2, "works at B", True), (1, "works at A", False)]
+    third = service.manage.patch(SARAH, second.id, Change(content="works at C"))
+    for late in (change, Change(content="works at C"), replace(change, importance=0.5)):
+        with pytest.raises(Conflict):
+            service.manage.patch(SARAH, first.id, late)
+    service.manage.delete(SARAH, third.id)
+    for each in (first, second):
+        with pytest.raises(Conflict):
+            service.manage.patch(SARAH, each.id, change)
+
+
 def test_a_change_after_another_writers_is_decided_anew() -> None:
     rivals = ["works at Z"]
 

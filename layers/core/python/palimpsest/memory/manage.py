@@ -59,6 +59,13 @@ class _InTopic:
         """The newest version. All versions of a topic expire together with it."""
         return self.chain[-1].record
 
+    def holds(self, fields: Mapping[str, Any]) -> bool:
+        """Whether the version right after the record is current, and has these values."""
+        after = self.chain[self.version.number :][:1]
+        return any(each.is_current for each in after) and all(
+            getattr(after[0].record, name) == value for name, value in fields.items()
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class ManageMemories:
@@ -150,7 +157,8 @@ class ManageMemories:
                 return
 
     def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
-        """Change a current record, and return the result. New content creates a new version, with another id.
+        """Change a current record, and return the result. New content creates a new version, with another id. The same
+        change again returns that version, as long as it is current and holds all that the change says.
 
         Raises `NotFound`, `Conflict` (`not_current`; `is_preference`, `is_in_graph`: those change by other routes).
         """
@@ -159,16 +167,18 @@ class ManageMemories:
     def _patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
+        fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
+        said = {name: value for name, value in fields.items() if value is not None and value is not KEPT}
+        if change.data is None:
+            said["data"] = None
         if not found.version.is_current:
+            if change.content is not None and found.holds(said):
+                return found.newest
             raise Conflict("Only the current version can be changed.", code="not_current")
         if found.record.type == "preference":
             raise Conflict("A preference changes by setting its value.", code="is_preference")
         if found.record.type in GRAPH:
             raise Conflict("An entity or relationship changes in the graph.", code="is_in_graph")
-        fields = {each.name: getattr(change, each.name) for each in dataclasses.fields(change)}
-        said = {name: value for name, value in fields.items() if value is not None and value is not KEPT}
-        if change.data is None:
-            said["data"] = None
         content = said.pop("content", found.record.content)
         if content != found.record.content:
             return self._supersede(scope, epoch, found, content, said)

@@ -162,7 +162,7 @@ def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> M
     """Change a memory.
 
     New content makes a new version with another id, which is the answer. Other fields change in place. Only the
-    current version can be changed.
+    current version can be changed; the same change of content again answers the version that it made.
     """
     scope = call().user(user_id)
     with _no_static_fact(memory_id):
