@@ -450,6 +450,25 @@ def test_an_import_that_is_under_way_brings_nothing_of_an_erased_user_back(
     assert imported(service, call, text)["restored"] > 0
 
 
+def test_a_tenants_import_that_is_under_way_passes_over_a_user_who_is_erased(service: Service, call: Client) -> None:
+    for user in ("david", "sarah"):
+        lived(service, call, user, session=f"{user}-1")
+        call("DELETE", f"/v1/users/{user}")
+        service.drain()
+        call("POST", f"/v1/users/{user}/memories", {"memories": [{"type": "fact", "content": "Came back."}]})
+    text = exported(service, call, "/v1/export")
+    begun = call("POST", "/v1/import", {"data": text}).json
+    service.time.advance(1)
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+    job = call("GET", f"/v1/jobs/{begun['job_id']}").json
+    assert (job["state"], job["result"]["erased"], job["result"]["there"]) == ("done", 1, 1)
+    assert call("GET", "/v1/users/sarah").json["memories"]["total"] == 0
+    assert call("GET", "/v1/users/david").json["memories"]["total"] == 1
+    service.time.advance(1)
+    assert imported(service, call, text, "/v1/import")["restored"] == 1
+
+
 def test_what_an_import_that_failed_had_been_sent_goes_with_its_user(service: Service, call: Client) -> None:
     call.save("Likes tea.", "Likes coffee.")
     text = exported(service, call)

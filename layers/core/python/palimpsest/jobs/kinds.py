@@ -111,9 +111,11 @@ EraseStage = Literal["sessions", "memories", "late_sessions", "over"]
 class ErasePayload(Payload):
     """The store that an erasure is in, where it goes on there, and how much is gone from each store.
 
-    Sessions are looked for twice: their list follows the table a moment later.
+    Sessions are looked for twice: their list follows the table a moment later. `at` is when the user was erased (epoch
+    milliseconds); None: when the job was created.
     """
 
+    at: int | None = None
     stage: EraseStage = "sessions"
     after: Place | None = None
     sessions: int = 0
@@ -167,13 +169,17 @@ class ExportPayload(Payload):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPayload(Payload):
-    """What the keys of the files begin with, and the last line that is done, with what became of the lines."""
+    """What the keys of the files begin with, when the import was begun (epoch milliseconds; None: nobody knows), and
+    the last line that is done, with what became of the lines. `erased` counts those of users who were erased since.
+    """
 
     source: Place
+    at: int | None = None
     line: int = 0
     restored: int = 0
     there: int = 0
     conflicts: int = 0
+    erased: int = 0
 
 
 ReindexPhase = Literal["prepare", "messages", "records", "graph", "switch", "done"]

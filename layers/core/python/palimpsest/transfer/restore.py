@@ -7,15 +7,17 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from palimpsest.blobs import Blobs
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
 from palimpsest.jobs.job import ERASED, Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal.erase import erased_at
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 from palimpsest.transfer.checks import rows
@@ -95,8 +97,10 @@ class Import:
         return 0 if user is None else self.memories.user(scope.user(user)).epoch
 
     def _job(self, scope: Scope, user: str | None, where: str, *, key: str, epoch: int) -> Job:
-        payload, now = ImportPayload(source=where), seconds(self.clock.now())
-        return replace(on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=now), epoch=epoch)
+        now = self.clock.now()
+        payload = ImportPayload(source=where, at=milliseconds(now))
+        job = on_tenant(scope, kind="import", user=user, key=key, payload=payload, now=seconds(now))
+        return replace(job, epoch=epoch)
 
 
 def check(lines: Iterable[bytes], *, user: str | None) -> None:
@@ -124,7 +128,8 @@ class ImportPages:
         """Do one step of the job. Safe to repeat: the counts may then differ. If a line can't be taken, the job fails
         with `invalid_import`, its result names the `line`, and nothing is stored. If the tenant's limits leave no room
         for a thing, it fails with the limit's code, and the result names the thing's first `line`: begun again, it
-        stores the rest. If the user is erased meanwhile, it fails with `erased`. Raises `Unavailable`.
+        stores the rest. If the user is erased meanwhile, it fails with `erased`; of several users, it passes over those
+        who were erased since it was begun. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
@@ -191,8 +196,11 @@ class ImportPages:
     def _restored(self, kind: Kind, job: Job, user: str, unit: Sequence[Row], place: ImportPayload) -> ImportPayload:
         scope = Scope(job.tenant).user(user)
 
-        def attempt() -> Outcome:
+        def attempt() -> Outcome | Literal["erased"]:
             epoch = self.memories.user(scope).epoch if job.user is None else job.epoch
+            erased = erased_at(self.steps.jobs, scope, epoch=epoch) if job.user is None else None
+            if place.at is not None and erased is not None and place.at < erased:
+                return "erased"
             return kind.restore(scope, iter(unit), epoch)
 
         outcome = until_committed(attempt, clock=self.clock)
@@ -208,4 +216,5 @@ class ImportPages:
 
 
 def _counts(place: ImportPayload) -> dict[str, int]:
-    return {"restored": place.restored, "there": place.there, "conflicts": place.conflicts}
+    counts = {"restored": place.restored, "there": place.there, "conflicts": place.conflicts}
+    return counts | ({"erased": place.erased} if place.erased else {})

@@ -6,14 +6,14 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
 from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
 from palimpsest.jobs.kinds import ErasePayload, EraseStage
-from palimpsest.jobs.ports import JobNotice
+from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.retry import until_committed
@@ -81,10 +81,20 @@ class Erase:
         return until_committed(lambda: self._attempt(scope), clock=self.clock)
 
     def _attempt(self, scope: UserScope) -> str:
-        epoch = self.memories.user(scope).epoch
-        job = on_user(scope, kind="erase", epoch=epoch + 1, payload=ErasePayload(), now=seconds(self.clock.now()))
+        epoch, now = self.memories.user(scope).epoch, self.clock.now()
+        payload = ErasePayload(at=milliseconds(now))
+        job = on_user(scope, kind="erase", epoch=epoch + 1, payload=payload, now=seconds(now))
         self.memories.erase(scope, epoch=epoch, job=job)
         return job.id
+
+
+def erased_at(jobs: Jobs, scope: UserScope, *, epoch: int) -> int | None:
+    """When the user's epoch began with an erasure (epoch milliseconds); None without one in the last 30 days. Raises
+    `Unavailable`.
+    """
+    wanted = on_user(scope, kind="erase", epoch=epoch, payload=ErasePayload(), now=0)
+    job = jobs.get(scope.owner, wanted.id) if epoch else None
+    return None if job is None else job.payload_as(ErasePayload).at or job.created_at * 1000
 
 
 @dataclass(frozen=True, slots=True)
