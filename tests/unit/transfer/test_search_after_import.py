@@ -50,3 +50,27 @@ def test_what_was_removed_and_imported_at_once_is_found_again(
         assert imported(service, call, text)["conflicts"] == 0
         service.brought_up_to_date()
         assert found(service) == before
+
+
+def test_a_memory_is_found_although_its_removal_reaches_the_index_while_it_is_imported(
+    service: Service, call: Client
+) -> None:
+    call.save(SAVED)
+    service.brought_up_to_date()
+    before, text = found(service), exported(service, call)
+    changes = tuple(service.changes())
+    service.time.advance(1)
+    call("DELETE", "/v1/users/sarah")
+    service.drain()
+
+    def meanwhile(step: str) -> None:
+        """The import has read the clock and is about to commit."""
+        if step == "before commit memories":
+            service.shared.faults = lambda _: None
+            service.time.advance(0.1)
+            assert service.embed(changes) == ()
+
+    service.shared.faults = meanwhile
+    imported(service, call, text)
+    service.brought_up_to_date()
+    assert found(service) == before

@@ -17,6 +17,10 @@ from palimpsest.transfer.kinds import Kind, Outcome, Page
 from palimpsest.transfer.lines import Row, Topic, read, topic_of, values
 
 PAGE = 50
+AHEAD = 1_000
+"""Milliseconds by which versions of restored records are ahead of the clock: what removes the document of an erased
+record has read its own clock a moment later, and must not win.
+"""
 SAID = ("valid_from", "source", "rank", "created_at")
 """What is one statement's own, where a record was said several times."""
 
@@ -52,11 +56,11 @@ class RecordsKind:
         `Conflict` (`too_many_preferences`).
         """
         row = next(rows)
-        now = milliseconds(self.clock.now())
-        record = read(Record, row, version=now, index_state="pending")
+        version = milliseconds(self.clock.now()) + AHEAD
+        record = read(Record, row, version=version, index_state="pending")
         if self.memories.records(scope, [record.id]):
             return "there"
-        said = [read(Record, {**row, **one}, version=now) for one in row.get("said", ())]
+        said = [read(Record, {**row, **one}, version=version) for one in row.get("said", ())]
         others = [one for one in said if one.order != record.order]
         pointers = self._pointers(scope, record, topic_of(row))
         commit = MemoryCommit(epoch=epoch, new=(record,), pointers=pointers)
