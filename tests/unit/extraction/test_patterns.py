@@ -1,7 +1,5 @@
 # ruff: noqa: E501 - sentences in other scripts are wider than they look
-import re
 import time
-from collections.abc import Callable
 from datetime import UTC, date, datetime
 
 import pytest
@@ -19,7 +17,7 @@ from palimpsest.text.analyser import document_terms, query_terms
 from palimpsest.text.dates import dated, period
 from palimpsest.text.sentences import is_filler, is_question, sentences, words
 
-from benchmarks.retrieval.labelled.dataset import load
+from tests.unit.splits import small_messages, splits
 
 EXTRACTOR: Extractor = PatternExtractor()
 OWNER = ConversationOwner("acme", "sarah", "s")
@@ -338,25 +336,9 @@ def test_what_is_said_at_both_ends_of_a_long_message_is_found_whatever_stands_be
     assert time.process_time() - begun < 15
 
 
-def cpu(work: Callable[[], object]) -> float:
-    """The least CPU seconds of five runs."""
-    spent = []
-    for _ in range(5):
-        begun = time.process_time()
-        work()
-        spent.append(time.process_time() - begun)
-    return min(spent)
-
-
 def test_ordinary_english_in_many_small_messages_takes_what_a_few_dozen_splits_into_words_take() -> None:
-    """Compared with work of the same process, so that a busy machine counts for both."""
-    said = [message.text for talk in load().conversations for session in talk.sessions for message in session.messages]
-    half = [" ".join((one, *other.split()[:4])) for one, other in zip(said, reversed(said), strict=True)]
-    what = chunk(*said, *half)
-    whole = "\n".join((*said, *half))
-    extracted = cpu(lambda: EXTRACTOR.extract(what, prompt=None))
-    split = cpu(lambda: [word.casefold() for word in re.findall(r"\w+", whole)])
-    assert extracted < MOST_SPLITS * split
+    what = chunk(*small_messages())
+    assert splits(lambda: EXTRACTOR.extract(what, prompt=None)) < MOST_SPLITS
 
 
 @pytest.mark.parametrize(
@@ -429,7 +411,7 @@ def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_reme
         bag = words(said)
         if salience.is_own(said) and not (salience.is_noisy(said) or is_question(said) or is_filler(said, bag)):
             who = salience.tells_who(said, speaker=salience.USER)
-            worth = salience.worth(said, speaker=salience.USER, bag=bag, topic=frozenset(), who=who)
+            worth = salience.worth(said, speaker=salience.USER, bag=bag, topic=frozenset(), who=who, asks=False)
             assert worth >= WORTH_REMEMBERING
 
 

@@ -7,12 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Chat, Message, weigh
-from palimpsest.conversations.overflow.extractive_summary import CAPACITY, NOTHING_SAID, ExtractiveSummarizer
+from palimpsest.conversations.overflow.extractive_summary import (
+    CAPACITY,
+    LINE_BYTES,
+    NOTHING_SAID,
+    ExtractiveSummarizer,
+)
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.models.ports import Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.unit.conversations.overflow import hr
+from tests.unit.splits import small_messages, splits
 
 TOKENS = TiktokenCounter()
 SUMMARIZER: Summarizer = ExtractiveSummarizer(TOKENS)
@@ -259,3 +265,45 @@ def test_a_megabyte_is_read_in_a_second(text: str) -> None:
     begun = time.process_time()
     assert count(summarize([user(text), user("x")], room=300)) <= 300
     assert time.process_time() - begun < 15  # seconds of a slow machine; a quadratic one takes minutes
+
+
+MOST_SPLITS = 20  # 13 to 16 were measured
+
+
+class Counting(TiktokenCounter):
+    """Counts its own calls as well."""
+
+    calls = 0
+
+    def count(self, text: str, encoding: str) -> int:
+        self.calls += 1
+        return super().count(text, encoding)
+
+
+def counts(chats: Sequence[Chat]) -> int:
+    tokens = Counting()
+    ExtractiveSummarizer(tokens).summarize(said(chats), Wanted(300), previous=None)
+    return tokens.calls
+
+
+def test_a_small_message_takes_what_a_few_splits_into_words_take() -> None:
+    messages = said([(user, assistant)[at % 2](text) for at, text in enumerate(small_messages())])
+    assert splits(lambda: SUMMARIZER.summarize(messages, Wanted(500), previous=None)) < MOST_SPLITS
+
+
+def test_a_sentence_is_counted_once() -> None:
+    sentences = [f"I need {number} desks." for number in range(1_000)]
+    assert counts([user(" ".join(sentences))]) < len(sentences) + 20
+
+
+@pytest.mark.parametrize("size", [1, 500])
+def test_of_far_too_many_short_sentences_the_longest_are_rated(size: int) -> None:
+    short = [f"a{number}? " for number in range(20_000)]
+    chats = [user("".join(short[at : at + size])) for at in range(0, len(short), size)]
+    assert counts(chats) < max(5_000, sum(map(len, short)) // LINE_BYTES) + 20
+    assert summarize([user("I am Sarah from Rome."), *chats], room=100).startswith("User: I am Sarah from Rome.")
+
+
+def test_of_far_too_many_short_sentences_those_of_the_earlier_summary_stay() -> None:
+    chats = [user("".join(f"a{number}? " for number in range(20_000)))]
+    assert summarize(chats, room=100, previous="User: I'm Bo.").startswith("User: I'm Bo.")

@@ -128,9 +128,10 @@ def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
     bag = words(text)
     is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
     is_enough = is_own and not salience.is_noisy(text)  # it needs neither names nor numbers then
-    worth = None if is_enough else salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who)
-    if worth is not None and worth < WORTH_REMEMBERING:
-        return None
+    if not is_enough:
+        worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who, asks=False)
+        if worth < WORTH_REMEMBERING:
+            return None
     if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
         return None
     if not is_own and leans_on_a_question(text):

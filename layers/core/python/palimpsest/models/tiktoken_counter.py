@@ -115,6 +115,8 @@ class TiktokenCounter:
             if short is not None and (found := short.count(text)) is not None:
                 return found
         loaded = loaded or self._encoding(encoding)
+        if len(text) <= PIECE:
+            return len(loaded.encode_ordinary(text))
         return sum(len(loaded.encode_ordinary(piece)) for piece in pieces(text))
 
     def _encoding(self, name: str) -> Encoding:

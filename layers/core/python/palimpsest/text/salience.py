@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterable
 from functools import lru_cache
 
-from palimpsest.text.sentences import either, is_filler, is_question, tells_who_the_user_is
+from palimpsest.text.sentences import either, is_filler, tells_who_the_user_is
 from palimpsest.text.sieve import Sieve
 
 USER, ASSISTANT, TOOL, NOBODY = "user", "assistant", "tool", ""
@@ -24,6 +24,8 @@ _NUMBER = re.compile(r"\d\d*+(?:[.,:/]\d+)*")
 # Both are linear: a run of letters is tried from its beginning only.
 _IDENTIFIER = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d|\S@\S+\.\w|https?://")
 _FACT = re.compile(r"(?<![^\W\d_])[^\W\d_]++[-_/]?\d[\w-]*|(?<!\S)\S+@\S+|\d+(?:[.,:/]\d+)*\s?[^\W\d_]*")
+_MAY_BE_FACT = re.compile(r"[\d@]")
+_NONE = frozenset[str]()
 _NAME = re.compile(r" [A-ZÀ-ÞА-ЯΑ-Ω](?<=[\w,;:] .)[\w'’-]+")
 _NOISE = re.compile(r"[^\w\s]|_")  # neither letter, digit nor blank
 _NO_NOISE = bytes(point for point in range(128) if not _NOISE.match(chr(point)))
@@ -71,7 +73,7 @@ _likely = Sieve([_SETTLED.pattern, _NUMBER_WORD.pattern, _FIRST_PERSON.pattern])
 
 def facts(sentence: str) -> frozenset[str]:
     """The numbers of a sentence, each with the word behind it, and its identifiers; by them repetitions are found."""
-    return frozenset(match.group().casefold() for match in _FACT.finditer(sentence))
+    return frozenset(map(str.casefold, _FACT.findall(sentence))) if _MAY_BE_FACT.search(sentence) else _NONE
 
 
 @lru_cache(maxsize=8)
@@ -91,15 +93,14 @@ def topic_words(bags: Iterable[frozenset[str]]) -> frozenset[str]:
 
 
 def tells_who(sentence: str, *, speaker: str) -> bool:
-    """Whether the speaker tells with it who the user is."""
-    return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence) and not is_question(sentence)
+    """Whether the speaker tells with a sentence that is no question who the user is."""
+    return speaker in (USER, NOBODY) and tells_who_the_user_is(sentence)
 
 
-def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[str], who: bool) -> float:
+def worth(sentence: str, *, speaker: str, bag: frozenset[str], topic: frozenset[str], who: bool, asks: bool) -> float:
     """Rate a sentence by itself. `bag` holds its words, `topic` the words that the conversation is about; `who` says
-    whether it tells who the user is.
+    whether it tells who the user is, `asks` whether it is a question.
     """
-    asks = is_question(sentence)
     own = speaker in (USER, NOBODY)
     likely = _likely(sentence)
     facts = _facts(sentence, has_number_words=NUMBER_WORD in likely)

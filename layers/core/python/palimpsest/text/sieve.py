@@ -29,6 +29,7 @@ _LOOKS = (ops.ASSERT, ops.ASSERT_NOT)
 _WIDTHLESS = (ops.AT, *_LOOKS)
 _BOUNDARY = (ops.AT, ops.AT_BOUNDARY)
 _NOTHING, _EDGE = frozenset({""}), frozenset({BOUNDARY})
+_NO_SIGNS = frozenset[str]()
 _ALL = -1  # every bit of the number is set
 _LETTERS = re.compile(r"[^\W_]+")
 
@@ -73,8 +74,13 @@ class _Lexicon:
         with self.lock:
             if len(self._found) + len(self._silent) >= MOST_WORDS:
                 self._found, self._silent = {}, set()
-            parts = (each for gram in self._by_gram.keys() & _grams(word) for each in self._by_gram[gram])
-            found = frozenset((*self._by_word.get(word, ()), *(text for part, text in parts if part in word)))
+            grams = self._by_gram.keys() & _grams(word)
+            whole = self._by_word.get(word, ())
+            if not (grams or whole):
+                self._silent.add(word)
+                return _NO_SIGNS
+            parts = (each for gram in grams for each in self._by_gram[gram])
+            found = frozenset((*whole, *(text for part, text in parts if part in word)))
             if found:
                 self._found[word] = found
             else:
@@ -168,8 +174,8 @@ def _is_whole(run: re.Match[str]) -> bool:
 
 def _grams(word: str) -> frozenset[str]:
     """The word's runs of three letters; of one and two as well where they say as much."""
-    runs = map("".join, zip(word, word[1:], word[2:], strict=False))
-    return frozenset(runs if word.isascii() else (*runs, *map("".join, pairwise(word)), *word))
+    runs = frozenset([word[at : at + GRAM] for at in range(len(word) - GRAM + 1)])
+    return runs if word.isascii() else runs.union(map("".join, pairwise(word)), word)
 
 
 def _rarity(gram: str) -> tuple[int, int]:

@@ -7,6 +7,7 @@ from bisect import bisect_left, insort
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called
 from palimpsest.conversations.ports import Summary, Wanted
@@ -45,6 +46,10 @@ ANSWER_SENTENCES = 2
 COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
+MOST_LINES, LINE_BYTES = 5_000, 24
+"""Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes, the shortest are not
+rated. Conversations have no such sentences; without the bound a megabyte of them would take several seconds.
+"""
 
 
 @dataclass(slots=True)
@@ -63,6 +68,7 @@ class _Line:
     bag: frozenset[str] = frozenset()
     facts: frozenset[str] = frozenset()
     score: float = 0.0
+    asks: bool = False
     who: bool = False
     density: float = 0.0  # of worth in tokens
     needs: int | None = None  # the place of the question without which it says little
@@ -92,7 +98,7 @@ def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
         speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
         for sentence in sentences_at_the_ends(text, most=MOST_READ):
             said = sentence.removesuffix(_DROPPED)
-            if any(letter.isalnum() for letter in said):
+            if _LETTERS.search(said):
                 yield _Line(place, part, label, speaker, said, old)
                 place += 1
 
@@ -114,7 +120,7 @@ def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, st
 
 def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
     """The lines with tokens and worth. Of repeated lines the last one stays; the longest are divided."""
-    lines = [part for line in _distinct(lines) for part in _apart(line, room=room, count=count)]
+    lines = [part for line in _longest(_distinct(lines)) for part in _apart(line, room=room, count=count)]
     topic = salience.topic_words(line.bag for line in lines)
     for place, line in enumerate(lines):
         line.place = place
@@ -124,7 +130,19 @@ def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
 
 def _distinct(lines: list[_Line]) -> list[_Line]:
     last = {_key(line): line for line in lines}
-    return sorted(last.values(), key=lambda line: line.place)
+    return sorted(last.values(), key=attrgetter("place"))
+
+
+def _longest(lines: list[_Line]) -> list[_Line]:
+    """The lines, without the shortest if there are far too many; those of the earlier summary stay in any case."""
+    if len(lines) <= MOST_LINES:
+        return lines
+    sizes = [len(line.text.encode(errors="replace")) for line in lines]
+    most = max(MOST_LINES, sum(sizes) // LINE_BYTES)
+    if len(lines) <= most:
+        return lines
+    longest = sorted(range(len(lines)), key=lambda at: (lines[at].old, sizes[at], at))[-most:]
+    return [lines[at] for at in sorted(longest)]
 
 
 def _key(line: _Line) -> tuple[str, str, int]:
@@ -133,13 +151,17 @@ def _key(line: _Line) -> tuple[str, str, int]:
     return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
 
 
-def _apart(line: _Line, *, room: int, count: Count) -> Iterator[_Line]:
-    tokens = _weight(line.text, count)
+def _apart(line: _Line, *, room: int, count: Count) -> Sequence[_Line]:
+    line.tokens = _weight(line.text, count)
     most = max(1, room // LONG_SHARE)
-    longest = len(line.text) if tokens <= most else max(20, len(line.text) * most // tokens)
-    for part in clauses(line.text, longest=longest):
-        weight = tokens if part == line.text else _weight(part, count)
-        yield replace(line, text=part, tokens=weight, bag=words(part), facts=salience.facts(part))
+    parts = [line]
+    if line.tokens > most:
+        longest = max(20, len(line.text) * most // line.tokens)
+        texts = list(clauses(line.text, longest=longest))
+        parts = [replace(line, text=text, tokens=_weight(text, count)) for text in texts] if len(texts) > 1 else parts
+    for part in parts:
+        part.bag, part.facts = words(part.text), salience.facts(part.text)
+    return parts
 
 
 def _weight(text: str, count: Count) -> int:
@@ -147,8 +169,9 @@ def _weight(text: str, count: Count) -> int:
 
 
 def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
-    line.who = salience.tells_who(line.text, speaker=line.speaker)
-    worth = salience.worth(line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who)
+    line.asks = is_question(line.text)
+    line.who = not line.asks and salience.tells_who(line.text, speaker=line.speaker)
+    worth = salience.worth(line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks)
     line.score = worth + RECENT_PRIORITY * line.place / len(lines) + (WHO_PRIORITY if line.old and line.who else 0.0)
     tokens = line.tokens
     question = _question_before(lines, line.place)
@@ -164,11 +187,14 @@ def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
 
 
 def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
-    """The question that another asked just before this part, if the line is one of the part's first."""
+    """The question that another asked just before this part, if the line is one of the part's first. The lines before
+    have been rated.
+    """
+    if at >= ANSWER_SENTENCES and lines[at - ANSWER_SENTENCES].part == lines[at].part:
+        return None
     for before in range(at - 1, max(-1, at - 1 - ANSWER_SENTENCES), -1):
         if lines[before].part != lines[at].part:
-            asks = lines[before].label != lines[at].label and is_question(lines[before].text)
-            return lines[before] if asks else None
+            return lines[before] if lines[before].asks and lines[before].label != lines[at].label else None
     return None
 
 
@@ -186,7 +212,9 @@ class _Choice:
     def take(self, ranked: Sequence[_Line], *, room: float, also_covered: bool = False) -> None:
         """Choose lines in the given order while they fit the room, each with the question that it needs."""
         for line in ranked:
-            if line.place in self.places or not (also_covered or self._is_new(line)):
+            if self.tokens + line.tokens > room or line.place in self.places:
+                continue
+            if not (also_covered or self._is_new(line)):
                 continue
             wanted = [line] if line.needs is None else [self._lines[line.needs], line]
             cost = sum(self._cost(each) for each in wanted)
@@ -240,7 +268,7 @@ def _starts(before: str | None, label: str | None) -> bool:
 
 def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
     """A summary within the limit: first who the user is, then the earlier summary, then the lines worth most."""
-    ranked = sorted(lines, key=lambda line: (-line.density, line.place))
+    ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # of equal ones the first stays first
     good = [line for line in ranked if line.score > 0] or ranked[:1]
     choice = _Choice(lines)
     choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
