@@ -23,6 +23,7 @@ LATER = {
     "palimpsest.recall.find",
     "palimpsest.recall.recall",
     "palimpsest.recall.search",
+    "palimpsest.text.date_words",
     "palimpsest.text.dates",
     "palimpsest.text.salience",
     "palimpsest.text.sentences",

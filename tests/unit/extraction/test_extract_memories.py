@@ -171,3 +171,16 @@ def test_a_correction_of_one_half_of_a_sentence_leaves_the_other_half() -> None:
     assert [record.content for record in records] == [
         "my dog is called Rex.", "I like tea.", "I moved to Bremen.", "I don't like coffee."
     ]  # fmt: skip
+
+
+def test_my_flight_is_at_another_time_not_the_one_before_supersedes_it() -> None:
+    service = ExtractionService()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    for said in ("My flight is at 8:30.", "My flight is at 9:30, not 8:30"):
+        service.say(said)
+        service.handle_to_the_end(service.ask())
+        service.time.advance(60)
+    assert service.current("time_flight") == "My flight is at 9:30, not 8:30"
+    versions = [record.content for record in service.memories.versions(SARAH, "time_flight")]
+    assert versions == ["My flight is at 8:30.", "My flight is at 9:30, not 8:30"]

@@ -429,3 +429,73 @@ def test_what_users_say_of_themselves_needs_neither_names_nor_numbers_to_be_reme
 def test_where_in_the_company_one_works_is_a_topic_and_no_residence(said: str, topic: str | None) -> None:
     kind, _ = kind_of(said)
     assert (kind.topic if kind else None) == topic
+
+
+@pytest.mark.parametrize(
+    ("text", "content"),
+    [
+        ("ich bin Lena", "ich bin Lena"),
+        ("Hallo! Ich bin die Lena und ich wohne in Bonn.", "Ich bin die Lena."),
+        ("Guten Tag, ich bin Jonas Weber aus Köln.", "Ich bin Jonas Weber aus Köln."),
+        ("Ich bin müde.", None),
+        ("Ich bin Lehrerin in Bonn.", None),
+        ("Ich bin Kunde bei Ihnen.", None),
+        ("Ich bin Lena dankbar für die Hilfe.", None),
+        ("Ich bin Max Planck Fan.", None),
+    ],
+)
+def test_ich_bin_lena_says_a_name_and_ich_bin_with_another_word_says_none(text: str, content: str | None) -> None:
+    assert [finding.content for finding in found(text) if finding.topic == "name"] == ([content] if content else [])
+
+
+@pytest.mark.parametrize(
+    ("text", "topic"),
+    [
+        ("My flight is at 8:30.", "time_flight"),
+        ("My flight is at 9:30, not 8:30", "time_flight"),
+        ("Sorry, my flight leaves at 9.30 pm, not 8.30 pm.", "time_flight"),
+        ("Mein Zug geht um 7 Uhr, nicht um 8.", "time_zug"),
+        ("My flight is at 8:30 on Sunday.", None),
+        ("My flight is at 10 percent of its price.", None),
+        ("My flight is at gate 12.", None),
+    ],
+)
+def test_the_time_of_ones_flight_is_a_topic_unless_a_day_is_named(text: str, topic: str | None) -> None:
+    assert [finding.topic for finding in found(text)] == [topic]
+
+
+@pytest.mark.parametrize(
+    ("text", "subject", "content"),
+    [
+        ("Tofu died last month.", "tofu", "Tofu died last month."),
+        ("Sadly, Tofu has just died.", "tofu", "Sadly, Tofu has just died."),
+        ("Anna Weber got married and I work at Acme.", "anna weber", "Anna Weber got married."),
+        ("Ella was born on May 3.", "ella", "Ella was born on May 3."),
+        ("Jonas graduated!", "jonas", "Jonas graduated!"),
+        ("Yesterday Priya moved to Berlin.", "priya", "Yesterday Priya moved to Berlin."),
+        ("Tofu ist letzten Monat gestorben.", "tofu", "Tofu ist letzten Monat gestorben."),
+        ("My dog is called Tofu. He died last month.", "tofu", "Tofu died last month."),
+    ],
+)
+def test_what_somebody_who_is_named_lived_through_is_an_event(text: str, subject: str, content: str) -> None:
+    event = next(finding for finding in found(text) if finding.type == "event")
+    assert (event.subject, event.content) == (subject, content)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "The battery died.",
+        "Everything died down.",
+        "Did Tofu die?",
+        "Who died?",
+        "It died.",
+        "Meeting moved to Friday.",
+        "tofu died out in this recipe",
+        "Somebody moved out.",
+        "Der Akku ist gestorben.",
+        "Just kidding, Tofu died.",
+    ],
+)
+def test_what_no_name_lived_through_is_no_event(text: str) -> None:
+    assert [finding for finding in found(text) if finding.type == "event"] == []

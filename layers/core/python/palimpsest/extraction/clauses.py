@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from palimpsest.extraction.phrases import without_greeting
+from palimpsest.extraction.remarks import without_greeting
 from palimpsest.text.sentences import is_terminated
 from palimpsest.text.sieve import lowered, word_set
 

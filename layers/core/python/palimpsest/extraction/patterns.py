@@ -10,20 +10,17 @@ from functools import cache, partial
 from palimpsest.conversations.messages import Message, said_at, text_of
 from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.clauses import ended, objects, parts
-from palimpsest.extraction.people import with_names
-from palimpsest.extraction.phrases import (
-    NOT_WHAT,
-    RELATION,
-    StatementKind,
+from palimpsest.extraction.people import RELATION, with_names
+from palimpsest.extraction.phrases import NOT_WHAT, StatementKind, kind_of
+from palimpsest.extraction.ports import Extraction
+from palimpsest.extraction.remarks import (
     asks_for_something,
     is_in_jest,
-    kind_of,
     says_nothing,
     to_the_point,
     with_greeting,
     without_greeting,
 )
-from palimpsest.extraction.ports import Extraction
 from palimpsest.graph.things import USER_TYPE, Relation
 from palimpsest.memory.records import Method
 from palimpsest.text import salience
@@ -90,7 +87,7 @@ def _findings(message: Message, stated: Callable[[str, date], Sequence[Stated]])
 def _stated(sentence: str, day: date) -> Sequence[Stated]:
     """What the sentence states."""
     return [
-        found if text == sentence else partial(found, content=ended(to_the_point(text)))
+        found if text == sentence else partial(found, content=ended(found.keywords["content"]))
         for part, quote in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
         for text in _each(part)
         if (found := _statement(text, day, quote=quote))
@@ -119,7 +116,8 @@ def _statement(text: str, day: date, *, quote: str) -> Stated | None:
     topic = _topic(kind, matched)
     if topic is None and kind.topic is not None:
         return None
-    about = {"subject": matched["what"].casefold()} if kind.topic == "age" and topic != "age" else {}
+    who = matched.groupdict().get("who") or (matched["what"] if kind.topic == "age" and topic != "age" else None)
+    about = {"subject": who.casefold()} if who else {}
     found = partial(_finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic)
     return partial(found, relations=tuple(_relations(kind, matched, text)))
 

@@ -8,9 +8,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from palimpsest.extraction.people import GIVEN_NAMES, NAME, SOMEBODY
+from palimpsest.extraction.remarks import GREETING
 from palimpsest.memory.records import SaidType
-from palimpsest.text.analyser import FUNCTION_WORDS, words
-from palimpsest.text.sieve import Sieve, lowered
+from palimpsest.text.sieve import Sieve
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +37,7 @@ _I = rf"\bI(?:['’]?m| am|['’]?ve| have)? ?(?:{_NOW} )*"
 _POLITE = r"please|bitte|por favor|s['’]il (?:te|vous) pla[iî]t"
 _START = rf"^\W*(?:(?:ok(?:ay)?|and|but|also|so|well|actually|{_POLITE})\b[,!]? ?)*"
 _WHAT = r"(?P<what>[^.,;:!?。！？，、]{1,60})"
-_NAME = r"(?-i:[A-ZÀ-Þ][\w'’-]+)"
-_NAMES = rf"{_NAME}(?: {_NAME})?"
-_GREETED = (
-    r"^\W*\b(?:hi|hello|hey|hallo|moin|servus|good (?:morning|afternoon|evening|day)|guten (?:tag|morgen|abend))\b"
-    r"(?: there| all| everyone| zusammen)?+"
-)
-_GREETING = rf"{_GREETED}[,!. ]+"
+_NAMES = rf"{NAME}(?: {NAME})?"
 _NO_NAME = (
     "(?:American|Arab|Australian|Austrian|Belgian|Brazilian|British|Bulgarian|Canadian|Catholic|Chinese|Croatian|Czech"
     "|Danish|Dutch|Egyptian|English|European|Finnish|French|German|Greek|Hungarian|Indian|Indonesian|Iranian|Irish|Israeli"
@@ -59,6 +54,21 @@ _BUT_WORDS = r"(?! (?:say|admit|know|ask|see|understand))"
 _TRADES = (
     "engineer|developer|programmer|teacher|nurse|doctor|manager|student|designer|lawyer|accountant|analyst|consultant"
     "|writer|artist|chef|cook|scientist|researcher|pilot|driver|electrician|plumber|architect|journalist"
+)
+
+_TIMED = "(?:flight|train|bus|appointment|interview|shift|class|course|lesson|flug|zug|termin|kurs)"
+_TIME = r"\d{1,2}(?:[:.]\d\d)?(?: ?[ap]\.?m\b\.?| uhr)?"
+_AT_NO_DAY = r"(?=[.!;]*$|,? (?:not|nicht|instead|now|and|und)\b)"
+_LATELY = (
+    r"^\W*(?:(?:sadly|unfortunately|yesterday|today|last (?:night|week|month|year|spring|summer|fall|winter)),? )?"
+)
+_NO_PLACE = (
+    "(?:(?:mon|tues|wednes|thurs|fri|satur|sun)day|january|february|march|april|may|june|july|august|september|october"
+    "|november|december)\\b"
+)
+_LIVED_THROUGH = (
+    "(?:died|passed away|was born|graduated|retired|got (?:married|engaged|divorced)"
+    rf"|moved (?:out|abroad|in with|away|(?:back )?to (?!{_NO_PLACE}){NAME}))"
 )
 
 _DEPARTMENT = (
@@ -79,9 +89,10 @@ _FROM_NOW, _MAY = "(?:(?:from now on|going forward),? )?", "(?:can|may|should|mu
 STATEMENT_KINDS = (
     _kind("fact", 0.95, "name", (
         r"\bmy (?:full |first |last |real )?name(?:['’]s| is)\b",
-        rf"{_GREETING}(?:this is|I['’]?m|I am) (?!{_NO_NAME}){_NAMES}(?=[.!,]|$| and\b| from\b)",
+        rf"{GREETING}(?:this is|I['’]?m|I am) (?!{_NO_NAME}){_NAMES}(?=[.!,]|$| and\b| from\b)",
         rf"\b(?:this is|I['’]m|I am) (?!{_NO_NAME}){_NAMES} from\b",
         r"\bich hei(?:ß|ss)e\b", r"\bmein name ist\b",
+        rf"\bich bin (?:d(?:er|ie) )?{GIVEN_NAMES}(?: {NAME})?(?=[.!,]|$| und\b| aus\b| vo[nm]\b)",
         r"\bme llamo\b", r"\bmi nombre es\b",
         r"\bje m['’]appelle\b", r"\bmon nom est\b",
         r"我叫(?![你他她])", "我的名字(?:是|叫)", "我姓",
@@ -103,8 +114,8 @@ STATEMENT_KINDS = (
         "我(?:现在|目前)?(?:住在|搬到|搬去)", "に(?:住んで|引っ越し)",
     )),
     _kind("fact", 0.8, "employer", (
-        rf"{_I}(?:work(?:ing)? (?:at|for)|employed (?:at|by)|joined (?:the )?{_NAME})", r"\bmy (?:new )?employer is\b",
-        rf"{_I}started (?:working )?at {_NAME}",
+        rf"{_I}(?:work(?:ing)? (?:at|for)|employed (?:at|by)|joined (?:the )?{NAME})", r"\bmy (?:new )?employer is\b",
+        rf"{_I}started (?:working )?at {NAME}",
         r"\bich arbeite (?:\w+ )?(?:bei|für)\b", r"\btrabajo (?:en|para)\b", r"\bje travaille (?:chez|pour)\b",
         "我(?:现在)?在.{1,20}(?:工作|上班)", "で(?:働いて|勤務)", "に勤めて",
     )),
@@ -121,7 +132,11 @@ STATEMENT_KINDS = (
     )),
     _kind("fact", 0.85, "age", (
         rf"\b(?:I['’]m|Im|I am|I turned|I just turned|ich bin) (?:now |already |jetzt |schon )?\d{{1,3}}{_AGED}",
-        rf"(?P<what>{_NAME})(?:, (?:she|he|sie|er))? (?:is|turned|ist|wurde) (?:now |jetzt )?\d{{1,3}}{_AGED}",
+        rf"(?P<what>{NAME})(?:, (?:she|he|sie|er))? (?:is|turned|ist|wurde) (?:now |jetzt )?\d{{1,3}}{_AGED}",
+    )),
+    _kind("fact", 0.6, "time", (
+        rf"\bmy (?P<what>{_TIMED}) (?:is|leaves|departs|starts|begins) (?:now )?at {_TIME}{_AT_NO_DAY}",
+        rf"\bmein(?:e|en)? (?P<what>{_TIMED}) (?:ist|geht|beginnt) (?:jetzt )?um {_TIME}{_AT_NO_DAY}",
     )),
     _kind("fact", 0.9, "allergy", (
         rf"{_I}allergic to {_WHAT}", rf"{_I}an allergy to {_WHAT}", rf"\bmy allergy to {_WHAT}",
@@ -176,6 +191,10 @@ STATEMENT_KINDS = (
         "我[真的非常更最很不也]*(?:喜欢|爱|讨厌|偏好)(?P<what>[^，。！？]{1,20})",
         "(?P<what>[^、。はがもの]{1,16})(?:が|は|も)(?:大|一番)?(?:好き|嫌い)",
     )),
+    _kind("event", 0.7, None, (
+        rf"{_LATELY}(?P<who>{SOMEBODY}) (?:has |just |finally |sadly )*{_LIVED_THROUGH}\b",
+        rf"^\W*(?P<who>{SOMEBODY}) (?:ist|hat|wurde) (?:\w+ ){{0,3}}(?:gestorben|geboren|geheiratet|umgezogen)\b",
+    )),
 )  # fmt: skip
 """The first kind with a phrase in the statement counts."""
 _PHRASES = [(kind, re.compile(phrase, re.IGNORECASE)) for kind in STATEMENT_KINDS for phrase in kind.phrases]
@@ -200,100 +219,3 @@ _NOT_WHAT = """
 """
 NOT_WHAT = frozenset(_NOT_WHAT.split())
 """Words that name nothing that is liked or is to be done."""
-
-RELATION = re.compile(
-    r"^\W*(?:and |but )?my (?P<en>wife|husband|partner|girlfriend|boyfriend|son|daughter|kids?|children|dog|cat|mother"
-    r"|father|mom|mum|dad|brother|sister|boss|manager|team|company)\b"
-    r"|^\W*meine? (?P<de>frau|mann|partner(?:in)?|sohn|tochter|kinder|hund|katze|mutter|vater|bruder|schwester"
-    r"|chef(?:in)?)\b"
-    r"|^\W*mi (?P<es>esposa|mujer|marido|esposo|pareja|hij[oa]s?|perr[oa]|gat[oa]|madre|padre|herman[oa]|jef[ea])\b"
-    r"|^\W*m(?:a|on) (?P<fr>femme|mari|compagne|compagnon|fils|fille|chien|chat|mère|père|frère|sœur|chef)\b"
-    r"|^我(?:的)?(?P<zh>妻子|老婆|丈夫|老公|儿子|女儿|狗|猫|妈妈|爸爸|哥哥|姐姐|弟弟|妹妹|老板)",
-    re.IGNORECASE,
-)
-"""The person or animal that a statement is about, if it is not the user."""
-
-_REQUEST = re.compile(
-    r"^\W*(?:(?:ok(?:ay)?|and|now|then|hey|please|bitte|por favor|so)\b[,!]? ?)*"
-    r"(?:(?:show|tell|write|give|explain|help|find|list|make|create|translate|summari[sz]e|describe|compare|generate|fix"
-    r"|check|look|let['’]?s|suggest|recommend|draft|rewrite|convert|calculate|book|send|search|open|play|try|add|remove|call)\b"
-    r"|I(?:['’]d like| want| need| would like) to (?:know|ask|see|understand)\b"
-    r"|(?:zeig|gib|schreib|erklär|hilf|übersetz|mach|such|nenne|fass)(?:e|en sie)?\b(?! mich)"
-    r"|(?:muéstra|da|escríbe|explíca|ayúda|tradúce|dí)me\b|(?:escribe|explica|traduce|haz|busca)\b"
-    r"|(?:montre|donne|explique|aide|dis)(?:z|s)?-?(?:moi)?\b|(?:écris|traduis|fais|cherche)\b"
-    r"|请?(?:帮我|给我|告诉我|写|解释|翻译|列出))"
-    r"|(?:ください|教えて|お願いします?)[。！]?$",
-    re.IGNORECASE,
-)
-_EMPTY = re.compile(
-    r"^\W*(?:(?:well|ok(?:ay)?|so|and|but|oh|ah|hm+|yes|no|yeah|actually|honestly|sorry|thanks?)\b\W*)*"
-    r"(?:i(?:['’](?:m|ll|d|ve))?|ich|je|yo)?\b ?"
-    r"(?:(?:am|was|just|really|also|still|do|totally|completely|so|very) )*"
-    r"(?:see(?=\W*$| (?:what|that|how|why|your|it)\b)|(?:get|got) (?:it|that)|understand|(?:dis)?agree|guess|suppose"
-    r"|think|believe(?! in)|hope(?! to)|wonder(?:ing)?|mean|know(?=\W*$| (?:that|what|how|why|it|this|you)\b)"
-    r"|(?:don['’]t|do not) (?:know|think|mind|understand)|can['’]t (?:believe|tell|say)|appreciate|(?:not )?sure|sorry"
-    r"|glad|happy to|fine|good(?! at)|ok(?:ay)?|ready|back|here|done|confused|just asking|looking forward|trying"
-    r"|listening|(?:will |['’]ll )?(?:try|check|do|get back|let you know|wait)"
-    r"|(?:would |['’]d )?(?:like|love) to (?:know|hear|ask)|have (?:a|another|one more|some) (?:\w+ )?questions?"
-    r"|need (?:your |some |a bit of )?help|(?:love|like) (?:it|that|this)"
-    r"|verstehe|weiß (?:es )?nicht|denke|glaube|hoffe|entiendo|no sé|creo|comprends|vois|pense)\b"
-)
-_OWN_THING = re.compile(r"\b(?:my|our|mein\w*|unser\w*|mon|ma|mes|mis?)\b|\d", re.IGNORECASE)
-_NAMED = re.compile(r"(?<=\w )(?!I\b)[A-ZÀ-Þ][\w'’-]+")
-FEW_WORDS = 2
-
-
-_JEST = re.compile(r"\b(?:just|only|I['’]m|am) (?:kidding|joking)\b", re.IGNORECASE)
-_IS_GREETED = re.compile(rf"{_GREETING}(?=\w)", re.IGNORECASE)
-_LEADS_IN = re.compile(
-    r"(?:(?:oh|ah|ok(?:ay)?|well),? )?(?:one more thing|by the way|btw|fyi|anyway|übrigens|ach ja)[,:]? (?=\w)",
-    re.IGNORECASE,
-)
-_ONLY_GREETS = re.compile(rf"{_GREETED}[!,. ]*", re.IGNORECASE)
-_INTRODUCES = re.compile(rf"(?:this is|I['’]?m|I am) {_NAME}", re.IGNORECASE)
-_REQUEST_SIEVE = Sieve([_REQUEST.pattern], re.IGNORECASE)
-
-
-def asks_for_something(text: str) -> bool:
-    """Whether the text is a request to do something now, which says nothing to remember."""
-    return bool(_REQUEST_SIEVE.candidates(text) and _REQUEST.search(text))
-
-
-def is_in_jest(text: str) -> bool:
-    """Whether the text takes back what it says."""
-    return ("kidding" in text or "joking" in text) and bool(_JEST.search(text))
-
-
-def without_greeting(text: str) -> str:
-    """The text without the greeting that it begins with, unless it is nothing else."""
-    found = _IS_GREETED.match(text)
-    return text[found.end() :] if found else text
-
-
-def to_the_point(text: str) -> str:
-    """The text without a greeting or a phrase that only leads to what it says: "By the way, I'm Mira."."""
-    said = without_greeting(text)
-    lead = _LEADS_IN.match(said)
-    said = said[lead.end() :] if lead else said
-    return text if said is text else said[0].upper() + said[1:]
-
-
-def with_greeting(sentences: list[str]) -> list[str]:
-    """The sentences, a first one that only greets together with the next: "Hey!" and "I'm Mira." say a name."""
-    if len(sentences) > 1 and _ONLY_GREETS.fullmatch(sentences[0]) and _INTRODUCES.match(sentences[1]):
-        return [f"{sentences[0]} {sentences[1]}", *sentences[2:]]
-    return sentences
-
-
-def _names_something(word: str) -> bool:
-    return (len(word) > FEW_WORDS or word.isdigit() or not word.isascii()) and word not in FUNCTION_WORDS
-
-
-def says_nothing(text: str) -> bool:
-    """Whether the text is a remark on the conversation ("I see what you mean"), or has no word that names anything."""
-    if not any(map(_names_something, words(text))):
-        return True
-    empty = _EMPTY.match(lowered(text))
-    if empty is None or _OWN_THING.search(text) or _NAMED.search(text):
-        return False
-    return len(set(words(text[empty.end() :])) - FUNCTION_WORDS) <= FEW_WORDS
