@@ -41,7 +41,7 @@ def tool() -> PalimpsestMemoryTool:
     return PalimpsestMemoryTool(user=f"u-{uuid.uuid4().hex}")
 
 
-def told(tool: BetaAbstractMemoryTool, command: dict[str, Any]) -> str:
+def answer(tool: BetaAbstractMemoryTool, command: dict[str, Any]) -> str:
     try:
         return str(tool.call(command))
     except ToolError as error:
@@ -51,16 +51,16 @@ def told(tool: BetaAbstractMemoryTool, command: dict[str, Any]) -> str:
 def test_every_command_answers_as_the_sdks_own_tool_does(tool: PalimpsestMemoryTool, tmp_path: Path) -> None:
     own = BetaLocalFilesystemMemoryTool(str(tmp_path))
     for command in COMMANDS:
-        assert told(tool, command) == told(own, command), command
-    assert "sarah.md" in told(tool, {"command": "view", "path": "/memories"})
+        assert answer(tool, command) == answer(own, command), command
+    assert "sarah.md" in answer(tool, {"command": "view", "path": "/memories"})
 
 
 def test_files_are_there_for_the_next_conversation_and_for_no_other_user(tool: PalimpsestMemoryTool) -> None:
     user = tool._owner.id
     tool.call({"command": "create", "path": FILE, "file_text": "Sarah lives in Hamburg.\r\nTabs\tstay."})
     view = {"command": "view", "path": FILE}
-    assert "Hamburg.\r\n" in told(PalimpsestMemoryTool(user=user), view)
-    assert told(PalimpsestMemoryTool(user=f"{user}-2"), view).startswith("error: ")
+    assert "Hamburg.\r\n" in answer(PalimpsestMemoryTool(user=user), view)
+    assert answer(PalimpsestMemoryTool(user=f"{user}-2"), view).startswith("error: ")
 
 
 def test_what_was_written_over_stays_in_the_history_and_recall_finds_a_file(tool: PalimpsestMemoryTool) -> None:
@@ -79,13 +79,13 @@ def test_a_path_that_somebody_planted_leads_nowhere(tool: PalimpsestMemoryTool, 
     tool.call({"command": "create", "path": FILE, "file_text": "x"})
     for path in (str(there), f"/memories/../..{there}", f"/memories/../../../../../..{there}"):
         sarah.remember(f"File {path}", data={"path": path, "text": "evil"}, metadata={"store": "anthropic"})
-    assert told(tool, {"command": "view", "path": FILE}).endswith("x")
+    assert answer(tool, {"command": "view", "path": FILE}).endswith("x")
     assert not there.exists()
 
 
 def test_a_file_that_is_too_large_is_refused_and_the_model_reads_why(tool: PalimpsestMemoryTool) -> None:
-    assert told(tool, {"command": "create", "path": FILE, "file_text": "x" * 20_000}).startswith("error: Nothing was")
-    assert told(tool, {"command": "view", "path": FILE}).startswith("error: The path")
+    assert answer(tool, {"command": "create", "path": FILE, "file_text": "x" * 20_000}).startswith("error: Nothing was")
+    assert answer(tool, {"command": "view", "path": FILE}).startswith("error: The path")
 
 
 def test_everything_can_be_cleared(tool: PalimpsestMemoryTool) -> None:

@@ -117,13 +117,13 @@ def _forged(*parts: object) -> str:
     ],
 )  # fmt: skip
 def test_a_cursor_that_was_not_handed_out_is_refused(store: Store, tenant: Scope, after: str) -> None:
-    for candidate in (after, after.replace("TENANT", tenant.tenant), _retold(after, tenant.tenant)):
+    for candidate in (after, after.replace("TENANT", tenant.tenant), _of_tenant(after, tenant.tenant)):
         with pytest.raises(BadRequest) as refused:
             store.sessions.listed(tenant, user="ana", limit=1, after=candidate)
         assert refused.value.code == "invalid_cursor"
 
 
-def _retold(after: str, tenant: str) -> str:
+def _of_tenant(after: str, tenant: str) -> str:
     """A forged cursor that names the caller's own tenant."""
     try:
         text = base64.urlsafe_b64decode(after).decode()

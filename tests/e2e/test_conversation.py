@@ -17,7 +17,7 @@ PREFIX = "CONVERSATION SUMMARY: "
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Talk:
     """The conversation as it went: what was said, and what every append was answered."""
 
     call: Client
@@ -36,7 +36,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(running: Stack) -> Told:
+def talk(running: Stack) -> Talk:
     running.use_model(wanted=False)
     call = running.client()
     call("POST", "/v1/sessions", {"session_id": SESSION, "user_id": "sarah", "system": SYSTEM, "memory": MEMORY})
@@ -52,58 +52,58 @@ def told(running: Stack) -> Told:
         answers.append(answer.json)
         if answer.json["overflow"]:
             jobs.append(call.job(answer.json["overflow"]["job_id"]))
-    return Told(call, said, answers, jobs)
+    return Talk(call, said, answers, jobs)
 
 
-def test_every_context_on_the_way_fits_and_ends_with_what_was_just_said(told: Told) -> None:
-    for message, answer in zip(told.said, told.answers, strict=True):
+def test_every_context_on_the_way_fits_and_ends_with_what_was_just_said(talk: Talk) -> None:
+    for message, answer in zip(talk.said, talk.answers, strict=True):
         context = answer["context"]
         assert context["tokens"]["context"] <= BUDGET
         assert context["messages"][0] == {"role": "system", "content": SYSTEM}
         assert context["messages"][-1] == message
 
 
-def test_an_overflow_is_announced_and_nobody_waits_for_it(told: Told) -> None:
-    overflows = [answer for answer in told.answers if answer["overflow"]]
+def test_an_overflow_is_announced_and_nobody_waits_for_it(talk: Talk) -> None:
+    overflows = [answer for answer in talk.answers if answer["overflow"]]
     assert len(overflows) >= 2
     for answer in overflows:
         assert (answer["overflow"]["strategy"], answer["overflow"]["state"]) == ("summarize", "pending")
         assert answer["window"]["is_full"]
 
 
-def test_its_job_is_done_by_the_worker_behind_stream_and_queue(told: Told, running: Stack) -> None:
-    assert [(job["kind"], job["state"], job["usage"]["model_calls"]) for job in told.jobs] == [
+def test_its_job_is_done_by_the_worker_behind_stream_and_queue(talk: Talk, running: Stack) -> None:
+    assert [(job["kind"], job["state"], job["usage"]["model_calls"]) for job in talk.jobs] == [
         ("summarize", "done", 0)
-    ] * len(told.jobs)
+    ] * len(talk.jobs)
     assert any('"stream record done"' in line for line in running.logs("Dispatch"))
 
     def steps() -> list[tuple[str, int]]:
         lines = [json.loads(line) for line in running.logs("Summarize") if '"job step done"' in line]
-        return sorted((line["job_id"], line["receives"]) for line in lines if line["tenant"] == told.call.tenant)
+        return sorted((line["job_id"], line["receives"]) for line in lines if line["tenant"] == talk.call.tenant)
 
-    eventually(lambda: len(steps()) >= len(told.jobs))  # a job is done before its line is in the log
-    assert steps() == sorted((job["job_id"], 1) for job in told.jobs)  # started once each, however its item changed
+    eventually(lambda: len(steps()) >= len(talk.jobs))  # a job is done before its line is in the log
+    assert steps() == sorted((job["job_id"], 1) for job in talk.jobs)  # started once each, however its item changed
 
 
-def test_the_context_ends_up_as_one_summary_and_the_recent_turns(told: Told) -> None:
-    system, summary, *recent, question = told.context["messages"]
+def test_the_context_ends_up_as_one_summary_and_the_recent_turns(talk: Talk) -> None:
+    system, summary, *recent, question = talk.context["messages"]
     assert system == {"role": "system", "content": SYSTEM}
     assert summary["role"] == "user"
     assert summary["content"].startswith(PREFIX)
-    assert recent == told.said[-len(recent) :]
+    assert recent == talk.said[-len(recent) :]
     assert len(recent) >= 2 * KEPT_TURNS
     assert question == {"role": "user", "content": LAST_QUESTION}
-    assert sum(PREFIX in message["content"] for message in told.context["messages"]) == 1
+    assert sum(PREFIX in message["content"] for message in talk.context["messages"]) == 1
 
 
-def test_it_still_knows_who_sarah_is(told: Told) -> None:
-    assert all(name not in message["content"] for name in ("Marketing",) for message in told.context["messages"][2:])
-    assert "I'm Sarah and I work in Marketing" in told.context["messages"][1]["content"]
+def test_it_still_knows_who_sarah_is(talk: Talk) -> None:
+    assert all(name not in message["content"] for name in ("Marketing",) for message in talk.context["messages"][2:])
+    assert "I'm Sarah and I work in Marketing" in talk.context["messages"][1]["content"]
 
 
-def test_without_a_key_a_summary_is_the_conversations_own_sentences_and_says_so(told: Told) -> None:
-    spoken = " ".join(message["content"] for message in told.said)
-    for compaction in told.compactions:
+def test_without_a_key_a_summary_is_the_conversations_own_sentences_and_says_so(talk: Talk) -> None:
+    spoken = " ".join(message["content"] for message in talk.said)
+    for compaction in talk.compactions:
         assert (compaction["method"], compaction["model"]) == ("extractive", None)
         for line in compaction["summary"].splitlines():
             speaker, _, text = line.partition(": ")
@@ -111,24 +111,24 @@ def test_without_a_key_a_summary_is_the_conversations_own_sentences_and_says_so(
             assert all(sentence in spoken for sentence in re.split(r"(?<=[.?!]) ", text))
 
 
-def test_what_was_folded_unfolds_word_for_word(told: Told) -> None:
+def test_what_was_folded_unfolds_word_for_word(talk: Talk) -> None:
     unfolded: list[Any] = []
-    for compaction in told.compactions:
-        rows = told.call("GET", f"{PATH}/compactions/{compaction['n']}/messages").json["messages"]
+    for compaction in talk.compactions:
+        rows = talk.call("GET", f"{PATH}/compactions/{compaction['n']}/messages").json["messages"]
         assert (rows[0]["seq"], rows[-1]["seq"]) == (compaction["from"], compaction["to"])
         unfolded += rows
     assert [(row["role"], row["content"]) for row in unfolded] == [
-        (message["role"], message["content"]) for message in told.said[: len(unfolded)]
+        (message["role"], message["content"]) for message in talk.said[: len(unfolded)]
     ]
-    window = told.call.session(SESSION)["window"]
-    assert len(unfolded) + window["messages"] == len(told.said)
+    window = talk.call.session(SESSION)["window"]
+    assert len(unfolded) + window["messages"] == len(talk.said)
 
 
-def test_a_model_with_less_room_gets_a_context_that_fits_it(told: Told) -> None:
+def test_a_model_with_less_room_gets_a_context_that_fits_it(talk: Talk) -> None:
     for budget in (130, 160, 200, 300):
-        context = told.call("GET", f"{PATH}/context", query={"max_tokens": budget}).json
+        context = talk.call("GET", f"{PATH}/context", query={"max_tokens": budget}).json
         assert context["tokens"]["context"] <= budget
         assert context["messages"][0]["content"] == SYSTEM
-    refused = told.call("GET", f"{PATH}/context", query={"max_tokens": 60})
+    refused = talk.call("GET", f"{PATH}/context", query={"max_tokens": 60})
     assert (refused.status, refused.json["code"]) == (422, "budget_too_small")
-    assert told.call("GET", f"{PATH}/context", query={"max_tokens": refused.json["minimum"]}).status == 200
+    assert talk.call("GET", f"{PATH}/context", query={"max_tokens": refused.json["minimum"]}).status == 200

@@ -26,7 +26,7 @@ def test_a_memory_that_is_saved_superseded_and_forgotten_is_told_on_the_bus(call
     call("DELETE", f"{path}/{second}")
     seen: set[tuple[str, str]] = set()
 
-    def all_told() -> bool:
+    def all_arrived() -> bool:
         for message in sqs.receive_message(QueueUrl=url, MaxNumberOfMessages=10).get("Messages", ()):
             assert "works at" not in message["Body"]
             event = json.loads(message["Body"])
@@ -36,4 +36,4 @@ def test_a_memory_that_is_saved_superseded_and_forgotten_is_told_on_the_bus(call
             ("MemoryForgotten", second),
         }  # fmt: skip
 
-    eventually(all_told)
+    eventually(all_arrived)

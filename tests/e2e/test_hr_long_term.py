@@ -15,7 +15,7 @@ SHE_HAS = "I joined 2 years ago"
 
 
 @dataclass(frozen=True, slots=True)
-class Told:
+class Talk:
     """The conversation as it went: what was said, and the jobs that made room."""
 
     call: Client
@@ -25,7 +25,7 @@ class Told:
 
 
 @pytest.fixture(scope="module")
-def told(running: Stack) -> Told:
+def talk(running: Stack) -> Talk:
     running.use_model(wanted=False)
     call = running.client()
     assert call("PUT", "/v1/static-facts/remote-work", {"content": POLICY}).status == 201
@@ -41,7 +41,7 @@ def told(running: Stack) -> Told:
                 flushes.append(call.job(answer.json["overflow"]["job_id"]))
     call("POST", f"{FIRST}/end")
     eventually(lambda: is_all_indexed(call, said))
-    return Told(call, said, contexts, flushes)
+    return Talk(call, said, contexts, flushes)
 
 
 def is_all_indexed(call: Client, said: list[dict[str, str]]) -> bool:
@@ -53,32 +53,32 @@ def is_all_indexed(call: Client, said: list[dict[str, str]]) -> bool:
     return {job["state"] for job in jobs} == {"done"} and len(found.json.get("memories", ())) == total
 
 
-def recall(told: Told, query: str, **more: Any) -> Any:
+def recall(talk: Talk, query: str, **more: Any) -> Any:
     asked = {"query": query, **more}
-    return told.call.whole("/v1/users/sarah/recall", asked, but=["reranker"])  # it may not read all in its 400 ms
+    return talk.call.whole("/v1/users/sarah/recall", asked, but=["reranker"])  # it may not read all in its 400 ms
 
 
-def later(told: Told, message: str) -> Any:
+def later(talk: Talk, message: str) -> Any:
     memory = {"strategy": "trim", "blocks": FLUSHED["blocks"], "auto_recall": True}
-    told.call("POST", "/v1/sessions", {"session_id": "later", "user_id": "sarah", "memory": memory})
-    return told.call.whole(f"{LATER}/context", {"message": message})
+    talk.call("POST", "/v1/sessions", {"session_id": "later", "user_id": "sarah", "memory": memory})
+    return talk.call.whole(f"{LATER}/context", {"message": message})
 
 
-def test_every_context_fits_while_the_window_is_flushed_behind_it(told: Told) -> None:
-    assert [(job["kind"], job["state"]) for job in told.flushes] == [("flush", "done")] * 2
-    for message, context in zip(told.said, told.contexts, strict=True):
+def test_every_context_fits_while_the_window_is_flushed_behind_it(talk: Talk) -> None:
+    assert [(job["kind"], job["state"]) for job in talk.flushes] == [("flush", "done")] * 2
+    for message, context in zip(talk.said, talk.contexts, strict=True):
         assert context["tokens"]["context"] <= FLUSHED["max_tokens"]
         assert context["messages"][-1] == message
         assert set(context["degraded"]) <= {"vector"}  # whose model and index may need longer on a busy machine
 
 
-def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_is(told: Told) -> None:
-    context = told.call.whole(f"{FIRST}/context", {"message": "So am I eligible?"})
+def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_is(talk: Talk) -> None:
+    context = talk.call.whole(f"{FIRST}/context", {"message": "So am I eligible?"})
     system, remembered, *recent, _ = context["messages"]
     assert system["content"] == SYSTEM
     assert remembered == {"role": "user", "content": context["memory_prompt"]}
-    assert recent == told.said[-len(recent) :]
-    assert 2 * KEPT_TURNS <= len(recent) < len(told.said)
+    assert recent == talk.said[-len(recent) :]
+    assert 2 * KEPT_TURNS <= len(recent) < len(talk.said)
     memory = context["memory_prompt"]
     assert memory.startswith(f"<memory><static_memory>\n- {POLICY}\n</static_memory><extractive_memory>\n")
     assert "Sarah" in memory
@@ -88,19 +88,19 @@ def test_after_the_flush_the_context_holds_the_recent_turns_and_memory_who_she_i
     assert context["tokens"]["context"] <= FLUSHED["max_tokens"]
 
 
-def test_what_left_the_window_is_not_lost(told: Told) -> None:
-    assert [row["content"] for row in told.call.history("first")] == [each["content"] for each in told.said]
-    flushed = told.call("GET", f"{FIRST}/compactions").json["compactions"]
-    assert [(each["method"], each["summary"]) for each in flushed] == [("flush", None)] * len(told.flushes)
+def test_what_left_the_window_is_not_lost(talk: Talk) -> None:
+    assert [row["content"] for row in talk.call.history("first")] == [each["content"] for each in talk.said]
+    flushed = talk.call("GET", f"{FIRST}/compactions").json["compactions"]
+    assert [(each["method"], each["summary"]) for each in flushed] == [("flush", None)] * len(talk.flushes)
 
 
-def test_a_new_conversation_of_hers_knows_her_and_the_policy(told: Told) -> None:
-    context = later(told, "Hello again! So am I eligible?")
+def test_a_new_conversation_of_hers_knows_her_and_the_policy(talk: Talk) -> None:
+    context = later(talk, "Hello again! So am I eligible?")
     memory = context["memory_prompt"]
     for known in (POLICY, "Marketing", SHE_HAS, ELIGIBLE):
         assert known in memory
     assert [tool["function"]["name"] for tool in context["tools"]] == ["search_memory_tool"]
-    tables = told.call("GET", f"{LATER}/context").json["memory_prompt"]
+    tables = talk.call("GET", f"{LATER}/context").json["memory_prompt"]
     assert all(known in tables for known in (POLICY, "Marketing", SHE_HAS))
 
 
@@ -120,20 +120,20 @@ BESIDE = "What happens if my manager says no?"
         ("How long have I been with the company?", SHE_HAS),
     ],
 )
-def test_what_she_was_told_is_recalled_weeks_later(told: Told, question: str, known: str) -> None:
-    found = recall(told, question, answer=True)
+def test_what_she_was_told_is_recalled_weeks_later(talk: Talk, question: str, known: str) -> None:
+    found = recall(talk, question, answer=True)
     assert known in " ".join(row["content"] for row in found["memories"])
     asked = {"arguments": {"query": question}, "tool_call_id": "call_1"}
     tool = "/v1/users/sarah/tools/search_memory_tool"
-    eventually(lambda: known in told.call("POST", tool, asked).json["content"])
+    eventually(lambda: known in talk.call("POST", tool, asked).json["content"])
     if question != BESIDE:
-        assert known in later(told, question)["memory_prompt"]
+        assert known in later(talk, question)["memory_prompt"]
 
 
-def test_somebody_else_sees_the_policy_and_nothing_of_hers(told: Told) -> None:
+def test_somebody_else_sees_the_policy_and_nothing_of_hers(talk: Talk) -> None:
     memory = {"blocks": FLUSHED["blocks"]}
-    told.call("POST", "/v1/sessions", {"session_id": "davids", "user_id": "david", "memory": memory})
-    context = told.call.whole("/v1/sessions/davids/context", {"message": "Which form do I need to apply?"})
+    talk.call("POST", "/v1/sessions", {"session_id": "davids", "user_id": "david", "memory": memory})
+    context = talk.call.whole("/v1/sessions/davids/context", {"message": "Which form do I need to apply?"})
     assert [fact["content"] for fact in context["static_facts"]] == [POLICY]
     assert context["extracted_facts"] == context["vector_matches"] == []
-    assert told.call("POST", "/v1/users/david/recall", {"query": "Sarah"}).json["memories"] == []
+    assert talk.call("POST", "/v1/users/david/recall", {"query": "Sarah"}).json["memories"] == []

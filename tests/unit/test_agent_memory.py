@@ -20,14 +20,14 @@ from palimpsest.errors import BadRequest, Conflict, NotFound, PalimpsestError, T
 from palimpsest.scope import Scope
 
 from tests.doubles.meanings import Meanings
-from tests.unit.talked import FLUSH, POLICY, ROLES, TALK, talked, texts
+from tests.unit.talk import FLUSH, POLICY, ROLES, TALK, memory_after_talk, texts
 
 LIBRARY = Path(__file__).parents[2] / "docs" / "library.md"
 SAID = "I live in Lisbon, near the harbour."
 
 
 def test_after_a_flush_the_context_holds_the_recent_turns_and_memory_the_rest() -> None:
-    context = talked(memory=FLUSH).context("monday", "What do you know about me?")
+    context = memory_after_talk(memory=FLUSH).context("monday", "What do you know about me?")
     assert texts(context)[-5:] == [*TALK[-2], *TALK[-1], "What do you know about me?"]
     assert texts(context)[0] == context.memory.text
     assert not any("Marketing" in text for text in texts(context)[1:])
@@ -37,7 +37,7 @@ def test_after_a_flush_the_context_holds_the_recent_turns_and_memory_the_rest() 
 
 
 def test_an_export_of_one_memory_is_imported_into_another() -> None:
-    memory = talked(memory=FLUSH)
+    memory = memory_after_talk(memory=FLUSH)
     text, other = memory.export(), AgentMemory(user="sarah")
     assert other.import_(text)["restored"] > 0
     assert other.export() == text
@@ -221,7 +221,7 @@ def test_ingest_without_a_store_wants_ids_and_a_session() -> None:
 
 
 def test_another_session_of_the_same_user_knows_what_the_first_one_taught() -> None:
-    memory = talked(memory=FLUSH)
+    memory = memory_after_talk(memory=FLUSH)
     memory.append("friday", "Hello again!")
     known = memory.context("friday").memory.text
     assert all(said in known for said in ("Sarah", "Marketing", POLICY))
@@ -231,7 +231,7 @@ def test_another_session_of_the_same_user_knows_what_the_first_one_taught() -> N
 
 
 def test_an_answer_rests_on_the_memories_that_it_names() -> None:
-    recalled = talked(memory=FLUSH).recall("Where does Sarah work?", answer=True)
+    recalled = memory_after_talk(memory=FLUSH).recall("Where does Sarah work?", answer=True)
     assert "Marketing" in (recalled.answer or "")
     assert set(recalled.citations) <= {one.id for one in recalled.memories}
     assert recalled.citations
@@ -249,7 +249,7 @@ def test_a_newer_statement_supersedes_the_older_one_of_its_topic() -> None:
 
 
 def test_without_a_model_a_full_window_is_summarised_in_its_own_words_before_the_append_returns() -> None:
-    memory = talked(memory={"max_tokens": 220, "keep_recent_turns": 2})
+    memory = memory_after_talk(memory={"max_tokens": 220, "keep_recent_turns": 2})
     context = memory.context("monday")
     assert context.summary is not None
     assert (context.summary.method, context.compaction) == ("extractive", "none")

@@ -25,7 +25,7 @@ def contents(answer: Answer) -> list[str]:
 
 
 @pytest.fixture
-def told(call: Client, service: Service) -> Client:
+def sarah(call: Client, service: Service) -> Client:
     """Sarah's memory: where she works, twice, a race that she ran, and what she said of it."""
     call.save({"type": "fact", "content": "Sarah works at Acme", "topic_key": "employer", "subject": "Sarah"})
     service.time.advance(60)
@@ -45,8 +45,8 @@ def told(call: Client, service: Service) -> Client:
     return call
 
 
-def test_a_memory_comes_back_with_its_score_and_source(told: Client) -> None:
-    answer = recall(told, "marathon in Berlin")
+def test_a_memory_comes_back_with_its_score_and_source(sarah: Client) -> None:
+    answer = recall(sarah, "marathon in Berlin")
     assert answer.status == 200
     first = answer.json["memories"][0]
     assert (first["type"], first["content"]) == ("event", "Sarah ran a marathon in Berlin")
@@ -57,22 +57,22 @@ def test_a_memory_comes_back_with_its_score_and_source(told: Client) -> None:
     assert "trace" not in answer.json
 
 
-def test_a_message_comes_back_with_its_own_number(told: Client) -> None:
-    (row,) = [row for row in recall(told, "dentist").json["memories"] if row["type"] == "message"]
+def test_a_message_comes_back_with_its_own_number(sarah: Client) -> None:
+    (row,) = [row for row in recall(sarah, "dentist").json["memories"] if row["type"] == "message"]
     assert (row["content"], row["role"], row["source"]["session_id"]) == ("My dentist is called Molar.", "user", "talk")
     assert row["source"]["seqs"] == [1]
 
 
-def test_what_was_corrected_is_not_given_as_current(told: Client) -> None:
-    assert "Sarah works at Acme" not in contents(recall(told, "Where does Sarah work?"))
-    assert contents(recall(told, "Where does Sarah work?"))[0] == "Sarah works at Globex"
-    before = recall(told, "Where does Sarah work?", as_of="2026-01-01T00:00:30Z")
+def test_what_was_corrected_is_not_given_as_current(sarah: Client) -> None:
+    assert "Sarah works at Acme" not in contents(recall(sarah, "Where does Sarah work?"))
+    assert contents(recall(sarah, "Where does Sarah work?"))[0] == "Sarah works at Globex"
+    before = recall(sarah, "Where does Sarah work?", as_of="2026-01-01T00:00:30Z")
     assert contents(before)[0] == "Sarah works at Acme"
-    assert contents(recall(told, "Where does Sarah work?", known_at="2025-01-01T00:00:00Z")) == []
+    assert contents(recall(sarah, "Where does Sarah work?", known_at="2025-01-01T00:00:00Z")) == []
 
 
-def test_nothing_near_is_an_empty_answer(told: Client) -> None:
-    answer = recall(told, "quantum chromodynamics", answer=True)
+def test_nothing_near_is_an_empty_answer(sarah: Client) -> None:
+    answer = recall(sarah, "quantum chromodynamics", answer=True)
     assert (answer.json["memories"], answer.json["answer"], answer.json["citations"]) == ([], "", [])
 
 
@@ -88,36 +88,36 @@ def test_nothing_near_is_an_empty_answer(told: Client) -> None:
         ({"subject": "nobody"}, set()),
     ],
 )
-def test_filters_hold(told: Client, told_of: dict[str, Any], kinds: set[str]) -> None:
-    found = recall(told, "Sarah marathon Berlin dentist works", k=20, filter=told_of)
+def test_filters_hold(sarah: Client, told_of: dict[str, Any], kinds: set[str]) -> None:
+    found = recall(sarah, "Sarah marathon Berlin dentist works", k=20, filter=told_of)
     assert {row["type"] for row in found.json["memories"]} == kinds
 
 
-def test_k_and_max_tokens_limit_the_answer(told: Client) -> None:
+def test_k_and_max_tokens_limit_the_answer(sarah: Client) -> None:
     question = "Sarah works, ran a marathon, and her dentist"
-    assert len(contents(recall(told, question, k=20))) > 1
-    assert len(contents(recall(told, question, k=1))) == 1
-    assert len(contents(recall(told, question, k=20, max_tokens=8))) == 1
+    assert len(contents(recall(sarah, question, k=20))) > 1
+    assert len(contents(recall(sarah, question, k=1))) == 1
+    assert len(contents(recall(sarah, question, k=20, max_tokens=8))) == 1
 
 
-def test_an_answer_cites_what_it_rests_on(told: Client, service: Service) -> None:
-    event = recall(told, "marathon").json["memories"][0]["id"]
+def test_an_answer_cites_what_it_rests_on(sarah: Client, service: Service) -> None:
+    event = recall(sarah, "marathon").json["memories"][0]["id"]
     service.answerer = ScriptedAnswers([cited("In Berlin.", "m1")])
-    answer = recall(told, "Where did Sarah run the marathon?", answer=True).json
+    answer = recall(sarah, "Where did Sarah run the marathon?", answer=True).json
     assert (answer["answer"], answer["citations"], answer["method"]) == ("In Berlin.", [event], "model")
     assert answer["usage"] == {"model_calls": 1, "tokens_in": 10, "tokens_out": 5, "cost_usd": None}
 
 
-def test_without_a_model_the_memories_own_words_answer(told: Client) -> None:
-    answer = recall(told, "Where did Sarah run the marathon?", answer=True).json
+def test_without_a_model_the_memories_own_words_answer(sarah: Client) -> None:
+    answer = recall(sarah, "Where did Sarah run the marathon?", answer=True).json
     assert answer["method"] == "quoted"
     assert "marathon in Berlin" in answer["answer"]
     assert answer["degraded"] == []
 
 
-def test_what_is_down_is_named_and_the_tables_answer(told: Client, service: Service) -> None:
+def test_what_is_down_is_named_and_the_tables_answer(sarah: Client, service: Service) -> None:
     service.index.down = True
-    answer = recall(told, "Where does Sarah work?")
+    answer = recall(sarah, "Where does Sarah work?")
     assert (answer.status, answer.json["degraded"]) == (200, ["search", "vector"])
     assert "Sarah works at Globex" in contents(answer)
     service.index.down = False
@@ -125,40 +125,40 @@ def test_what_is_down_is_named_and_the_tables_answer(told: Client, service: Serv
     embedder = Meanings()
     embedder.failure = ModelUnavailable("down")
     service.embedder = embedder
-    answer = recall(told, "Where does Sarah work?", answer=True)
+    answer = recall(sarah, "Where does Sarah work?", answer=True)
     assert (answer.status, answer.json["degraded"]) == (200, ["answer", "vector"])
     assert "Globex" in answer.json["answer"]
 
 
-def test_an_explanation_says_how_it_came_about(told: Client) -> None:
-    trace = recall(told, "marathon", explain=True).json["trace"]
+def test_an_explanation_says_how_it_came_about(sarah: Client) -> None:
+    trace = recall(sarah, "marathon", explain=True).json["trace"]
     assert {"query", "found", "ranking", "dropped"} <= set(trace)
 
 
-def test_nobody_elses_memory_answers(told: Client, service: Service) -> None:
+def test_nobody_elses_memory_answers(sarah: Client, service: Service) -> None:
     other = service.client(tenant="other")
-    told.save("Bob works at Initech", user="bob")
+    sarah.save("Bob works at Initech", user="bob")
     service.brought_up_to_date()
-    for who, user in ((told, "bob"), (other, "sarah"), (told, "nobody")):
+    for who, user in ((sarah, "bob"), (other, "sarah"), (sarah, "nobody")):
         assert not [text for text in contents(recall(who, "Where does Sarah work?", user=user)) if "Sarah" in text]
 
 
 @pytest.mark.parametrize("mode", ["keyword", "vector"])
-def test_one_retriever_alone_has_its_own_score(told: Client, mode: str) -> None:
-    answer = told("POST", SEARCH, {"query": "marathon in Berlin", "mode": mode, "k": 2})
+def test_one_retriever_alone_has_its_own_score(sarah: Client, mode: str) -> None:
+    answer = sarah("POST", SEARCH, {"query": "marathon in Berlin", "mode": mode, "k": 2})
     assert answer.status == 200
     first = answer.json["memories"][0]
     assert (first["content"], first["found_by"]) == ("Sarah ran a marathon in Berlin", [mode])
     assert len(answer.json["memories"]) <= 2
 
 
-def test_nothing_stands_in_for_a_retriever_that_fails(told: Client, service: Service) -> None:
+def test_nothing_stands_in_for_a_retriever_that_fails(sarah: Client, service: Service) -> None:
     service.index.down = True
-    answer = told("POST", SEARCH, {"query": "marathon", "mode": "keyword"})
+    answer = sarah("POST", SEARCH, {"query": "marathon", "mode": "keyword"})
     assert (answer.status, answer.json["retryable"]) == (503, True)
     service.index.down = False
     service.embedder = None
-    answer = told("POST", SEARCH, {"query": "marathon", "mode": "vector"})
+    answer = sarah("POST", SEARCH, {"query": "marathon", "mode": "vector"})
     assert (answer.status, answer.json["code"]) == (422, "no_vectors")
 
 
@@ -181,16 +181,16 @@ def test_nothing_stands_in_for_a_retriever_that_fails(told: Client, service: Ser
     ],
 )
 @pytest.mark.parametrize("path", [RECALL, SEARCH])
-def test_what_breaks_the_schema_is_422_and_named(told: Client, path: str, body: dict[str, Any], field: str) -> None:
+def test_what_breaks_the_schema_is_422_and_named(sarah: Client, path: str, body: dict[str, Any], field: str) -> None:
     more = {"mode": "keyword"} if path == SEARCH else {}
-    answer = told("POST", path, {**more, **body})
+    answer = sarah("POST", path, {**more, **body})
     assert answer.status == 422
     assert field in [error["field"] for error in answer.json["errors"]]
 
 
 @pytest.mark.parametrize("body", [{"as_of": "yesterday"}, {"known_at": 5}, {"answer": "yes"}, {"max_tokens": 0}])
-def test_a_wrong_field_of_a_recall_is_422(told: Client, body: dict[str, Any]) -> None:
-    answer = recall(told, "x", **body)
+def test_a_wrong_field_of_a_recall_is_422(sarah: Client, body: dict[str, Any]) -> None:
+    answer = recall(sarah, "x", **body)
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, next(iter(body)))
 
 
@@ -205,8 +205,8 @@ def test_a_wrong_field_of_a_recall_is_422(told: Client, body: dict[str, Any]) ->
         "'; DROP TABLE x; --",
     ],
 )
-def test_a_query_in_a_query_language_is_words(told: Client, query: str) -> None:
-    for answer in (recall(told, query), told("POST", SEARCH, {"query": query, "mode": "keyword"})):
+def test_a_query_in_a_query_language_is_words(sarah: Client, query: str) -> None:
+    for answer in (recall(sarah, query), sarah("POST", SEARCH, {"query": query, "mode": "keyword"})):
         assert answer.status == 200
         assert all("Bob" not in text for text in contents(answer))
 
@@ -230,26 +230,26 @@ def test_the_tools_are_those_that_the_caller_may_call(call: Client, service: Ser
 
 
 @pytest.mark.parametrize("arguments", [{"query": "marathon"}, '{"query": "marathon"}'])
-def test_the_tools_answer_can_be_appended_as_it_is(told: Client, arguments: object) -> None:
-    message = told("POST", TOOL, {"arguments": arguments, "tool_call_id": "call_1"}).json
+def test_the_tools_answer_can_be_appended_as_it_is(sarah: Client, arguments: object) -> None:
+    message = sarah("POST", TOOL, {"arguments": arguments, "tool_call_id": "call_1"}).json
     assert (message["role"], message["tool_call_id"]) == ("tool", "call_1")
     assert message["content"].startswith("[User Memory]\n- ")
     assert "marathon in Berlin" in message["content"]
     calls = [{"id": "call_1", "type": "function", "function": {"name": "search_memory_tool", "arguments": "{}"}}]
     messages = [{"role": "assistant", "tool_calls": calls}, message]
-    assert told("POST", "/v1/sessions/talk/messages", {"messages": messages}).status == 201
+    assert sarah("POST", "/v1/sessions/talk/messages", {"messages": messages}).status == 201
 
 
-def test_a_tool_call_searches_the_memory_of_the_path_alone(told: Client, service: Service) -> None:
-    told.save("Bob ran a marathon too", user="bob")
+def test_a_tool_call_searches_the_memory_of_the_path_alone(sarah: Client, service: Service) -> None:
+    sarah.save("Bob ran a marathon too", user="bob")
     service.brought_up_to_date()
-    message = told("POST", TOOL, {"arguments": {"query": "marathon", "user_id": "bob", "tenant": "other"}}).json
+    message = sarah("POST", TOOL, {"arguments": {"query": "marathon", "user_id": "bob", "tenant": "other"}}).json
     assert "Bob" not in message["content"]
 
 
 @pytest.mark.parametrize("arguments", ["", "{", "[]", '{"q": 1}', {}, {"query": ""}, {"query": 5}])
-def test_arguments_of_no_use_are_answered_so_that_the_model_can_call_again(told: Client, arguments: object) -> None:
-    answer = told("POST", TOOL, {"arguments": arguments, "tool_call_id": "c"})
+def test_arguments_of_no_use_are_answered_so_that_the_model_can_call_again(sarah: Client, arguments: object) -> None:
+    answer = sarah("POST", TOOL, {"arguments": arguments, "tool_call_id": "c"})
     assert answer.status == 200
     assert "can't be used" in answer.json["content"]
 
@@ -274,7 +274,7 @@ def test_a_wrong_tool_call_is_422(call: Client, body: dict[str, Any], field: str
     assert answer.json["errors"][0]["field"].split(".")[0] == field
 
 
-def test_looking_needs_the_scope_read_alone(told: Client, service: Service) -> None:
+def test_looking_needs_the_scope_read_alone(sarah: Client, service: Service) -> None:
     reads = [
         ("POST", RECALL, {"query": "x"}),
         ("POST", SEARCH, {"query": "x", "mode": "keyword"}),

@@ -96,14 +96,14 @@ def indexed(folder: Path) -> str:
         return "\n".join(index.iterdump())
 
 
-def index_told(service: Service) -> None:
+def index_changes(service: Service) -> None:
     """What the streams carry, and what the workers sent, reaches the indexer."""
     assert service.embed((*service.shared.changes, *service.sent_again.changes)) == ()
 
 
 def is_gone(call: Client, service: Service, folder: Path) -> bool:
     service.drain()
-    index_told(service)
+    index_changes(service)
     found = call("POST", "/v1/users/sarah/memories/search", {"query": SECRET, "mode": "keyword"}).json["memories"]
     return not found and not any(SECRET in text for text in everything(call, service, folder))
 
@@ -124,7 +124,7 @@ def test_a_redacted_message_keeps_its_place_and_says_so(call: Client, service: S
     assert context["refs"][2] == {"seq": 3, "id": before["id"]}
     assert call("GET", "/v1/sessions/s").json["window"]["tokens"] == context["tokens"]["context"]
     service.drain()
-    index_told(service)
+    index_changes(service)
     job = call("GET", f"/v1/jobs/{answer.json['job_id']}").json
     assert (job["kind"], job["state"], job["receipt"]["memories"]) == ("redact", "done", {"state": "done", "count": 0})
     assert [message["seq"] for message in call("GET", PATH).json["messages"]] == [1, 2, 3, 4]

@@ -14,7 +14,7 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.models.ports import Completion, Schema, Usage
 
 from tests.doubles.meanings import Meanings
-from tests.unit.talked import talked
+from tests.unit.talk import memory_after_talk
 
 MARKETING = {
     "type": "fact", "content": "Sarah works in the Marketing team.", "messages": [1], "quote": "I work in Marketing",
@@ -52,13 +52,13 @@ SUMMARIZE = {"max_tokens": 220, "keep_recent_turns": 2, "extract": "manual"}
 
 
 def test_a_model_writes_the_summary() -> None:
-    context = talked(memory=SUMMARIZE, chat=Writes()).context("monday")
+    context = memory_after_talk(memory=SUMMARIZE, chat=Writes()).context("monday")
     assert context.summary is not None
     assert (context.summary.method, context.summary.summary) == ("model", Writes.text)
 
 
 def test_a_model_says_what_is_remembered() -> None:
-    memory = talked(chat=Writes())
+    memory = memory_after_talk(chat=Writes())
     memory.append("friday", "Hello!")
     memory.end("monday")
     (item,) = memory.context("friday").memory.of("extractive")
@@ -67,7 +67,7 @@ def test_a_model_says_what_is_remembered() -> None:
 
 def test_work_that_a_model_failed_at_is_done_by_a_later_call() -> None:
     model = Writes(failure=ModelUnavailable("down"))
-    memory = talked(memory=SUMMARIZE, chat=model)
+    memory = memory_after_talk(memory=SUMMARIZE, chat=model)
     context = memory.context("monday")
     assert (context.summary, context.compaction) == (None, "pending")
     assert context.fitted.tokens <= 220
@@ -78,7 +78,7 @@ def test_work_that_a_model_failed_at_is_done_by_a_later_call() -> None:
 
 def test_work_that_failed_four_times_has_failed() -> None:
     model = Writes(failure=ModelUnavailable("down"))
-    memory = talked(memory=SUMMARIZE, chat=model)
+    memory = memory_after_talk(memory=SUMMARIZE, chat=model)
     for _ in range(4):
         memory.remember("Sarah waits.")
     assert memory.context("monday").compaction == "failed"

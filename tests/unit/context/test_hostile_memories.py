@@ -36,7 +36,7 @@ BLOCK = r"<(?P<kind>static|extractive|vector)_memory>\n(?:- [^<>\n]*\n)+</(?P=ki
 BLOCKS: list[dict[str, Any]] = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 
 
-def told(folder: Path, text: str, **memory: Any) -> ContextService:
+def service_with(folder: Path, text: str, **memory: Any) -> ContextService:
     """A user who said this, of whom it is remembered, and who begins a new session."""
     service = ContextService(folder=folder, blocks=BLOCKS, **memory)
     service.extractor.finds = everything
@@ -54,7 +54,7 @@ def hidden(text: str) -> list[str]:
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_path: Path) -> None:
-    service = told(tmp_path, text)
+    service = service_with(tmp_path, text)
     assert service.contents() == [text]
     context = service.context("What of tea?", session="new")
     assert {len(context.memory.of(block)) for block in ("static", "extractive")} == {1}
@@ -67,7 +67,7 @@ def test_hostile_text_is_kept_as_it_was_said_and_told_as_data(text: str, tmp_pat
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_data(text: str, tmp_path: Path) -> None:
-    service = told(tmp_path, text, insert_into_system_prompt=True)
+    service = service_with(tmp_path, text, insert_into_system_prompt=True)
     context = service.context("What of tea?", session="new")
     first, *others = context.fitted.messages
     assert first == {"role": "system", "content": context.memory.text}
@@ -77,7 +77,7 @@ def test_memory_comes_into_the_system_role_only_if_so_configured_and_then_as_dat
 
 @pytest.mark.parametrize("text", HOSTILE)
 def test_the_search_tool_tells_each_memory_on_a_line_of_its_own(text: str, tmp_path: Path) -> None:
-    service = told(tmp_path, text)
+    service = service_with(tmp_path, text)
     message = service.memories_app.tools(SEARCH, SARAH, {"query": "tea"}, tool_call_id="c1")
     heading, *lines = str(message["content"]).split("\n")
     assert (message["role"], heading) == ("tool", "[User Memory]")

@@ -19,7 +19,7 @@ from tests.unit.conversations.window.transcripts import assistant, calling, conv
 OWNER = ConversationOwner(tenant="acme", user="sarah", session="s")
 
 
-def told(*chats: Chat) -> Chunk:
+def whole_chunk(*chats: Chat) -> Chunk:
     return chunk_of(conversation(*chats), first=1, last=len(chats), room=None)
 
 
@@ -28,7 +28,7 @@ def finding(content: str, *, quote: str | None = None, seqs: tuple[int, ...] = (
 
 
 def holds(quote: str, text: str) -> bool:
-    return bool(checked([finding("it is so", quote=quote)], told(user(text)), owner=OWNER).findings)
+    return bool(checked([finding("it is so", quote=quote)], whole_chunk(user(text)), owner=OWNER).findings)
 
 
 # Chunks
@@ -166,18 +166,18 @@ def test_what_is_not_said_so_is_no_quote(quote: str, text: str) -> None:
 
 
 def test_a_quote_must_stand_in_a_message_that_is_cited() -> None:
-    what = told(user("I live in Rome"), user("I like jazz"))
+    what = whole_chunk(user("I live in Rome"), user("I like jazz"))
     found = checked([finding("likes jazz", quote="like jazz", seqs=(1,))], what, owner=OWNER)
     assert (found.findings, found.dropped) == ((), {"unquoted": 1})
 
 
 def test_what_was_recalled_into_a_message_can_t_be_quoted() -> None:
-    what = told(user("<memory>I live in Rome</memory> Hello!"))
+    what = whole_chunk(user("<memory>I live in Rome</memory> Hello!"))
     assert checked([finding("I live in Rome")], what, owner=OWNER).dropped == {"unquoted": 1}
 
 
 def test_messages_that_came_before_help_to_understand_but_are_not_the_source() -> None:
-    what = replace(told(user("Yes.")), before=(replace(conversation(assistant("Rome?"))[0], seq=9),))
+    what = replace(whole_chunk(user("Yes.")), before=(replace(conversation(assistant("Rome?"))[0], seq=9),))
     with_answer = finding("lives in Rome", quote="Yes", seqs=(9, 1))
     without = finding("lives in Rome", quote="Rome", seqs=(9,))
     assert checked([with_answer], what, owner=OWNER).findings[0].seqs == (1,)
@@ -192,7 +192,7 @@ def test_lists_and_names_are_kept_short() -> None:
         subject="n" * 500,
         importance=7.0,
     )
-    (kept,) = checked([long], told(user("hello")), owner=OWNER).findings
+    (kept,) = checked([long], whole_chunk(user("hello")), owner=OWNER).findings
     assert len(kept.keywords) == 12
     assert kept.keywords[0] == "Rome"
     assert (len(kept.queries), len(kept.subject or ""), kept.importance) == (5, 80, 1.0)
@@ -204,7 +204,7 @@ def test_lists_and_names_are_kept_short() -> None:
     spoken_texts=st.lists(texts | st.text(max_size=30), min_size=1, max_size=3),
 )
 def test_nothing_passes_that_no_cited_message_says(quotes: list[str], seqs: list[int], spoken_texts: list[str]) -> None:
-    what = told(*(user(text) for text in spoken_texts))
+    what = whole_chunk(*(user(text) for text in spoken_texts))
     findings = [finding(f"number {n}", quote=quote, seqs=tuple(seqs)) for n, quote in enumerate(quotes)]
     for kept in checked(findings, what, owner=OWNER).findings:
         cited = [_letters(text_of(message.chat)) for message in what.messages if message.seq in kept.seqs]

@@ -30,7 +30,7 @@ QUESTIONS = ("Where do I work?", "work at Acme", "Who is my employer?")
 FIRST_DAY = datetime(2025, 1, 1, tzinfo=UTC)
 
 
-class Told:
+class Corrections:
     """A service to which these things were said, one a day, each in a session of its own, in the order of `arrival`."""
 
     def __init__(self, folder: Path, said: tuple[str, ...], arrival: tuple[int, ...] | None = None) -> None:
@@ -79,13 +79,13 @@ class Told:
         for arrival in permutations(range(len(said)))
     ]
 )  # fmt: skip
-def told(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Told, tuple[str, ...]]:
+def corrected(request: pytest.FixtureRequest, tmp_path: Path) -> tuple[Corrections, tuple[str, ...]]:
     said, arrival = request.param
-    return Told(tmp_path, said, arrival), said
+    return Corrections(tmp_path, said, arrival), said
 
 
-def test_only_what_was_said_last_is_current_in_every_channel(told: tuple[Told, tuple[str, ...]]) -> None:
-    service, said = told
+def test_only_what_was_said_last_is_current_in_every_channel(corrected: tuple[Corrections, tuple[str, ...]]) -> None:
+    service, said = corrected
     newest, older = said[-1], set(said) - {said[-1]}
     assert service.current().content == newest
     for question in QUESTIONS:
@@ -101,8 +101,8 @@ def test_only_what_was_said_last_is_current_in_every_channel(told: tuple[Told, t
         assert not [one for one in older if one in memory]
 
 
-def test_what_was_said_before_stays_readable_in_the_history(told: tuple[Told, tuple[str, ...]]) -> None:
-    service, said = told
+def test_what_was_said_before_stays_readable_in_the_history(corrected: tuple[Corrections, tuple[str, ...]]) -> None:
+    service, said = corrected
     history = service.versions.history(SARAH, service.current().id)
     assert [version.record.content for version in history] == list(reversed(said))
     assert [version.is_current for version in history] == [True] + [False] * (len(said) - 1)

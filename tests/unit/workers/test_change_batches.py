@@ -50,35 +50,35 @@ def message(number: int, body: str, *, receives: int) -> dict[str, Any]:
     return {**sample, "messageId": f"m{number}", "receiptHandle": f"r{number}", "attributes": attributes, "body": body}
 
 
-def told(change: Changed) -> str:
+def body_of(change: Changed) -> str:
     return json.dumps(asdict(change))
 
 
 @pytest.mark.parametrize("change", [RECORD, MESSAGE, Removed("acme", "job_1")])
 def test_a_change_is_read_as_it_was_sent(change: Changed) -> None:
-    assert read_change(told(change)) == change
+    assert read_change(body_of(change)) == change
 
 
 def test_a_batch_is_indexed_at_once() -> None:
     index = Index()
-    assert index.receive(told(RECORD), told(MESSAGE)) == []
+    assert index.receive(body_of(RECORD), body_of(MESSAGE)) == []
     assert (index.asked, index.hidden) == ([[RECORD, MESSAGE]], {})
 
 
 def test_only_what_failed_comes_again_after_a_pause() -> None:
     index = Index(failing=[MESSAGE])
-    assert index.receive(told(RECORD), told(MESSAGE), receives=2) == ["m1"]
+    assert index.receive(body_of(RECORD), body_of(MESSAGE), receives=2) == ["m1"]
     assert set(index.hidden) == {"r1"}
     assert 5 <= index.hidden["r1"] <= 11
 
 
 def test_a_change_that_two_messages_name_comes_again_with_both() -> None:
-    assert Index(failing=[RECORD]).receive(told(RECORD), told(MESSAGE), told(RECORD)) == ["m0", "m2"]
+    assert Index(failing=[RECORD]).receive(body_of(RECORD), body_of(MESSAGE), body_of(RECORD)) == ["m0", "m2"]
 
 
 def test_where_nothing_can_be_indexed_everything_comes_again() -> None:
     index = Index(failure=Unavailable("There is no search index yet."))
-    assert index.receive(told(RECORD), told(MESSAGE)) == ["m0", "m1"]
+    assert index.receive(body_of(RECORD), body_of(MESSAGE)) == ["m0", "m1"]
     assert min(index.hidden.values()) > 0
 
 
@@ -95,7 +95,7 @@ def test_where_nothing_can_be_indexed_everything_comes_again() -> None:
 )  # fmt: skip
 def test_a_message_that_names_nothing_goes_to_the_dead_letters_and_holds_nobody_up(body: str) -> None:
     index = Index()
-    assert index.receive(told(RECORD), body or " ") == ["m1"]
+    assert index.receive(body_of(RECORD), body or " ") == ["m1"]
     assert (index.asked, index.hidden) == ([[RECORD]], {"r1": 0})
 
 
@@ -109,7 +109,7 @@ def test_an_outage_of_hours_is_waited_out_with_growing_pauses() -> None:
 def test_logs_say_what_failed_and_never_what_it_was_about(monkeypatch: pytest.MonkeyPatch) -> None:
     kept = StringIO()
     monkeypatch.setattr(logger.registered_handler, "stream", kept)
-    Index(failure=ValueError(SECRET)).receive(told(RECORD), SECRET)
+    Index(failure=ValueError(SECRET)).receive(body_of(RECORD), SECRET)
     assert "ValueError" in kept.getvalue()
     assert SECRET not in kept.getvalue()
 

@@ -12,7 +12,7 @@ from palimpsest.context.read import Context
 from palimpsest.errors import Conflict, NotFound, ReadOnlyBlock
 
 from tests.doubles.meanings import Meanings
-from tests.unit.talked import POLICY, texts
+from tests.unit.talk import POLICY, texts
 
 BLOCKS: dict[str, Callable[[AgentMemory], MemoryBlock[Any]]] = {
     "static": lambda memory: memory.static,

@@ -21,7 +21,7 @@ TALK = (
 FLUSH = {"strategy": "flush", "max_tokens": 320, "keep_recent_turns": 2}
 
 
-def talked(session: str = "monday", **more: Any) -> AgentMemory:
+def memory_after_talk(session: str = "monday", **more: Any) -> AgentMemory:
     memory = AgentMemory(user="sarah", static_facts=[POLICY], **more)
     for question, answer in TALK:
         memory.append(session, question, {"role": "assistant", "content": answer})
