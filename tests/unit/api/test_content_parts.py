@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.conversations.turns import problems
 
 from tests.unit.api.gateway import Client
+from tests.unit.conversations.validity import problems
 
 PATH = "/v1/sessions/s/messages"
 PNG = "data:image/png;base64,AAAA"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.conversations.turns import problems
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
+from tests.unit.conversations.validity import problems
 
 PATH = "/v1/sessions/s/messages"
 REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "gAAAA"}

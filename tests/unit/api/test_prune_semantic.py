@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.conversations.turns import problems
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
+from tests.unit.conversations.validity import problems
 
 PATH = "/v1/sessions/s"
 TOPICS = ("The harbour of Genoa is old", "My dentist is Dr Molar", "Cats sleep all day", "I like green tea")

@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from palimpsest.context.read import Context
 from palimpsest.conversations.messages import SEARCH_TOOL, weigh
-from palimpsest.conversations.turns import problems
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
 from palimpsest.memory.records import Source
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks
 from tests.unit.context.service import ContextService, spoken
+from tests.unit.conversations.validity import problems
 
 ALL = [{"type": "static"}, {"type": "extractive"}, {"type": "vector"}]
 POLICY = "Employees work from home three days a week."

@@ -8,7 +8,6 @@ from typing import Any
 import pytest
 from palimpsest.context.explain import trace
 from palimpsest.conversations.session import Head
-from palimpsest.conversations.turns import problems
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.memory.records import Source
 
@@ -16,6 +15,7 @@ from tests.unit.context.service import ContextService
 from tests.unit.context.test_context_blocks import ALL, remembering
 from tests.unit.conversations.overflow.test_flush import FLUSH, full
 from tests.unit.conversations.service import ConversationService
+from tests.unit.conversations.validity import problems
 
 
 def parts(told: dict[str, Any]) -> list[str]:

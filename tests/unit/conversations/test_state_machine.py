@@ -8,10 +8,10 @@ from typing import Any
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from palimpsest.conversations.append import Appended
-from palimpsest.conversations.turns import problems
 from palimpsest.errors import ModelFailed, NotFound
 
 from tests.unit.conversations.service import ConversationService
+from tests.unit.conversations.validity import problems
 
 BUDGET = 400
 MEMORY = st.sampled_from(

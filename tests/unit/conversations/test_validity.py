@@ -5,10 +5,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Chat
-from palimpsest.conversations.turns import NO_RESULT, problems
 from palimpsest.conversations.window.render import shown
+from palimpsest.conversations.window.turns import NO_RESULT
 from palimpsest.text.cutting import replacement
 
+from tests.unit.conversations.validity import problems
 from tests.unit.conversations.window.transcripts import assistant, calling, chats, repaired, result, system, user
 
 GOOD: dict[str, Sequence[Chat]] = {

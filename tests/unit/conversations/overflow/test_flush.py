@@ -9,13 +9,13 @@ from typing import Any
 import pytest
 from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.schedule import ExtractionSchedule
-from palimpsest.conversations.turns import problems
 from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 
 from tests.service import TENANT
 from tests.unit.context.service import ContextService
+from tests.unit.conversations.validity import problems
 
 MINUTE = 60
 FLUSH: dict[str, Any] = {"strategy": "flush", "max_tokens": 600, "keep_recent_turns": 3, "extract": "manual"}

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.conversations.drafts import Draft
-from palimpsest.conversations.turns import problems
 from palimpsest.extraction.patterns import PatternExtractor
 
 from tests.service import SARAH
 from tests.unit.context.service import ContextService
 from tests.unit.conversations.overflow.hr import FORMAL
+from tests.unit.conversations.validity import problems
 
 POLICY = "Remote work policy: employees may work from home up to 3 days a week, with their manager's approval."
 WEEKS = 3 * 7 * 24 * 3600

@@ -11,7 +11,7 @@ from palimpsest.conversations.lifecycle import evicted
 from palimpsest.conversations.messages import Chat, Message
 from palimpsest.conversations.overflow.plan import Eviction, fifo, plan, raised, step
 from palimpsest.conversations.session import Head
-from palimpsest.conversations.turns import groups, turns
+from palimpsest.conversations.window.turns import groups, turns
 
 from tests.unit.conversations.window.transcripts import chats, conversation, head_of, last_user_seq, shown
 

@@ -1,7 +1,7 @@
 import pytest
 from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, Chat, weigh
-from palimpsest.conversations.turns import NO_RESULT
 from palimpsest.conversations.window import Fitted, Material, fit
+from palimpsest.conversations.window.turns import NO_RESULT
 from palimpsest.errors import BudgetTooSmall
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, quarter, result, system, user

@@ -10,13 +10,14 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message, called, weigh
-from palimpsest.conversations.turns import groups, problems, turns
 from palimpsest.conversations.window import Fitted, Material, fit, newest
 from palimpsest.conversations.window.render import SummaryAs, shown
+from palimpsest.conversations.window.turns import groups, turns
 from palimpsest.errors import BudgetTooSmall
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.text.cutting import Count
 
+from tests.unit.conversations.validity import problems
 from tests.unit.conversations.window import transcripts as conversations
 from tests.unit.conversations.window.transcripts import (
     chats,

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import Chat, Message
-from palimpsest.conversations.turns import turns
 from palimpsest.conversations.window import READ_IN_CHAIN, newest, newest_turn
+from palimpsest.conversations.window.turns import turns
 
 from tests.unit.conversations.window.transcripts import (
     assistant,

@@ -4,9 +4,9 @@ from html import unescape
 import pytest
 from hypothesis import given
 from palimpsest.conversations.messages import SUMMARY_PREFIX, text_of
-from palimpsest.conversations.turns import problems
 from palimpsest.conversations.window.render import SummaryAs, plain, shown, summary_messages, transcript
 
+from tests.unit.conversations.validity import problems
 from tests.unit.conversations.window.transcripts import assistant, calling, chats, conversation, result, system, user
 
 

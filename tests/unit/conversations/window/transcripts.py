@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import strategies as st
 from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
 from palimpsest.conversations.session import Head
-from palimpsest.conversations.turns import no_result, with_every_result
+from palimpsest.conversations.window.turns import no_result, with_every_result
 from palimpsest.text.cutting import Count
 
 STAMP = "2026-01-15T09:00:00.000Z"

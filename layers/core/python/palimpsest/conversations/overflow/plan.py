@@ -12,7 +12,7 @@ from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Stra
 from palimpsest.conversations.lifecycle import armed_extraction, evicted, job_on
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
-from palimpsest.conversations.turns import groups, turns
+from palimpsest.conversations.window.turns import groups, turns
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import NOTHING, FlushPayload
 from palimpsest.scope import SessionScope

@@ -11,7 +11,7 @@ from typing import Literal
 from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, text_of
 from palimpsest.conversations.overflow.plan import Eviction, evict
 from palimpsest.conversations.session import Compaction, Head
-from palimpsest.conversations.turns import turns
+from palimpsest.conversations.window.turns import turns
 from palimpsest.text.analyser import terms
 from palimpsest.text.salience import facts, is_own
 from palimpsest.text.sentences import sentences

@@ -1,76 +1,14 @@
-"""How a conversation falls into parts that are never split: call-and-result groups, and turns made of them."""
+"""What the chat API refuses of a list of messages: what every context is held to."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import pairwise
-from typing import Any, Protocol, TypeVar
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
-from palimpsest.conversations.messages import CHAT_FIELDS, Chat, call_ids, called
+from palimpsest.conversations.messages import CHAT_FIELDS, Chat, called
 from palimpsest.text.cutting import REPLACED
-
-
-class Spoken(Protocol):
-    """Anything with a chat role."""
-
-    @property
-    def role(self) -> str: ...
-
-
-Said = TypeVar("Said", bound=Spoken)
-
-
-def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each message with the tool messages that follow it: an assistant's calls and their results stay together."""
-    return _split(messages, [number for number, message in enumerate(messages) if message.role != "tool"])
-
-
-def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
-    """Each user message with all that follows it, up to the next one. Messages before the first are a turn too.
-
-    If no user speaks, each group is a turn; otherwise such a conversation would be one turn that nothing can shorten.
-    The last turn is called the current chain.
-    """
-    asked = [number for number, message in enumerate(messages) if message.role == "user"]
-    return _split(messages, asked) if asked else groups(messages)
-
-
-def _split(messages: Sequence[Said], starts: Sequence[int]) -> list[Sequence[Said]]:
-    """The messages in parts that begin at `starts`, and at the very first message."""
-    bounds = [0, *(start for start in starts if start > 0), len(messages)]
-    return [messages[start:end] for start, end in pairwise(bounds) if start < end]
-
-
-NO_RESULT = "[no result]"
-
-T = TypeVar("T")
-
-
-def no_result(call_id: str) -> Chat:
-    """The tool message that stands in for the missing result of a call."""
-    return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
-
-
-def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
-    """The messages in a form that the chat API accepts: results without their call are left out, and a call without a
-    result gets the one that `missing` makes for its id, unless it is the newest: its result is still to come. `chat`
-    gives the chat message of an element.
-    """
-    result: list[T] = []
-    waiting: list[str] = []
-    for message in messages:
-        said = chat(message)
-        if said["role"] != "tool":
-            result += map(missing, waiting)
-            waiting = list(dict.fromkeys(call_ids(said)))
-        elif said["tool_call_id"] in waiting:
-            waiting.remove(said["tool_call_id"])
-        else:
-            continue
-        result.append(message)
-    return result
 
 
 def problems(messages: Sequence[Chat]) -> list[str]:

@@ -1,4 +1,5 @@
-"""Cut the current chain when it alone exceeds the budget.
+"""Turns: how a conversation falls into parts that are never split, and how the last one, the current chain, is cut where
+it alone exceeds the budget.
 
 The order: tool outputs are cut, the largest first; then call arguments; then the oldest call-and-result groups are left
 out; then the assistant's texts are cut; last the newest user message. The model continues from the newest group, so
@@ -9,11 +10,74 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from itertools import chain as joined
+from itertools import pairwise
+from typing import Protocol, TypeVar
 
-from palimpsest.conversations.messages import call_ids, weigh
-from palimpsest.conversations.turns import groups
+from palimpsest.conversations.messages import Chat, call_ids, weigh
 from palimpsest.conversations.window.render import Cut, Draft, Entry, Text, drafted, finished, plain
 from palimpsest.text.cutting import Count, level, marker
+
+
+class Spoken(Protocol):
+    """Anything with a chat role."""
+
+    @property
+    def role(self) -> str: ...
+
+
+Said = TypeVar("Said", bound=Spoken)
+
+
+def groups(messages: Sequence[Said]) -> list[Sequence[Said]]:
+    """Each message with the tool messages that follow it: an assistant's calls and their results stay together."""
+    return _split(messages, [number for number, message in enumerate(messages) if message.role != "tool"])
+
+
+def turns(messages: Sequence[Said]) -> list[Sequence[Said]]:
+    """Each user message with all that follows it, up to the next one. Messages before the first are a turn too.
+
+    If no user speaks, each group is a turn; otherwise such a conversation would be one turn that nothing can shorten.
+    The last turn is called the current chain.
+    """
+    asked = [number for number, message in enumerate(messages) if message.role == "user"]
+    return _split(messages, asked) if asked else groups(messages)
+
+
+def _split(messages: Sequence[Said], starts: Sequence[int]) -> list[Sequence[Said]]:
+    """The messages in parts that begin at `starts`, and at the very first message."""
+    bounds = [0, *(start for start in starts if start > 0), len(messages)]
+    return [messages[start:end] for start, end in pairwise(bounds) if start < end]
+
+
+NO_RESULT = "[no result]"
+
+T = TypeVar("T")
+
+
+def no_result(call_id: str) -> Chat:
+    """The tool message that stands in for the missing result of a call."""
+    return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
+
+
+def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
+    """The messages in a form that the chat API accepts: results without their call are left out, and a call without a
+    result gets the one that `missing` makes for its id, unless it is the newest: its result is still to come. `chat`
+    gives the chat message of an element.
+    """
+    result: list[T] = []
+    waiting: list[str] = []
+    for message in messages:
+        said = chat(message)
+        if said["role"] != "tool":
+            result += map(missing, waiting)
+            waiting = list(dict.fromkeys(call_ids(said)))
+        elif said["tool_call_id"] in waiting:
+            waiting.remove(said["tool_call_id"])
+        else:
+            continue
+        result.append(message)
+    return result
+
 
 USER_SHARE = 4  # the part of the room that the user message keeps beside the newest group
 NAME_SHARE = 2  # the part of the room from which on a name is too long to be shown
