@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import boto3
 import pytest
 from moto import mock_aws
-from palimpsest.blobs import Blobs
+from palimpsest.conversations.ports import Blobs
 from palimpsest.engines.aws import S3Blobs
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import Unavailable

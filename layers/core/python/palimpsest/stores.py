@@ -9,8 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-from palimpsest.blobs import Blobs
-from palimpsest.conversations.ports import HeadMoved, Listed, Opened, Sessions
+from palimpsest.conversations.ports import Blobs, HeadMoved, Listed, Opened, Sessions
 from palimpsest.jobs.ports import Changed, Due, JobNotice, Jobs
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Page
 from palimpsest.tenants import StaticFacts

@@ -126,9 +126,11 @@ class ManageVectors:
         model, made = self._made(scope, given)
         first = Namespace(name, len(made[0].values), model)
         before = self._namespace(scope, name)
-        if before.version and before.count:
+        if before.count:
             _check_same(before, first)
-        _check_dimensions(before.dimension if before.count else first.dimension, made)
+        for number, one in enumerate(made):
+            if len(one.values) != first.dimension:
+                raise _refused("other_dimension", f"vectors.{number}.values", f"{first.dimension} numbers")
         parts = [made[start : start + AT_ONCE] for start in range(0, len(made), AT_ONCE)]
         self._count_with(scope, before, parts)
         namespace = before
@@ -253,6 +255,9 @@ class ManageVectors:
             raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
 
 
+Directions = Sequence[tuple[StoredVector, Sequence[float]]]
+
+
 class VectorCache:
     """The vectors of the namespaces that were searched last, each as of a version. Safe to use from many threads."""
 
@@ -275,9 +280,6 @@ class VectorCache:
         return found
 
 
-Directions = Sequence[tuple[StoredVector, Sequence[float]]]
-
-
 def _is_vector(values: Sequence[float]) -> bool:
     try:
         unit(array("f", values))
@@ -295,12 +297,6 @@ def _check_same(namespace: Namespace, other: Namespace) -> None:
         raise Unprocessable(
             f"The vectors of this namespace have {namespace.dimension} numbers.", code="other_dimension"
         )
-
-
-def _check_dimensions(dimension: int, made: Sequence[StoredVector]) -> None:
-    for number, one in enumerate(made):
-        if len(one.values) != dimension:
-            raise _refused("other_dimension", f"vectors.{number}.values", f"{dimension} numbers")
 
 
 def _refused(code: str, name: str, message: str) -> Unprocessable:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from palimpsest import settings
-from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock
+from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs

@@ -8,7 +8,6 @@ from functools import cache, partial
 from typing import TYPE_CHECKING
 
 from palimpsest import settings
-from palimpsest.blobs import Blobs
 from palimpsest.bootstrap.engines import (
     blob_store,
     fact_store,
@@ -33,7 +32,7 @@ from palimpsest.conversations.history import History
 from palimpsest.conversations.listing import ListJobs, ListSessions, SessionLimit
 from palimpsest.conversations.manage import ManageSessions
 from palimpsest.conversations.overflow.arm import Near, OverflowJobs, Prune
-from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.ports import Blobs, Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps

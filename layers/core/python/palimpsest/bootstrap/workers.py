@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from functools import cache, partial
 
 from palimpsest import settings
-from palimpsest.blobs import Blobs
 from palimpsest.bootstrap.engines import (
     blob_store,
     expiry_store,
@@ -30,7 +29,7 @@ from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
-from palimpsest.conversations.ports import Sessions, Summarizer
+from palimpsest.conversations.ports import Blobs, Sessions, Summarizer
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction

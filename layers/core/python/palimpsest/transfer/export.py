@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock
+from palimpsest.conversations.ports import Blobs
 from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import ExportPayload
 from palimpsest.jobs.ports import JobNotice

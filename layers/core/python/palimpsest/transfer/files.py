@@ -6,8 +6,8 @@ import secrets
 from contextlib import suppress
 from dataclasses import dataclass
 
-from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ExportPayload

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from palimpsest.blobs import Blobs
 from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
 from palimpsest.jobs.job import ERASED, Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload

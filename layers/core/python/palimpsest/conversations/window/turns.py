@@ -1,5 +1,5 @@
-"""Turns: how a conversation falls into parts that are never split, and how the last one, the current chain, is cut where
-it alone exceeds the budget.
+"""Turns: how a conversation falls into parts that are never split, and how the last, the current chain, is cut where it
+alone exceeds the budget.
 
 The order: tool outputs are cut, the largest first; then call arguments; then the oldest call-and-result groups are left
 out; then the assistant's texts are cut; last the newest user message. The model continues from the newest group, so
