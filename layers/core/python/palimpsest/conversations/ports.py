@@ -1,4 +1,4 @@
-"""The stores of conversations: heads, settings, messages, compactions and keys of one session with the jobs beside them,
+"""The stores of conversations: heads, settings, messages, compactions and keys of one session with the jobs beside it,
 and large things outside the tables, each under a key.
 """
 
