@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 from palimpsest.errors import ModelFailed
 from palimpsest.recall import rerank
-from palimpsest.recall.rerank import FIRST
+from palimpsest.recall.ranking import Candidate, ranked
+from palimpsest.recall.rerank import BY_SCORE, FIRST, reranked
 
 from tests.doubles.reranker import Rating
 from tests.unit.recall.service import RecallService
@@ -156,3 +157,24 @@ def test_the_trace_says_what_it_did(service: RecallService) -> None:
     assert (trace["reranker"]["asked"], trace["reranker"]["read"]) == (3, 3)
     assert trace["reranker"]["milliseconds"] >= 0
     assert all(one["parts"]["reranker"] > 0 for one in trace["ranking"])
+
+
+def found_in_order(count: int) -> list[Candidate]:
+    return [Candidate(f"{place:02}", {"keyword": float(count - place)}, said_at=0) for place in range(count)]
+
+
+def test_behind_the_first_its_order_counts_where_its_scores_lie_close_together() -> None:
+    places = ranked(found_in_order(FIRST), now=0)
+    scores = {each.candidate.key: -11.0 for each in places} | {"00": 9.0, f"{FIRST - 1}": -10.9}
+    moved = reranked(places, scores, now=0)
+    keys = [each.candidate.key for each in moved]
+    assert keys[:BY_SCORE] == [each.candidate.key for each in places[:BY_SCORE]]
+    assert BY_SCORE <= keys.index(f"{FIRST - 1}") < FIRST - 4
+    assert [each.score for each in moved] == sorted((each.score for each in moved), reverse=True)
+    assert sorted(keys) == sorted(scores)
+
+
+def test_where_it_finds_all_alike_the_order_stays() -> None:
+    places = ranked(found_in_order(FIRST), now=0)
+    moved = reranked(places, {each.candidate.key: 0.5 for each in places}, now=0)
+    assert [each.candidate for each in moved] == [each.candidate for each in places]

@@ -140,40 +140,26 @@ def ranked(
     A message that says an earlier value of a topic comes behind the topic's current record, unless `shows_outdated` or
     the question is about something else that it says.
     """
-    fused = _fused(candidates, weights)
-    scored = [_scored(each, fused, now=now, period=period, weights=weights) for each in candidates]
-    if not shows_outdated:
-        scored = _with_outdated_behind(scored, weights)
-    return tuple(sorted(scored, key=lambda each: (-each.score, each.candidate.key)))
+    every = scored(
+        candidates, _fused(candidates, weights), now=now, period=period, shows_outdated=shows_outdated, weights=weights
+    )
+    return tuple(sorted(every, key=lambda each: (-each.score, each.candidate.key)))
 
 
-def reranked(
-    places: Sequence[Ranked],
-    scores: Mapping[str, float],
+def scored(
+    candidates: Sequence[Candidate],
+    relevance: Mapping[str, float],
     *,
     now: int,
     period: Period | None = None,
     shows_outdated: bool = False,
     weights: Weights = DEFAULT,
-) -> tuple[Ranked, ...]:
-    """Return the candidates with those first that a reranker gave `scores` (by key, of any scale), in a new order: half
-    of it is the order they had, half follows these scores. The others follow in the order they had.
+) -> list[Ranked]:
+    """Return the candidates in their order, each with its score; `relevance` (0..1) is how near each key is to the
+    question. Everything else is as for `ranked`.
     """
-    relevance = {each.candidate.key: each.parts["relevance"] for each in places}
-    fused, read = _normalised({key: relevance[key] for key in scores}), _normalised(scores)
-    share = weights.reranker
-    blended = relevance | {key: share * read[key] + (1 - share) * fused[key] for key in scores}
-    first = [
-        _scored(each.candidate, blended, now=now, period=period, weights=weights)
-        for each in places
-        if each.candidate.key in scores
-    ]
-    if not shows_outdated:
-        first = _with_outdated_behind(first, weights)
-    first = [replace(each, parts={**each.parts, "reranker": scores[each.candidate.key]}) for each in first]
-    least = min((each.score for each in first), default=1.0)
-    rest = (replace(each, score=min(each.score, least)) for each in places if each.candidate.key not in scores)
-    return (*sorted(first, key=lambda each: -each.score), *rest)
+    every = [_scored(each, relevance, now=now, period=period, weights=weights) for each in candidates]
+    return every if shows_outdated else _with_outdated_behind(every, weights)
 
 
 def near_enough(found: Sequence[Ranked], *, weights: Weights = DEFAULT) -> tuple[Ranked, ...]:
@@ -217,8 +203,8 @@ def preselected(found: Mapping[str, Scores], *, most: int, weights: Weights = DE
 
 def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float]:
     """One score (0..1) for each key, made of words and meaning; of words alone for what is not indexed yet."""
-    words = _normalised({each.key: each.scores["keyword"] for each in candidates if "keyword" in each.scores})
-    meanings = _normalised({each.key: each.scores["vector"] for each in candidates if "vector" in each.scores})
+    words = normalised({each.key: each.scores["keyword"] for each in candidates if "keyword" in each.scores})
+    meanings = normalised({each.key: each.scores["vector"] for each in candidates if "vector" in each.scores})
     share = weights.vector if meanings else 0.0
     fused = {}
     for each in candidates:
@@ -228,7 +214,8 @@ def _fused(candidates: Sequence[Candidate], weights: Weights) -> dict[str, float
     return fused
 
 
-def _normalised(scores: Mapping[str, float]) -> dict[str, float]:
+def normalised(scores: Mapping[str, float]) -> dict[str, float]:
+    """The same scores from 0 (the least) to 1 (the most); 1 where all are equal."""
     if not scores:
         return {}
     least, most = min(scores.values()), max(scores.values())
@@ -309,20 +296,3 @@ def _with_outdated_behind(scored: Sequence[Ranked], weights: Weights) -> list[Ra
 def words_of(record: Record) -> str:
     """The text of a record that is compared with the words of a question."""
     return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))
-
-
-def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
-    """Return the indexes of the first `k` sizes that fit the room together, in order; one that is too large is skipped.
-    `room` None has no limit.
-    """
-    fitting: list[int] = []
-    left = room
-    for place, size in enumerate(sizes):
-        if len(fitting) == k:
-            break
-        if left is not None:
-            if size > left:
-                continue
-            left -= size
-        fitting.append(place)
-    return fitting

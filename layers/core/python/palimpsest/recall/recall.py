@@ -19,20 +19,10 @@ from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter,
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
-from palimpsest.recall.ranking import (
-    FoundMemory,
-    Ranked,
-    Retriever,
-    Weights,
-    near_enough,
-    preselected,
-    ranked,
-    reranked,
-    within_budget,
-)
+from palimpsest.recall.ranking import FoundMemory, Ranked, Retriever, Weights, near_enough, preselected, ranked
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
-from palimpsest.recall.rerank import Reading, reading
+from palimpsest.recall.rerank import Reading, reading, reranked
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search.ports import Vectors, Words
 
@@ -102,7 +92,7 @@ class Recall:
                 places = self._ranked(marked, query, request)
                 found = _in_order(marked, places)
         read_first = self._read_first(found, query, request, findings)
-        fused, places = places, reranked(places, read_first.scores, **self._ranking(query, request))
+        fused, places = places, self._reranked(places, read_first, query, request)
         found = _in_order(found, near_enough(places, weights=self._weights))
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
@@ -127,6 +117,11 @@ class Recall:
 
     def _ranked(self, found: Sequence[FoundMemory], query: Query, request: RecallRequest) -> tuple[Ranked, ...]:
         return ranked([one.candidate for one in found], **self._ranking(query, request))
+
+    def _reranked(
+        self, places: tuple[Ranked, ...], read: Reading, query: Query, request: RecallRequest
+    ) -> tuple[Ranked, ...]:
+        return reranked(places, read.scores, **self._ranking(query, request)) if read.scores else places
 
     def _ranking(self, query: Query, request: RecallRequest) -> dict[str, Any]:
         """What a ranking depends on beside what was found."""
@@ -174,6 +169,23 @@ def passage_of(one: FoundMemory, *, user: str) -> Passage:
     return Passage(
         id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=one.outdated_by is not None
     )
+
+
+def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
+    """Return the indexes of the first `k` sizes that fit the room together, in order; one that is too large is skipped.
+    `room` None has no limit.
+    """
+    fitting: list[int] = []
+    left = room
+    for place, size in enumerate(sizes):
+        if len(fitting) == k:
+            break
+        if left is not None:
+            if size > left:
+                continue
+            left -= size
+        fitting.append(place)
+    return fitting
 
 
 def _in_order(found: Sequence[FoundMemory], places: Sequence[Ranked]) -> list[FoundMemory]:

@@ -1,26 +1,31 @@
-"""Have a model read the question beside each of the first memories, within its time."""
+"""Have a model read the question beside each of the first memories, within its time, and order them by what it says."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from time import monotonic
+from typing import TYPE_CHECKING
 
 from palimpsest import parallel
 from palimpsest.models.ports import Reranker
 from palimpsest.recall.question import Query, coverage
-from palimpsest.recall.ranking import FoundMemory
+from palimpsest.recall.ranking import DEFAULT, FoundMemory, Ranked, Weights, normalised, scored
 from palimpsest.search.documents import shortened_end
 from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import is_question, sentences
 
+if TYPE_CHECKING:
+    from palimpsest.text.dates import Period
+
 FIRST = 24  # so many of the best are read: one behind them is rarely what was asked for
 SECONDS = 0.4
 GRACE = 0.05  # seconds more, in which a reranker that stops in time gives what it has
-LONG = 400  # characters; of a longer text the best sentences are read
-BEST_SENTENCES = 3
+LONG = 200  # characters; of a longer text the best sentences are read
+BEST_SENTENCES = 2
+BY_SCORE = 8  # so many of the best stand where the reranker's scores put them; behind them its order counts too
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +71,46 @@ def _best_sentences(text: str, query: Query) -> str:
     shares = [coverage(query.terms, term_set(sentence)) for sentence in every]
     best = sorted(range(len(every)), key=lambda place: (-shares[place], place))[:BEST_SENTENCES]
     return " ".join(every[place] for place in sorted(best))
+
+
+def reranked(
+    places: Sequence[Ranked],
+    scores: Mapping[str, float],
+    *,
+    now: int,
+    period: Period | None = None,
+    shows_outdated: bool = False,
+    weights: Weights = DEFAULT,
+) -> tuple[Ranked, ...]:
+    """Return the candidates with those first that a reranker gave `scores` (by key, of any scale), in a new order: half
+    of it is the order they had, half follows these scores. The others follow in the order they had.
+
+    Behind the first eight, where these scores lie close together, their order counts as much as they do. A place keeps
+    its score, whoever moves there.
+    """
+    relevance = {each.candidate.key: each.parts["relevance"] for each in places}
+    fused = normalised({key: relevance[key] for key in scores})
+    read = [each.candidate for each in places if each.candidate.key in scores]
+
+    def best_first(shares: Mapping[str, float]) -> list[Ranked]:
+        half = weights.reranker
+        blended = relevance | {key: half * shares[key] + (1 - half) * fused[key] for key in scores}
+        every = scored(read, blended, now=now, period=period, shows_outdated=shows_outdated, weights=weights)
+        return sorted(every, key=lambda each: -each.score)
+
+    scaled, order = normalised(scores), normalised(_from_behind(scores))
+    by_score, by_both = best_first(scaled), best_first({key: (scaled[key] + order[key]) / 2 for key in scores})
+    first = {each.candidate.key for each in by_score[:BY_SCORE]}
+    behind = [each for each in by_both if each.candidate.key not in first]
+    moved = [replace(each, score=place.score) for each, place in zip(behind, by_score[BY_SCORE:], strict=True)]
+    ordered = [*by_score[:BY_SCORE], *moved]
+    ordered = [replace(each, parts={**each.parts, "reranker": scores[each.candidate.key]}) for each in ordered]
+    least = min((each.score for each in ordered), default=1.0)
+    rest = (replace(each, score=min(each.score, least)) for each in places if each.candidate.key not in scores)
+    return (*ordered, *rest)
+
+
+def _from_behind(scores: Mapping[str, float]) -> dict[str, float]:
+    """The place of each key by its score, counted from the least; equal scores share one."""
+    every = {score: float(place) for place, score in enumerate(sorted({*scores.values()}))}
+    return {key: every[score] for key, score in scores.items()}
