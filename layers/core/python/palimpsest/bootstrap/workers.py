@@ -41,9 +41,8 @@ from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Worker
-from palimpsest.memory.decisions import Near, is_same
+from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Expiries, Memories
-from palimpsest.memory.records import KEYED, Record
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import ErasePages
 from palimpsest.memory.removal.expire import Expire, Remind
@@ -54,7 +53,6 @@ from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
 from palimpsest.models.ports import TokenCounter
 from palimpsest.tenants import Tenants
-from palimpsest.text.comparing import says_the_same
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import forget_exports
 from palimpsest.transfer.records import RecordsKind
@@ -149,10 +147,6 @@ class ExtractionWork:
     queue: Router
 
 
-def _says_the_same(one: Record, other: Record) -> bool:
-    return is_same(one, other) if one.type in KEYED else says_the_same(one.content, other.content)
-
-
 def wire_extraction(
     *,
     sessions: Sessions,
@@ -162,17 +156,14 @@ def wire_extraction(
     extractor: Extractor,
     clock: Clock,
     blobs: Blobs | None = None,
-    near: Near = _says_the_same,
     graph_index: GraphIndex | None = None,
 ) -> ExtractionWork:
-    """Build extraction over any adapters. `near` decides which statements of a topic say the same. Without `blobs`
-    only stored messages are extracted.
-    """
+    """Build extraction over any adapters. Without `blobs` only stored messages are extracted."""
     steps = Steps(sessions, jobs, memories, clock, Contents(blobs, jobs, clock) if blobs is not None else None)
     retry = RetryExtraction(steps)
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
-    remember = Remember(memories, tenants, clock, near=near)
+    remember = Remember(memories, tenants, clock, near=is_near)
     graphs, limit = graphs_over(memories, clock, graph_index), limit_of_graphs(memories, graph_index)
     step = ExtractChunk(steps, remember, extractor, request, retry, graphs, limit)
     flush = FlushWindow(sessions, jobs, stores(memories), clock)

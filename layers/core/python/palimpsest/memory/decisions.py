@@ -1,19 +1,38 @@
-"""Decide whether each statement is new, known already, or supersedes the current record of its topic."""
+"""Decide whether each statement is new, known already (perhaps in other words), or supersedes its topic's record."""
 
 from __future__ import annotations
 
 import json
+import re
+import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
+from operator import eq
 from typing import Literal
 
 from palimpsest.memory.records import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import Statement, confirmed, said_also, updated
-from palimpsest.text.analyser import normalized
+from palimpsest.text.analyser import accented_words, normalized, stems
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]
 """How many seconds a record of a type is kept after it was last written or confirmed; None: for ever."""
+
+# Words that may come or go without a change of meaning. Negations, past forms, directions and quantities are not here.
+_EMPTY_WORDS = """
+    a an the is are am be been being i my me we our us this that these those s m re ve user users person has have
+    does do currently now really very also still already as in at and on of who which
+    ich mein meine meinen bin ist sind der die das den dem ein eine einen und im am in jetzt derzeit auch sehr
+    yo mi soy es el la los las un una y en ahora muy je mon ma mes suis est le les une et dans
+"""
+_EMPTY = frozenset(_EMPTY_WORDS.split())
+# Endings of two forms of a word that mean the same: "lives, living", "city, cities". Past forms are not here.
+_ENDINGS = frozenset(map(frozenset, (
+    ("", "s"), ("", "es"), ("", "ing"), ("s", "ing"), ("es", "ing"), ("e", "ing"), ("y", "ies"),
+)))  # fmt: skip
+LEAST_STEM = 3  # letters that two forms of a word share
+_SIGNS = re.compile(r"[#%&*@/]|(?<!\w)-(?=\w)|(?<=\w)-(?!\w)")  # "-5" is not "5", "A-" is not "A"
 
 
 @dataclass(frozen=True, slots=True)
@@ -198,3 +217,41 @@ def _is_current(record: Record, topics: Mapping[str, Topic]) -> bool:
         return True
     current = topics.get(record.topic_key, Topic()).current
     return current is not None and current.id == record.id
+
+
+def is_near(one: Record, other: Record) -> bool:
+    """Whether two records of one topic are the same, or say the same in other words."""
+    return is_same(one, other) if one.type in KEYED else says_the_same(one.content, other.content)
+
+
+def says_the_same(one: str, other: str) -> bool:
+    """Whether two statements of one topic have the same words that carry content, in the same order, and the same
+    signs.
+
+    A false no costs a new version with the same meaning; a false yes would lose a correction. So accents count, and two
+    forms of a word are the same only if they have one stem and differ by no more than a plural, a third person or an
+    "-ing".
+    """
+    if _signs(one) != _signs(other):
+        return False
+    ours, theirs = accented_words(one), accented_words(other)
+    if ours == theirs:
+        return True
+    ours, theirs = ([word for word in every if word not in _EMPTY] for every in (ours, theirs))
+    if not ours or len(ours) != len(theirs):
+        return False
+    return all(map(_is_same_word, ours, theirs, stems(ours), stems(theirs)))
+
+
+def _signs(text: str) -> list[str]:
+    """What means something and is in no word: symbols such as "+" or a currency's, and hyphens at one end of a word."""
+    plain = unicodedata.normalize("NFKC", text)
+    return _SIGNS.findall(plain) + [each for each in plain if unicodedata.category(each)[0] == "S"]
+
+
+def _is_same_word(one: str, other: str, stem: str, other_stem: str) -> bool:
+    if one == other:
+        return True
+    shared = sum(takewhile(bool, map(eq, one, other)))
+    is_inflected = shared >= LEAST_STEM and frozenset((one[shared:], other[shared:])) in _ENDINGS
+    return is_inflected and stem == other_stem

@@ -3,7 +3,7 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.text.comparing import says_the_same
+from palimpsest.memory.decisions import says_the_same
 
 
 @pytest.mark.parametrize(
