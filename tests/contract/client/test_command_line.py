@@ -1,5 +1,6 @@
 """The command line, as a person and a program use it."""
 
+import io
 import json
 import os
 import re
@@ -211,7 +212,8 @@ def run(*words: str, given: str = "", **environment: str) -> subprocess.Complete
         (["memories"], {"PALIMPSEST_URL": "nowhere"}, "https://"),
         (["forget"], {}, "Name at least one"),
         (["memories"], {"PALIMPSEST_USER": ""}, "--user"),
-        (["chat"], {"OPENAI_API_KEY": ""}, "No answer of a model"),
+        (["chat"], {"OPENAI_API_KEY": ""}, "This command needs a model's key: set OPENAI_API_KEY.\n"),
+        (["chat"], {"OPENAI_API_KEY": "k", "OPENAI_BASE_URL": "http://127.0.0.1:1"}, "No answer of a model: Conn"),
     ],
 )
 def test_what_goes_wrong_is_told_in_a_sentence(
@@ -223,6 +225,7 @@ def test_what_goes_wrong_is_told_in_a_sentence(
 ) -> None:
     """In this process: six more starts of the program would take five seconds."""
     monkeypatch.setattr(sys, "argv", ["palimpsest", *words])
+    monkeypatch.setattr(sys, "stdin", io.StringIO("Hello\n"))
     for name, value in environment.items():
         monkeypatch.setenv(name, value)
     with pytest.raises(SystemExit) as ended:

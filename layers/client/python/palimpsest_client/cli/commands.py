@@ -77,7 +77,11 @@ def chat(
     except ModuleNotFoundError:
         raise ValueError("This command needs the package openai: pip install openai") from None
     try:
-        llm, talk = openai.OpenAI(), Palimpsest().session(session, user=user)
+        llm = openai.OpenAI()
+    except openai.OpenAIError:
+        raise ValueError("This command needs a model's key: set OPENAI_API_KEY.") from None
+    try:
+        talk = Palimpsest().session(session, user=user)
         for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
             turn = talk.say(line)
             while not turn.is_done:

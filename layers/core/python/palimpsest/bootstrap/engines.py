@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from palimpsest import settings
-from palimpsest.clock import Clock
+from palimpsest.clock import Clock, SystemClock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
@@ -17,7 +17,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
-from palimpsest.search.ports import SearchIndex
+from palimpsest.search.ports import AbsentIndex, SearchIndex
 from palimpsest.tenants import Authorize, StaticFacts, Tenants
 from palimpsest.usage import Usages
 from palimpsest.vectors import VectorStore
@@ -165,9 +165,8 @@ def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
 
 def metered_model(environment: settings.PaidSettings) -> LanguageModel:
     """The language model, whose calls are counted and kept within the tenant's limit."""
-    return metered(
-        chat_model(environment), _meter(environment.sessions_table), tenants=tenant_store(environment.tenants_table)
-    )
+    tenants = tenant_store(environment.tenants_table)
+    return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
 
 
 def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
@@ -248,8 +247,6 @@ def embeds_here(environment: settings.EmbeddingSettings) -> bool:
 def search_index(environment: settings.SearchSettings) -> SearchIndex:
     """The search index that the settings name; without one, an index that finds nothing."""
     if not environment.search_url:
-        from palimpsest.search.ports import AbsentIndex
-
         return AbsentIndex()
     space = Space(environment.embedding_model, environment.embedding_dimension)
     if environment.search_url.startswith("file:"):
@@ -288,8 +285,6 @@ def token_counter() -> TokenCounter:
 
 @cache
 def system_clock() -> Clock:
-    from palimpsest.clock import SystemClock
-
     return SystemClock()
 
 
