@@ -1,5 +1,6 @@
 """Builds layers from locked requirements, without Docker, once for each lock file and platform, into .build/layers/."""
 
+import ast
 import gzip
 import hashlib
 import json
@@ -16,7 +17,7 @@ from typing import Any
 
 from infra import paths, pythons
 
-RULES = 7
+RULES = 8
 """Part of every layer's hash: raise it when the rules below change what a layer contains."""
 SERVICES = frozenset({"dynamodb", "events", "kms", "lambda", "neptune-graph", "s3", "sqs", "ssm", "sts"})
 """The AWS services that functions may call. The SDK's data for the others is left out: it is larger than the rest."""
@@ -34,6 +35,23 @@ UNUSED = (
     "onnxruntime/tools",
     "onnxruntime/transformers",
 )
+
+LATE = ("aws_lambda_powertools/event_handler", "aws_lambda_powertools/utilities/data_classes")
+"""Packages that load a module for every kind of event there is, of which a function needs one."""
+LATE_CODE = '''"""Loads each name of this package when it is first asked for."""
+
+from importlib import import_module
+
+MODULES = {modules!r}
+__all__ = {names!r}
+
+
+def __getattr__(name):
+    if name not in MODULES:
+        raise AttributeError(f"module {{__name__!r}} has no attribute {{name!r}}")
+    globals()[name] = found = getattr(import_module(MODULES[name], __name__), name)
+    return found
+'''
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +237,21 @@ def _drop_unused(packages: Path) -> None:
             if service.name not in SERVICES:
                 shutil.rmtree(service)
     _shorten(packages / "botocore" / "data")
+    for package in LATE:
+        for opening in packages.glob(f"{package}/__init__.py"):
+            _load_late(opening)
+
+
+def _load_late(opening: Path) -> None:
+    """Let a package import each name when it is first used, where its `__init__.py` only imports names from modules."""
+    _, *imports, _ = ast.parse(opening.read_text()).body  # between its docstring and `__all__`
+    modules: dict[str, str] = {}
+    for each in imports:
+        if not isinstance(each, ast.ImportFrom):
+            raise TypeError(f"{opening} does more than import names")
+        modules |= {name.name: "." * each.level + (each.module or "") for name in each.names}
+    opening.unlink()  # it is a link to the installer's cache
+    opening.write_text(LATE_CODE.format(modules=modules, names=sorted(modules)))
 
 
 def _shorten(data: Path) -> None:

@@ -70,6 +70,14 @@ for service in {sorted(layer_build.SERVICES)}:
 s3 = session.create_client("s3", region_name="eu-central-1")  # the service whose addresses follow its parameters
 s3.generate_presigned_url("put_object", Params=dict(Bucket="b", Key="k"))
 """
+LATE = f"""
+import sys
+from importlib import import_module
+late = [import_module(package.replace("/", ".")) for package in {layer_build.LATE}]
+assert not [name for name in sys.modules for package in late if name.startswith(package.__name__ + ".")]
+assert all(callable(getattr(package, name)) for package in late for name in package.__all__)
+assert not any(hasattr(package, "Nothing") for package in late)
+"""
 COMPILED = """
 import sys
 texts = []
@@ -108,8 +116,8 @@ def test_no_layer_holds_what_only_unused_parts_of_libraries_import() -> None:
 
 @pytest.mark.parametrize(
     "script",
-    [EMBED, SEARCH, MODEL, GRAPH, TOKENS, SDK],
-    ids=["embeds", "searches", "asks a model", "queries a graph", "checks a token", "calls AWS"],
+    [EMBED, SEARCH, MODEL, GRAPH, TOKENS, SDK, LATE],
+    ids=["embeds", "searches", "asks a model", "queries a graph", "checks a token", "calls AWS", "reads any event"],
 )
 def test_what_is_left_is_enough(script: str) -> None:
     """Nothing is on the path but the layers: site-packages are switched off."""
