@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from functools import cache, partial
 from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
-from palimpsest.conversations.drafts import Draft, batch_hash, check_size, numbered, open_calls_after, with_joined_calls
+from palimpsest.conversations.drafts import Batch, Draft, batch_of, numbered, open_calls_after
 from palimpsest.conversations.history import check_last, live, moved_on, window
 from palimpsest.conversations.lifecycle import (
     Beginning,
@@ -24,7 +22,7 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, weigh
+from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
@@ -58,17 +56,13 @@ class Appended:
 @dataclass(frozen=True, slots=True)
 class _Request:
     scope: SessionScope
-    drafts: Sequence[Draft]
-    size: int  # bytes of all messages
+    batch: Batch
     user: str | None
     agent: str | None
-    key: str | None
     allow_repeat: bool
     after: str | None
     if_last: int | None
     extract: Extract
-    hash: str
-    weights: Callable[[str], tuple[int, ...]]  # tokens of each draft in an encoding, counted once for all attempts
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,38 +117,27 @@ class Append:
         `idempotency_key_reused`, `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`,
         `Unprocessable`, `Unavailable`.
         """
-        drafts = with_joined_calls(drafts)
-        size = check_size(drafts, has_contents=self.contents is not None)
-
-        @cache
-        def weights(encoding: str) -> tuple[int, ...]:
-            return tuple(weigh(draft.chat, partial(self.tokens.count, encoding=encoding)) for draft in drafts)
-
         request = _Request(
             scope=scope,
-            drafts=drafts,
-            size=size,
+            batch=batch_of(drafts, key=key, count=self.tokens.count, has_contents=self.contents is not None),
             user=user,
             agent=agent,
             allow_repeat=allow_repeat,
-            key=key or _key_of_ids(drafts),
             after=after,
             if_last=if_last,
             extract=extract,
-            hash=batch_hash(drafts),
-            weights=weights,
         )
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
 
     def _attempt(self, request: _Request) -> Appended:
         now = self.clock.now()
-        speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.drafts)
-        opened = self.sessions.open(request.scope, settings=speaks_system, key=request.key, user=request.user)
+        speaks_system = any(draft.chat["role"] in SYSTEM_ROLES for draft in request.batch.drafts)
+        opened = self.sessions.open(request.scope, settings=speaks_system, key=request.batch.key, user=request.user)
         try:
             return self._decide(request, opened, now, speaks_system=speaks_system)
         except HeadMoved as moved:
-            if speaks_system or not _is_one_further(opened.head, moved.head):
+            if speaks_system or opened.head is None or not moved.head.is_next_of(opened.head):
                 raise
             return self._decide(request, replace(opened, head=moved.head), now, speaks_system=False)
 
@@ -174,12 +157,12 @@ class Append:
     def _resent(self, request: _Request, head: Head, key: IdempotencyKey | None, now: datetime) -> Appended | None:
         """The result of the first call, if this append is a repetition; else None."""
         if key is not None and key.expires_at > seconds(now) and key.first > head.base:
-            if key.request != request.hash:
+            if key.request != request.batch.hash:
                 raise Conflict("The idempotency key was used with another body.", code="idempotency_key_reused")
             return self._replayed(request, head, first=key.first, last=key.last)
-        is_last_again = head.batch == request.hash and head.updated_second >= seconds(now) - RESEND_SECONDS
+        is_last_again = head.batch == request.batch.hash and head.updated_second >= seconds(now) - RESEND_SECONDS
         goes_behind = request.if_last is not None and request.if_last >= head.batch_first
-        if request.key is None and is_last_again and not (request.allow_repeat or goes_behind):
+        if request.batch.key is None and is_last_again and not (request.allow_repeat or goes_behind):
             return self._replayed(request, head, first=head.batch_first, last=head.seq)
         return None
 
@@ -230,7 +213,7 @@ class Append:
         armed = self._room(request.scope, found, messages, now)
         head, extraction = self._extraction(request, armed.head, now, before=begins_with)
         first, last = messages[0].seq, messages[-1].seq
-        expires_at = seconds(now) + KEY_SECONDS
+        key, expires_at = request.batch.key, seconds(now) + KEY_SECONDS
         held, uploaded = self._held(request, messages)
         commit = Commit(
             before=found.before,
@@ -238,7 +221,7 @@ class Append:
             begins=found.created,
             messages=held,
             finished=uploaded,
-            key=IdempotencyKey(request.key, request.hash, first, last, expires_at) if request.key else None,
+            key=IdempotencyKey(key, request.batch.hash, first, last, expires_at) if key else None,
             settings=found.settings if found.created or found.speaks_system else None,
             jobs=found.jobs + armed.jobs + extraction,
             compaction=armed.compaction,
@@ -254,17 +237,17 @@ class Append:
 
     def _held(self, request: _Request, messages: tuple[Message, ...]) -> tuple[tuple[Message, ...], Job | None]:
         """The messages as their items hold them, and the job of an upload: together no larger than one, each fits."""
-        if self.contents is None or request.size <= MAX_MESSAGE_BYTES:
+        if self.contents is None or request.batch.size <= MAX_MESSAGE_BYTES:
             return messages, None
         return self.contents.set_aside(request.scope, messages)
 
     def _grown(self, request: _Request, found: _Found, now: datetime) -> tuple[tuple[Message, ...], _Found]:
         """Number the messages, and return them with the head and settings that include them. Raises `Unprocessable`."""
         head = found.head
-        open_calls = open_calls_after(request.drafts, head.open_calls)
+        open_calls = open_calls_after(request.batch.drafts, head.open_calls)
         messages = numbered(
-            request.drafts,
-            request.weights(head.encoding),
+            request.batch.drafts,
+            request.batch.weights(head.encoding),
             session=request.scope.session,
             seq=head.seq,
             turn=head.turn,
@@ -274,7 +257,7 @@ class Append:
         )
         system = next((message for message in reversed(messages) if message.role in SYSTEM_ROLES), None)
         head = with_messages(
-            replace(touched(head, now=now), batch=request.hash, batch_first=messages[0].seq),
+            replace(touched(head, now=now), batch=request.batch.hash, batch_first=messages[0].seq),
             messages,
             open_calls=open_calls,
             system_tokens=system.tokens if system else None,
@@ -305,21 +288,3 @@ class Append:
         if self.schedule is None or request.extract == "never" or not (is_asked or completes_buffer(before, head)):
             return head, ()
         return self.schedule.armed(head, request.scope, now=seconds(now), always=is_asked)
-
-
-def _is_one_further(read: Head | None, found: Head) -> bool:
-    """Whether exactly one commit was made since the read, to the same session. The append then decides again from
-    `found` at once.
-    """
-    if read is None:
-        return False
-    life = (read.user, read.epoch, read.base, read.version + 1)
-    return life == (found.user, found.epoch, found.base, found.version)
-
-
-def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
-    """A key made of the ids of all messages; None if any message has none."""
-    ids = [draft.client_id for draft in drafts]
-    if not all(ids):
-        return None
-    return "ids:" + hashlib.sha256("\x1f".join(map(str, ids)).encode()).hexdigest()

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cache, partial
 from typing import Any, TypeVar
 
 from palimpsest.conversations.messages import (
@@ -19,6 +20,7 @@ from palimpsest.conversations.messages import (
     digest,
     size_of,
     text_of,
+    weigh,
 )
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
@@ -40,6 +42,41 @@ class Draft:
 
 
 Sized = TypeVar("Sized", Draft, Message)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """The messages of one append: of `size` bytes, with the `hash` of all that was given, and the idempotency `key`
+    (None: there is none). `weights` are the tokens of each in an encoding, counted once however often that is asked.
+    """
+
+    drafts: Sequence[Draft]
+    size: int
+    key: str | None
+    hash: str
+    weights: Callable[[str], tuple[int, ...]]
+
+
+def batch_of(drafts: Sequence[Draft], *, key: str | None, count: Callable[..., int], has_contents: bool) -> Batch:
+    """The messages with joined calls, ready for an append. `count(text, encoding=…)` gives tokens; `has_contents` is as
+    in `check_size`, which raises `TooLarge`.
+    """
+    joined = with_joined_calls(drafts)
+    size = check_size(joined, has_contents=has_contents)
+
+    @cache
+    def weights(encoding: str) -> tuple[int, ...]:
+        return tuple(weigh(draft.chat, partial(count, encoding=encoding)) for draft in joined)
+
+    return Batch(joined, size, key or _key_of_ids(joined), batch_hash(joined), weights)
+
+
+def _key_of_ids(drafts: Sequence[Draft]) -> str | None:
+    """A key made of the ids of all messages; None if any message has none."""
+    ids = [draft.client_id for draft in drafts]
+    if not all(ids):
+        return None
+    return "ids:" + hashlib.sha256("\x1f".join(map(str, ids)).encode()).hexdigest()
 
 
 def batch_hash(drafts: Sequence[Draft]) -> str:

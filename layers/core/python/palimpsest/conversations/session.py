@@ -113,6 +113,11 @@ class Head:
             messages=self.day_messages, message_tokens=self.day_tokens, bytes=self.day_bytes,
         )  # fmt: skip
 
+    def is_next_of(self, read: Head) -> bool:
+        """Whether exactly one commit was made since that head was read, to the same session."""
+        life = (read.user, read.epoch, read.base, read.version + 1)
+        return life == (self.user, self.epoch, self.base, self.version)
+
     def is_gone(self, now: int) -> bool:
         """Whether the session is deleted or expired: callers then see no session. `now` is epoch seconds."""
         return self.status == "deleted" or (self.expires_at is not None and self.expires_at <= now)
