@@ -4,30 +4,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from pathlib import Path
 from typing import Annotated, Any
 
 import httpx2
 import typer
-from rich.progress import Progress
 
 from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
-from palimpsest_client.cli import shown, stdio
+from palimpsest_client.cli import files, shown, stdio
+from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
-from palimpsest_client.exchange import conversations, is_export, memories_of_mem0
 
 app = typer.Typer(no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said.")
-
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
-User = Annotated[str, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Whose memory it is.")]
-AnyUser = Annotated[str | None, typer.Option("--user", "-u", envvar="PALIMPSEST_USER", help="Of this user alone.")]
-Most = Annotated[int, typer.Option("--limit", "-n", min=1, help="The most rows.")]
-SessionId = Annotated[str, typer.Argument(help="Id of the session.")]
-MemoryId = Annotated[str, typer.Argument(help="Id of the memory.")]
-MEMORY = {"id": "id", "type": "type", "memory": "content", "topic": "topic_key", "since": "valid_from"}
 
 
 def run() -> None:
@@ -222,67 +212,9 @@ def forget(
         shown.facts(sarah.forget(where).wait().shown, json_wanted=json_)
 
 
-@app.command()
-def ingest(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="JSON Lines or JSON, with conversations.")],
-    user: User,
-    session: Annotated[str | None, typer.Option(help="Of messages that name none.")] = None,
-    json_: AsJson = False,
-) -> None:
-    """Take in conversations from a file, and wait until memories are extracted."""
-    sarah, transcripts = Palimpsest().user(user), conversations(file, session)
-    with Progress(console=shown.errors, disable=json_) as progress:
-        jobs = [
-            sarah.ingest_one(each, session=name)
-            for name, each in progress.track(transcripts, description="Storing")
-        ]  # fmt: skip
-        ended = [job.wait() for job in progress.track(jobs, description="Extracting")]
-    columns = {"session": "session_id", "state": "state", "messages": "ledger.received",
-               "extracted": "ledger.extracted", "skipped": "ledger.skipped", "parked": "ledger.parked"}  # fmt: skip
-    shown.rows([job.shown for job in ended], columns, json_wanted=json_)
-
-
-@app.command(name="export")
-def export_(
-    user: User,
-    file: Annotated[Path | None, typer.Argument(help="JSON Lines; standard output if it is left out.")] = None,
-    json_: AsJson = False,
-) -> None:
-    """Write everything of a user, with ids and all versions, ready to be imported."""
-    sarah = Palimpsest().user(user)
-    if file is None:
-        for row in sarah.exported():
-            print(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
-        return
-    count = sarah.export(file)
-    shown.facts({"rows": count, "file": str(file)}, json_wanted=json_)
-
-
-@app.command(name="import")
-def import_(
-    file: Annotated[Path, typer.Argument(exists=True, dir_okay=False, help="What the other system exported.")],
-    user: User,
-    source: Annotated[
-        str | None, typer.Option("--from", help="Who wrote it: mem0, agentcore, or palimpsest (its `export`).")
-    ] = None,
-    json_: AsJson = False,
-) -> None:
-    """Store what was exported here or by another system. The same file again changes nothing."""
-    source = source or ("palimpsest" if is_export(file) else "mem0")
-    if source not in ("mem0", "agentcore", "palimpsest"):
-        raise typer.BadParameter("--from is mem0, agentcore or palimpsest.")
-    sarah = Palimpsest().user(user)
-    if source != "mem0":
-        own = source == "palimpsest"
-        job = sarah.import_(file) if own else sarah.begin_import(json.loads(file.read_bytes()), form=source)
-        shown.facts(job.wait().shown, json_wanted=json_)
-        return
-    memories = memories_of_mem0(file)
-    saved: list[Mapping[str, Any]] = []
-    with Progress(console=shown.errors, disable=json_) as progress:
-        for batch in progress.track(list(_batches(memories, 30)), description="Saving"):
-            saved += sarah.remember_all(batch)
-    shown.rows(saved, {"outcome": "outcome", **MEMORY}, json_wanted=json_)
+app.command()(files.ingest)
+app.command(name="export")(files.export_)
+app.command(name="import")(files.import_)
 
 
 @app.command()
@@ -354,8 +286,3 @@ def _short(saved: Mapping[str, Any]) -> dict[str, Any]:
 
 def _given(fields: Mapping[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in fields.items() if value}
-
-
-def _batches(rows: Iterable[dict[str, Any]], size: int) -> Iterator[list[dict[str, Any]]]:
-    every = list(rows)
-    return (every[start : start + size] for start in range(0, len(every), size))
