@@ -46,7 +46,7 @@ ANSWER_SENTENCES = 2
 COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
 LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
 LEAST_KEY = 8
-MOST_LINES, LINE_BYTES = 5_000, 24
+MOST_LINES, LINE_BYTES = 5_000, 32
 """Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes, the shortest are not
 rated. Conversations have no such sentences; without the bound a megabyte of them would take several seconds.
 """
