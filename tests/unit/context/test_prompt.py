@@ -58,6 +58,45 @@ def test_what_quotes_its_user_is_dated_so_that_the_later_of_two_statements_can_b
     assert line(sold) == "- Sarah, 2026-01-24: I sold the Renault last weekend."
 
 
+def quotes(*texts: str, day: int = 0, who: str = "Sarah") -> list[Item]:
+    return [fact(text, text, said_at=JANUARY + day * 86_400_000, who=who) for text in texts]
+
+
+def test_what_one_speaker_said_on_one_day_stands_together_where_the_best_of_it_stands() -> None:
+    (rome,) = quotes("I live in Rome.")
+    (rex,) = quotes("My dog is called Rex.", day=3)
+    (chess,) = quotes("I like chess.")
+    (noted,) = quotes("Noted.", who="Assistant")
+    made = prompt(found("extractive", rome, rex, fact("f"), noted, chess))
+    assert made.text == (
+        "<memory><extractive_memory>\n"
+        "- Sarah, 2026-01-15:\n"
+        "  - I live in Rome.\n"
+        "  - I like chess.\n"
+        "- Sarah, 2026-01-18: My dog is called Rex.\n"
+        "- Sarah works in Marketing.\n"
+        "- Assistant, 2026-01-15: Noted.\n"
+        "</extractive_memory></memory>"
+    )
+    assert made.of("extractive") == (rome, rex, fact("f"), noted, chess)
+
+
+def test_a_line_without_a_heading_of_its_own_leaves_room_for_another() -> None:
+    same, others = quotes(*"abcdefgh"), [quotes(name, day=day)[0] for day, name in enumerate("abcdefgh")]
+    assert len(prompt(found("extractive", *same), room=55).of("extractive")) == 8
+    assert len(prompt(found("extractive", *others), room=55).of("extractive")) < 8
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.sampled_from(["Sarah", "Assistant"])), max_size=12), st.integers(10, 90)
+)
+def test_lines_that_stand_together_keep_within_the_room_of_their_block(said: list[tuple[int, str]], room: int) -> None:
+    items = [quotes(f"I own {at} books.", day=day, who=who)[0] for at, (day, who) in enumerate(said)]
+    made = prompt(found("extractive", *items, max_tokens=room))
+    assert quarter(made.text.removeprefix("<memory>").removesuffix("</memory>")) <= max(0, room)
+    assert len(made.of("extractive")) + len(made.left_out) == len(items)
+
+
 def test_where_nothing_is_remembered_there_is_no_text() -> None:
     assert prompt(found("static"), found("extractive")) == MemoryPrompt()
 

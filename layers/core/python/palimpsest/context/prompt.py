@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
@@ -19,6 +20,7 @@ from palimpsest.text.escaping import escaped, harmless
 MAX_LINE = 2_000  # characters of one item
 COVERED = 0.75  # of a message's letters that shown records have to quote to stand for it
 MIN_ROOM = 8  # tokens; no useful line is shorter
+NESTED = 4  # tokens that a line takes more once others of its speaker and day stand below it
 DATED = frozenset({"event", "message"})
 """Kinds that are shown with their day. So is what quotes its user: "we moved last weekend" and "I sold it" mean little
 without the day, and of two statements the later one holds.
@@ -65,7 +67,7 @@ def shared_out(
     window does not show (`is_held`). `cost` gives the tokens that the whole text takes of the room, `count` those of a
     part.
     """
-    lines: dict[BlockType, list[tuple[Item, str]]] = {}
+    taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
     shown_before: list[Item] = []
     left = room - count(_within("memory", "\n"))
@@ -77,17 +79,16 @@ def shared_out(
             if reason is not None:
                 left_out.append(LeftOut(found.block, item.id, reason))
         if share.taken:
-            lines[found.block] = share.taken
+            taken[found.block] = share.taken
             left -= most - share.left
-            shown_before += [item for item, _ in share.taken]
-    text = _text(lines)
-    while lines and (tokens := cost(text)) > room:
-        left_out.append(_shed(lines))
-        text = _text(lines)
-    if not lines:
+            shown_before += share.taken
+    text = _text(taken)
+    while taken and (tokens := cost(text)) > room:
+        left_out.append(_shed(taken))
+        text = _text(taken)
+    if not taken:
         return MemoryPrompt(left_out=tuple(left_out))
-    shown = {block: tuple(item for item, _ in taken) for block, taken in lines.items()}
-    return MemoryPrompt(text, tokens, shown, tuple(left_out))
+    return MemoryPrompt(text, tokens, {block: tuple(items) for block, items in taken.items()}, tuple(left_out))
 
 
 def _is_shown(item: Item, before: Sequence[Item]) -> bool:
@@ -103,10 +104,11 @@ class _Share:
     """The part of the room that one block takes."""
 
     def __init__(self, found: BlockContent, room: int, count: Count) -> None:
-        self.taken: list[tuple[Item, str]] = []
+        self.taken: list[Item] = []
         self.left = room - count(_within(_tag(found.block), "\n"))
         self._most = found.max_items
         self._count = count
+        self._headings: Counter[str] = Counter()
 
     def refused(self, item: Item, *, is_held: bool, is_shown: bool) -> Why | None:
         """Take the item and return None, or return the reason why it is left out."""
@@ -116,27 +118,50 @@ class _Share:
             return "over_limit"
         if self.left < MIN_ROOM:
             return "no_room"
-        written = line(item)
-        weight = self._count(written + "\n")
+        weight = self._weight(item)
         if weight > self.left:
             return "no_room"
-        self.taken.append((item, written))
+        self.taken.append(item)
         self.left -= weight
+        if heading := _heading(item):
+            self._headings[heading] += 1
         return None
 
+    def _weight(self, item: Item) -> int:
+        """The tokens that the item adds to those taken: without its heading where another has the same."""
+        there = self._headings[_heading(item) or ""]
+        if not there:
+            return self._count(line(item) + "\n")
+        return self._count(f"  - {_said(item)}\n") + (NESTED if there == 1 else 0)
 
-def _shed(lines: dict[BlockType, list[tuple[Item, str]]]) -> LeftOut:
+
+def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
     """Remove the last item of the block with the lowest priority."""
-    block = max(lines, key=PRIORITY.index)
-    item, _ = lines[block].pop()
-    if not lines[block]:
-        del lines[block]
+    block = max(taken, key=PRIORITY.index)
+    item = taken[block].pop()
+    if not taken[block]:
+        del taken[block]
     return LeftOut(block, item.id, "no_room")
 
 
-def _text(lines: Mapping[BlockType, Sequence[tuple[Item, str]]]) -> str:
-    parts = [_within(_tag(block), "\n" + "\n".join(line for _, line in taken) + "\n") for block, taken in lines.items()]
+def _text(taken: Mapping[BlockType, Sequence[Item]]) -> str:
+    parts = [_within(_tag(block), "\n" + "\n".join(_lines(items)) + "\n") for block, items in taken.items()]
     return _within("memory", "".join(parts)) if parts else ""
+
+
+def _lines(items: Sequence[Item]) -> Iterator[str]:
+    """The items, one a line. What one speaker said on one day stands together, below the first of it, under one
+    heading.
+    """
+    together: dict[str, list[Item]] = {}
+    for item in items:
+        together.setdefault(_heading(item) or item.id, []).append(item)
+    for heading, group in together.items():
+        if len(group) == 1:
+            yield line(group[0])
+        else:
+            yield f"- {heading}:"
+            yield from (f"  - {_said(item)}" for item in group)
 
 
 def _tag(block: BlockType) -> str:
@@ -149,14 +174,23 @@ def _within(tag: str, text: str) -> str:
 
 def line(item: Item) -> str:
     """Write the item as one line: nothing in it can end the line, close a tag or look like a role."""
-    said = shortened(harmless(item.text), limit=MAX_LINE, count=len)[0]
-    is_dated = item.kind in DATED or item.who is not None
-    day = _day(item.said_at) if is_dated and item.said_at is not None else None
-    return f"- {line_of(escaped(said), who=item.who, day=day)}"
+    return f"- {line_of(_said(item), who=item.who, day=_day(item))}"
 
 
-def _day(milliseconds: int) -> str:
-    return datetime.fromtimestamp(milliseconds / 1000, UTC).date().isoformat()
+def _said(item: Item) -> str:
+    return escaped(shortened(harmless(item.text), limit=MAX_LINE, count=len)[0])
+
+
+def _heading(item: Item) -> str | None:
+    """Who said it on which day; None for what quotes nobody, or has no day."""
+    day = _day(item)
+    return f"{item.who}, {day}" if item.who is not None and day is not None else None
+
+
+def _day(item: Item) -> str | None:
+    if item.said_at is None or (item.kind not in DATED and item.who is None):
+        return None
+    return datetime.fromtimestamp(item.said_at / 1000, UTC).date().isoformat()
 
 
 def memory_messages(text: str, memory_as: MemoryAs) -> tuple[Chat, ...]:
