@@ -23,15 +23,15 @@ from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
-from palimpsest.jobs.job import MAX_RECEIVES, Job
+from palimpsest.jobs import MAX_RECEIVES, Job
 from palimpsest.jobs.ports import Changed, Happened, JobNotice
 from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
+from palimpsest.memory import Record
 from palimpsest.memory.ports import Expiries, Owners
-from palimpsest.memory.records import Record
-from palimpsest.models.ports import ChatModel, JsonModel, Reranker, Space
+from palimpsest.models import ChatModel, JsonModel, Reranker, Space
 from palimpsest.scope import Scope, SessionScope
+from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import SearchIndex
 from palimpsest.tenants import TenantSettings
 from palimpsest.vectors import VectorStore
 

@@ -11,9 +11,9 @@ from pathlib import Path
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.engines.opensearch.client import connected
-from palimpsest.models.ports import Embedder
+from palimpsest.models import Embedder
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import SearchIndex
+from palimpsest.search import SearchIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import Dataset

@@ -24,10 +24,10 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.memory.ports import Memories
+from palimpsest.models import Embedder, Reranker
 from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.ports import Embedder, Reranker
-from palimpsest.search.ports import SearchIndex
+from palimpsest.search import SearchIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.front_door import FrontDoor

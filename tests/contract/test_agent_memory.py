@@ -19,7 +19,7 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.scope import Scope
-from palimpsest.search.ports import AbsentIndex
+from palimpsest.search import AbsentIndex
 from palimpsest.tenants import TenantSettings
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table

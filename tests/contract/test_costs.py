@@ -13,7 +13,7 @@ from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap.sessions import Stores, wire_sessions
 from palimpsest.bootstrap.workers import wire_summarize
 from palimpsest.clock import FakeClock
-from palimpsest.conversations.messages import weigh
+from palimpsest.conversations import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories

@@ -23,11 +23,11 @@ from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import another_attempt
+from palimpsest.jobs import another_attempt
 from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import RestartSteps, UserSteps
+from palimpsest.memory import Source
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Source
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import Erase, ErasePages, receipt
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession

@@ -25,7 +25,7 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import Report, ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.jobs.job import Job, armed, next_step
+from palimpsest.jobs import Job, armed, next_step
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories

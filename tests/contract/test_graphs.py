@@ -18,15 +18,15 @@ from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.engines.ladybug import LadybugGraphs
 from palimpsest.engines.neptune import NeptuneIndex
 from palimpsest.errors import Conflict, NotFound, Unavailable
+from palimpsest.graph import Entity, Part, Relationship, Which, relationship_id
 from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import GraphIndex, Rows
 from palimpsest.graph.read import QueryGraph
-from palimpsest.graph.things import Entity, Part, Relationship, Which, relationship_id
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import Changed, RecordChanged
+from palimpsest.memory import GRAPH as GRAPH_TYPES
 from palimpsest.memory.preferences import ManagePreferences
-from palimpsest.memory.records import GRAPH as GRAPH_TYPES
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.scope import UserScope

@@ -11,8 +11,8 @@ import pytest
 from palimpsest.clock import FakeClock
 from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
+from palimpsest.memory import Record, Walk
 from palimpsest.memory.ports import MemoryCommit, Reminder
-from palimpsest.memory.records import Record, Walk
 from palimpsest.memory.removal.expire import Expire
 from palimpsest.memory.removal.topic import MOST_PLACES
 from palimpsest.scope import Scope, UserScope

@@ -19,7 +19,7 @@ from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
 from palimpsest.engines.in_memory.state import Faults, State
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
 from palimpsest.vectors import VectorStore
 

@@ -12,7 +12,7 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.jobs.job import MAX_RECEIVES, Job
+from palimpsest.jobs import MAX_RECEIVES, Job
 from palimpsest.models.openai import OpenAIChatModel
 from palimpsest.workers.batches import backoff
 

@@ -4,13 +4,12 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations import Message
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction import Chunk, Extraction
 from palimpsest.extraction.model import SCHEMA, ModelExtractor
-from palimpsest.extraction.ports import Extraction
+from palimpsest.models import Completion, JsonModel, Schema, Usage
 from palimpsest.models.openai import REFUSES_FORMAT, OpenAIChatModel
-from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.doubles.openai_api import OK, OpenAIApi, Step

@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from palimpsest.conversations.messages import Chat, Message, weigh
+from palimpsest.conversations import Chat, Message, weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted

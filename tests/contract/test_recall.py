@@ -10,9 +10,9 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.kinds import ReindexPayload
+from palimpsest.models import Embedder
 from palimpsest.models.builtin import BuiltinEmbedder
 from palimpsest.models.embedding import CachingEmbedder
-from palimpsest.models.ports import Embedder
 
 from benchmarks.retrieval.growth import add_foreigners
 from benchmarks.retrieval.labelled.dataset import Dataset, load

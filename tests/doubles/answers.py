@@ -5,7 +5,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.models.ports import Completion, Schema, Usage
+from palimpsest.models import Completion, Schema, Usage
 
 
 def cited(answer: str, *citations: str) -> str:

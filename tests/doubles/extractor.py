@@ -6,10 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from palimpsest.conversations.messages import text_of
-from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.extraction.ports import Extraction
-from palimpsest.models.ports import Usage
+from palimpsest.conversations import text_of
+from palimpsest.extraction import Chunk, Extraction, Finding
+from palimpsest.models import Usage
 
 _STATEMENT = re.compile(r"(fact|event|instruction|task)(?:\[(\w+)\])?: (.+)")
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from palimpsest.bootstrap import engines
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import Gone, SearchIndex
+from palimpsest.search import Gone, SearchIndex
 from palimpsest.settings import SearchSettings
 
 from infra.operate.reindex import Reindex

@@ -40,8 +40,8 @@ GRAPH = """
 from palimpsest.engines.ladybug import LadybugGraphs
 from palimpsest.graph.cypher import read_query
 from palimpsest.graph.ports import Limits
-from palimpsest.graph.things import Graph
-from palimpsest.graph.things import Entity
+from palimpsest.graph import Graph
+from palimpsest.graph import Entity
 from palimpsest.scope import UserScope
 graphs, graph = LadybugGraphs(), Graph(nodes={"sarah": Entity("sarah", "User", "sarah")})
 found = graphs.query(UserScope("t", "sarah"), graph, read_query("MATCH (u:User) RETURN u.id"), {}, limits=Limits())

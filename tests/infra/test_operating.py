@@ -17,7 +17,7 @@ from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import Forbidden
-from palimpsest.jobs.job import JobState, on_user
+from palimpsest.jobs import JobState, on_user
 from palimpsest.jobs.kinds import JobKind, ReindexPayload
 from palimpsest.scope import OPERATOR
 from palimpsest.search.rebuild import OWNER

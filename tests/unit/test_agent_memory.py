@@ -15,7 +15,7 @@ import pytest
 from palimpsest import AgentMemory
 from palimpsest.api.description.openapi import OPERATIONS
 from palimpsest.bootstrap.in_process import InProcess, in_process
-from palimpsest.conversations.messages import text_of
+from palimpsest.conversations import text_of
 from palimpsest.errors import BadRequest, Conflict, NotFound, PalimpsestError, TooLarge, Unprocessable
 from palimpsest.scope import Scope
 

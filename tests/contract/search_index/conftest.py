@@ -12,7 +12,7 @@ from palimpsest.engines.dynamodb.search import DynamoDbIndex
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.engines.opensearch.client import connected
-from palimpsest.models.ports import Space
+from palimpsest.models import Space
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
 from tests.contract.tables import search_table, vectors_table

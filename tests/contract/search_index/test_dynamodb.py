@@ -17,7 +17,7 @@ from palimpsest.engines.dynamodb.search.shelf import Shelf
 from palimpsest.engines.dynamodb.table import Table
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.errors import Unavailable
-from palimpsest.search.ports import Document, Gone
+from palimpsest.search import Document, Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, SPACE, Part, Place, document, keys, somebody
 from tests.contract.search_index.conftest import on_dynamodb

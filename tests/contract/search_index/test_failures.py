@@ -13,7 +13,7 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex, document_id
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.errors import Unavailable
-from palimpsest.search.ports import Gone, SearchIndex
+from palimpsest.search import Gone, SearchIndex
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, document, somebody
 from tests.contract.search_index.conftest import PATIENCE, place_in
@@ -178,7 +178,7 @@ import sys
 from pathlib import Path
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import Document
+from palimpsest.search import Document
 index = EmbeddedIndex(Path(sys.argv[1]), space=None)
 index.prepare()
 sarah = UserScope("acme", "sarah")

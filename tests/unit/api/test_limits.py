@@ -11,8 +11,8 @@ from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 from palimpsest.extraction.model import ModelExtractor
+from palimpsest.models import LanguageModel
 from palimpsest.models.metered import Meter
-from palimpsest.models.ports import LanguageModel
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.api.conftest import Service

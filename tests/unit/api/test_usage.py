@@ -11,8 +11,8 @@ from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import ModelUnavailable, PalimpsestError, Unavailable
+from palimpsest.models import Completion, LanguageModel, Schema, Usage, Vector
 from palimpsest.models.metered import Meter
-from palimpsest.models.ports import Completion, LanguageModel, Schema, Usage, Vector
 
 from tests.doubles.meanings import Meanings
 from tests.doubles.tokens import LetterCounter

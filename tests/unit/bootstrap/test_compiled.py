@@ -26,7 +26,7 @@ import sys
 from palimpsest.bootstrap import compiled
 if sys.argv[1:]:
     compiled.use(Path(sys.argv[1]))
-from palimpsest.memory.records import Source
+from palimpsest.memory import Source
 
 @dataclass(frozen=True, slots=True, order=True)
 class Unknown:

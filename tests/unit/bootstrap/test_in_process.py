@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from palimpsest import AgentMemory
 from palimpsest.errors import ModelUnavailable
-from palimpsest.models.ports import Completion, Schema, Usage
+from palimpsest.models import Completion, Schema, Usage
 
 from tests.doubles.meanings import Meanings
 from tests.unit.talk import memory_after_talk

@@ -7,11 +7,11 @@ from palimpsest.bootstrap import engines
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.errors import ModelUnavailable, NotFound, Unavailable
+from palimpsest.models import Space
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder, BuiltinReranker
 from palimpsest.models.openai import OpenAIEmbedder
-from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import Gone
+from palimpsest.search import Gone
 from palimpsest.settings import SearchSettings
 
 from tests.doubles.owned_index import OwnedIndex

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 from palimpsest.context.read import Context
-from palimpsest.conversations.messages import SEARCH_TOOL, weigh
+from palimpsest.conversations import SEARCH_TOOL, weigh
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
-from palimpsest.memory.records import Source
+from palimpsest.memory import Source
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
 from palimpsest.conversations.configuration import BlockType
-from palimpsest.memory.records import Source
+from palimpsest.memory import Source
 from palimpsest.text.escaping import harmless
 
 from tests.unit.conversations.window.transcripts import PIECES, in_bytes, quarter

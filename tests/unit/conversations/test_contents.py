@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from palimpsest.conversations import MAX_MESSAGE_BYTES, Large, Message, size_of
 from palimpsest.conversations.contents import ABANDONED_SECONDS, LEFT_BYTES, left, within
 from palimpsest.conversations.drafts import Draft
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Large, Message, size_of
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import TooLarge, Unavailable
 

@@ -1,6 +1,6 @@
 from dataclasses import replace
 
-from palimpsest.conversations.messages import REPLY_PRIMING
+from palimpsest.conversations import REPLY_PRIMING
 from palimpsest.conversations.session import Head
 
 HEAD = Head(user="sarah", system_tokens=10, summary_tokens=20, window_tokens=70)

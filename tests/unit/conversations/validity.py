@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from palimpsest.conversations.messages import CHAT_FIELDS, Chat, called
+from palimpsest.conversations import CHAT_FIELDS, Chat, called
 from palimpsest.text.cutting import REPLACED
 
 

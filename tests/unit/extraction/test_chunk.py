@@ -10,9 +10,9 @@ from html import unescape
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import Chat, said_at, spoken, text_of
+from palimpsest.conversations import Chat, said_at, spoken, text_of
+from palimpsest.extraction import MOST_MESSAGES, Chunk, Finding, chunk_of, fitting, skip_reason
 from palimpsest.extraction.checks import LEAST_IMPORTANCE, ConversationOwner, checked
-from palimpsest.extraction.chunk import MOST_MESSAGES, Chunk, Finding, chunk_of, fitting, skip_reason
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, result, system, texts, user
 

@@ -7,8 +7,8 @@ from dataclasses import replace
 from threading import Barrier
 
 import pytest
-from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.jobs.job import OVERDUE_SECONDS
+from palimpsest.extraction import Chunk, Finding
+from palimpsest.jobs import OVERDUE_SECONDS
 from palimpsest.tenants import TenantSettings
 
 from tests.doubles.extractor import stated

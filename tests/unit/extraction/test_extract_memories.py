@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from palimpsest.extraction.chunk import Finding
+from palimpsest.extraction import Finding
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import MemoryCommit
 from palimpsest.text.analyser import topic_key

@@ -2,10 +2,9 @@ from dataclasses import dataclass
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction import Chunk, Extraction
 from palimpsest.extraction.model import Extractors
-from palimpsest.extraction.ports import Extraction
-from palimpsest.memory.records import Method
+from palimpsest.memory import Method
 
 CHUNK = Chunk(1, 9, ())
 

@@ -8,12 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest import prompts
-from palimpsest.conversations.messages import Chat, Message, weigh
+from palimpsest.conversations import Chat, Message, weigh
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction import Chunk, Extraction, Extractor
 from palimpsest.extraction.model import MOST_ROOM, SCHEMA, ModelExtractor
-from palimpsest.extraction.ports import Extraction, Extractor
-from palimpsest.models.ports import Completion, Schema, Usage
+from palimpsest.models import Completion, Schema, Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 TOKENS = TiktokenCounter()

@@ -5,13 +5,12 @@ from datetime import UTC, date, datetime
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations import Message
+from palimpsest.extraction import Chunk, Extraction, Extractor, Finding
 from palimpsest.extraction.checks import ConversationOwner, checked, statement_of
-from palimpsest.extraction.chunk import Chunk, Finding
 from palimpsest.extraction.patterns import CAPACITY, WORTH_REMEMBERING, PatternExtractor
 from palimpsest.extraction.phrases import kind_of
-from palimpsest.extraction.ports import Extraction, Extractor
-from palimpsest.models.ports import Usage
+from palimpsest.models import Usage
 from palimpsest.text import salience
 from palimpsest.text.analyser import document_terms, query_terms
 from palimpsest.text.dates import dated, period

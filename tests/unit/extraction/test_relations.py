@@ -6,11 +6,11 @@ import json
 from dataclasses import replace
 
 import pytest
+from palimpsest.extraction import Finding
 from palimpsest.extraction.answers import read_answer
-from palimpsest.extraction.chunk import Finding
 from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.graph import MOST_THINGS, Entity, Graph, Relation
 from palimpsest.graph.manage import GraphLimit
-from palimpsest.graph.things import MOST_THINGS, Entity, Graph, Relation
 from palimpsest.memory.preferences import AtMost
 
 from tests.service import SARAH

@@ -2,7 +2,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.jobs.job import UNHEARD_SECONDS, Job, JobState, armed, retry_delay
+from palimpsest.jobs import UNHEARD_SECONDS, Job, JobState, armed, retry_delay
 
 
 def job(**more: Any) -> Job:

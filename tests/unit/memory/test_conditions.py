@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from palimpsest.memory import Record
 from palimpsest.memory.conditions import place
 from palimpsest.memory.filters import Filter, StoredFilter, record_terms
-from palimpsest.memory.records import Record
 
 from tests.service import DAVID, SARAH
 

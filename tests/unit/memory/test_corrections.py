@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.memory import Record
 from palimpsest.memory.manage import ManageMemories
-from palimpsest.memory.records import Record
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import Mode, SearchMemories

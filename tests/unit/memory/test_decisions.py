@@ -6,8 +6,8 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from palimpsest.memory import Order, Record, Source, as_of, versions
 from palimpsest.memory.decisions import MemoryState, Remembered, Topic, is_same, taken_in, topic_since
-from palimpsest.memory.records import Order, Record, Source, as_of, versions
 from palimpsest.text.analyser import normalized
 
 from tests.unit.memory.drafts import draft

@@ -5,7 +5,7 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.recall.ranking import DAY, Candidate, Ranked, near_enough, preselected, ranked
+from palimpsest.recall import DAY, Candidate, Ranked, near_enough, preselected, ranked
 from palimpsest.recall.recall import within_budget
 from palimpsest.text.dates import Period
 

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from palimpsest.conversations.messages import Chat, Message, text_of
+from palimpsest.conversations import Chat, Message, text_of
 from palimpsest.conversations.window.render import transcript
-from palimpsest.extraction.chunk import Chunk, Finding, chunk_of
+from palimpsest.extraction import Chunk, Finding, chunk_of
 from palimpsest.recall.tool import SEARCH
 
 from tests.service import SARAH

@@ -6,8 +6,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import ModelFailed
-from palimpsest.recall import rerank
-from palimpsest.recall.ranking import Candidate, ranked
+from palimpsest.recall import Candidate, ranked, rerank
 from palimpsest.recall.rerank import BY_SCORE, FIRST, reranked
 
 from tests.doubles.reranker import Rating

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from palimpsest.search.ports import AbsentIndex
+from palimpsest.search import AbsentIndex
 
 from tests.unit.recall.service import RecallService
 

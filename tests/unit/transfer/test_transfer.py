@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import LONGEST_DELAY
+from palimpsest.jobs import LONGEST_DELAY
 from palimpsest.scope import Scope
 
 from tests.service import SARAH

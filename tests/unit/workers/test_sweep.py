@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from palimpsest.bootstrap.workers import wire_sweep
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
+from palimpsest.jobs import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
 from palimpsest.jobs.ports import RecordChanged
 
 from tests.service import SARAH

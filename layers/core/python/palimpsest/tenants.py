@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.errors import Conflict, FieldError, Forbidden, NotFound, TooLarge, Unauthenticated, Unprocessable
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, checked_id
 

@@ -17,8 +17,8 @@ from palimpsest.clock import Clock
 from palimpsest.errors import Conflict, FieldError, ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.conditions import conditions, metadata_terms
 from palimpsest.memory.ports import Memories
+from palimpsest.models import Embedder, Vector
 from palimpsest.models.embedding import unit
-from palimpsest.models.ports import Embedder, Vector
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id, paid_by
 

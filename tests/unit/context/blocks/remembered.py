@@ -10,9 +10,9 @@ from palimpsest.clock import FakeClock
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.conversations.configuration import parsed
 from palimpsest.errors import ModelFailed
-from palimpsest.memory.records import Source
+from palimpsest.memory import Source
 from palimpsest.memory.statements import Statement
-from palimpsest.models.ports import Completion, Usage
+from palimpsest.models import Completion, Usage
 from palimpsest.scope import Scope
 
 from tests.service import Service

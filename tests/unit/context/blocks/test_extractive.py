@@ -10,7 +10,7 @@ from palimpsest.context.blocks import facts
 from palimpsest.context.blocks.block import BlockContent, Conversation
 from palimpsest.context.blocks.facts import DEGRADED, ExtractiveMemory
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
-from palimpsest.jobs.job import on_user
+from palimpsest.jobs import on_user
 from palimpsest.jobs.kinds import ErasePayload
 from palimpsest.memory.manage import ManageMemories
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from palimpsest.context.blocks.block import Item
 from palimpsest.context.blocks.ranking import RecordRanking
-from palimpsest.memory.records import Record, Source
+from palimpsest.memory import Record, Source
 
 NOW = 1_768_467_600_000
 DAY = 24 * 3600 * 1000

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import Chat, Message, weigh
+from palimpsest.conversations import Chat, Message, weigh
 from palimpsest.conversations.overflow.extractive_summary import (
     CAPACITY,
     LINE_BYTES,
@@ -14,7 +14,7 @@ from palimpsest.conversations.overflow.extractive_summary import (
     ExtractiveSummarizer,
 )
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
-from palimpsest.models.ports import Usage
+from palimpsest.models import Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 from tests.unit.conversations.overflow import hr

@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest import prompts
-from palimpsest.conversations.messages import Chat, Message, weigh
+from palimpsest.conversations import Chat, Message, weigh
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.ports import Completion, Usage
+from palimpsest.models import Completion, Usage
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 TOKENS = TiktokenCounter()

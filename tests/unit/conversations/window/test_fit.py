@@ -1,5 +1,5 @@
 import pytest
-from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, Chat, weigh
+from palimpsest.conversations import MESSAGE_OVERHEAD, REPLY_PRIMING, Chat, weigh
 from palimpsest.conversations.window import Fitted, Material, fit
 from palimpsest.conversations.window.turns import NO_RESULT
 from palimpsest.errors import BudgetTooSmall

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message, called, weigh
+from palimpsest.conversations import REPLY_PRIMING, Chat, Message, called, weigh
 from palimpsest.conversations.window import Fitted, Material, fit, newest
 from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.conversations.window.turns import groups, turns

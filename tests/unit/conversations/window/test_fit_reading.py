@@ -2,7 +2,7 @@ from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import Chat, Message
+from palimpsest.conversations import Chat, Message
 from palimpsest.conversations.window import READ_IN_CHAIN, newest, newest_turn
 from palimpsest.conversations.window.turns import turns
 

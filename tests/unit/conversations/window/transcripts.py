@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
-from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, Message, weigh
+from palimpsest.conversations import SYSTEM_ROLES, Chat, Message, weigh
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.window.turns import no_result, with_every_result
 from palimpsest.text.cutting import Count

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.jobs.job import armed
+from palimpsest.jobs import armed
+from palimpsest.memory import Record, Source
 from palimpsest.memory.ports import MemoryCommit
-from palimpsest.memory.records import Record, Source
 from palimpsest.memory.removal.expire import A_ROUND, AT_ONCE, Expire
 from palimpsest.memory.removal.topic import MOST_PLACES
 

@@ -8,9 +8,9 @@ import pytest
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import ListSessions
-from palimpsest.jobs.job import OVERDUE_SECONDS, Job
+from palimpsest.jobs import OVERDUE_SECONDS, Job
 from palimpsest.jobs.kinds import RetainPayload
-from palimpsest.memory.records import Record
+from palimpsest.memory import Record
 from palimpsest.memory.removal import retention
 from palimpsest.scope import Scope
 from palimpsest.tenants import TenantSettings

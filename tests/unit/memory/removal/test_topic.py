@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.state import State
+from palimpsest.memory import Record
 from palimpsest.memory.ports import MemoryCommit, Pointer
-from palimpsest.memory.records import Record
 from palimpsest.memory.removal.topic import MOST_PLACES, Removal, transactions
 
 ROOM = InMemoryMemories(State()).room

@@ -16,11 +16,11 @@ from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import Context
+from palimpsest.conversations import message_key
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.messages import message_key
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
-from palimpsest.models.ports import Embedder, LanguageModel, Reranker
+from palimpsest.models import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
 from palimpsest.search.documents import gone, message_version
 from palimpsest.stores import OwnStores

@@ -16,10 +16,10 @@ from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
 from palimpsest.context.blocks.block import Conversation
 from palimpsest.context.read import Context
+from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import check_owner
-from palimpsest.conversations.messages import Message
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction, Session
 from palimpsest.errors import Conflict

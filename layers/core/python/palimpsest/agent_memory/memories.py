@@ -19,14 +19,14 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
-from palimpsest.conversations.messages import Chat
+from palimpsest.conversations import Chat
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
 from palimpsest.extraction.outside import ChatHistoryProvider, newest
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
+from palimpsest.memory import Record, Version
 from palimpsest.memory.decisions import Remembered
-from palimpsest.memory.records import Record, Version
-from palimpsest.recall.ranking import FoundMemory
+from palimpsest.recall import FoundMemory
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id

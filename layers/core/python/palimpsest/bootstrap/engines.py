@@ -15,9 +15,9 @@ from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Expiries, Memories, Owners
-from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
+from palimpsest.models import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
-from palimpsest.search.ports import AbsentIndex, SearchIndex
+from palimpsest.search import AbsentIndex, SearchIndex
 from palimpsest.tenants import Authorize, StaticFacts, Tenants
 from palimpsest.usage import Usages
 from palimpsest.vectors import VectorStore

@@ -28,15 +28,15 @@ from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.jobs.job import MAX_RECEIVES
+from palimpsest.jobs import MAX_RECEIVES
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import Router
+from palimpsest.models import Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.models.metered import Meter
-from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.scope import Scope, UserScope
+from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import SearchIndex
 from palimpsest.stores import Feed, OwnStores
 from palimpsest.tenants import TenantSettings
 

@@ -22,9 +22,9 @@ from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.jobs.steps import RestartSteps, UserSteps, Worker
 from palimpsest.memory.ports import Memories
-from palimpsest.models.ports import Embedder, Vector
+from palimpsest.models import Embedder, Vector
+from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
-from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 
 

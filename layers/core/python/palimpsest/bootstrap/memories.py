@@ -55,11 +55,11 @@ from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import Erase
 from palimpsest.memory.removal.forget import Forget
-from palimpsest.models.ports import ChatModel, Embedder, JsonModel, LanguageModel, Reranker, TokenCounter
+from palimpsest.models import ChatModel, Embedder, JsonModel, LanguageModel, Reranker, TokenCounter
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
-from palimpsest.search.ports import SearchIndex
+from palimpsest.search import SearchIndex
 from palimpsest.tenants import ManageStaticFacts, StaticFacts
 from palimpsest.transfer.files import Export
 from palimpsest.transfer.foreign import ImportForeign

@@ -47,7 +47,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.matching_sessions import ForgetSessions
 from palimpsest.memory.removal.retention import ManageSettings
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models import TokenCounter
 from palimpsest.scope import UserScope
 from palimpsest.tenants import StaticFacts, Tenants
 from palimpsest.transfer.files import Export

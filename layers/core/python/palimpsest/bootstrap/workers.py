@@ -31,10 +31,10 @@ from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.overflow.summarize import SummarizeOverflow
 from palimpsest.conversations.ports import Blobs, Sessions, Summarizer
 from palimpsest.conversations.schedule import ExtractionSchedule
+from palimpsest.extraction import Extractor
 from palimpsest.extraction.commit import Steps
 from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, RetryExtraction
 from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.extraction.ports import Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
@@ -51,7 +51,7 @@ from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
 from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
 from palimpsest.memory.removal.redaction import TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models import TokenCounter
 from palimpsest.tenants import Tenants
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import forget_exports

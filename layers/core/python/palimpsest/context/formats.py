@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import SYSTEM_ROLES, Chat, called, text_of
+from palimpsest.conversations import SYSTEM_ROLES, Chat, called, text_of
 from palimpsest.conversations.window.render import plain
 
 ContextFormat = Literal["openai", "anthropic", "converse", "responses"]

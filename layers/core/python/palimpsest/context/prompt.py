@@ -10,8 +10,8 @@ from functools import partial
 from typing import Literal
 
 from palimpsest.context.blocks.block import BlockContent, Item
+from palimpsest.conversations import MEMORY_TOOL, Chat, line_of, text_of, weigh
 from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
-from palimpsest.conversations.messages import MEMORY_TOOL, Chat, line_of, text_of, weigh
 from palimpsest.conversations.window import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
 from palimpsest.text.cutting import Count, shortened

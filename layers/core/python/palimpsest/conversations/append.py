@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Literal
 
 from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import Batch, Draft, batch_of, numbered, open_calls_after
@@ -22,15 +23,14 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
 from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
-from palimpsest.jobs.job import Job
-from palimpsest.models.ports import TokenCounter
+from palimpsest.jobs import Job
+from palimpsest.models import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants import Tenants

@@ -12,11 +12,11 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat, Large, Message, called, named_only, size_of
 from palimpsest.conversations.drafts import MAX_BATCH_BYTES
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, Large, Message, called, named_only, size_of
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.jobs.job import Job, on_tenant
+from palimpsest.jobs import Job, on_tenant
 from palimpsest.jobs.kinds import UploadPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.scope import Scope, SessionScope

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from palimpsest.conversations.messages import (
+from palimpsest.conversations import (
     ITEM,
     MAX_MESSAGE_BYTES,
     SYSTEM_ROLES,

@@ -10,6 +10,7 @@ from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat, weigh
 from palimpsest.conversations.configuration import Strategy, asked_of_memories, check_allowed, merged, stored
 from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import (
@@ -23,14 +24,13 @@ from palimpsest.conversations.lifecycle import (
     touched,
 )
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.conversations.messages import MAX_MESSAGE_BYTES, Chat, weigh
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Session, Settings
 from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.jobs.job import Job
-from palimpsest.models.ports import TokenCounter
+from palimpsest.jobs import Job
+from palimpsest.models import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants import Tenants, TenantSettings

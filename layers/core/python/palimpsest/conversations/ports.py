@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations import Message
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job
-from palimpsest.models.ports import Usage
+from palimpsest.jobs import Job
+from palimpsest.models import Usage
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 

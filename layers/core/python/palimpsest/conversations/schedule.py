@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from palimpsest.conversations.lifecycle import armed_extraction, buffered_turns
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import Job, newest_attempt
+from palimpsest.jobs import Job, newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 

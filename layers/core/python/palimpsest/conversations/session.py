@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import REPLY_PRIMING, Chat, Message
+from palimpsest.conversations import REPLY_PRIMING, Chat, Message
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.scope import SessionScope
 from palimpsest.usage import Tally
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from palimpsest.engines import aws
 from palimpsest.errors import Unavailable
+from palimpsest.graph import Entity, Relationship
 from palimpsest.graph.indexed import ENTITY, PREFERENCE, RELATIONSHIP
-from palimpsest.graph.things import Entity, Relationship
 from palimpsest.memory.preferences import TOPICS
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import normalized

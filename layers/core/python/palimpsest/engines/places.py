@@ -10,9 +10,9 @@ import zlib
 from dataclasses import dataclass
 
 from palimpsest.errors import BadRequest
-from palimpsest.jobs.job import RETENTION_SECONDS, Job
+from palimpsest.jobs import RETENTION_SECONDS, Job
+from palimpsest.memory import Record
 from palimpsest.memory.ports import MemoryCommit
-from palimpsest.memory.records import Record
 from palimpsest.scope import ID_PATTERN, Scope, UserScope
 from palimpsest.usage import Tally
 

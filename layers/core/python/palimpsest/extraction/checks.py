@@ -14,10 +14,10 @@ from html import unescape
 from typing import Any, cast, get_args
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations.messages import Message, said_at, text_of
-from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.graph.things import Relation
-from palimpsest.memory.records import MAX_CONTENT, Method, SaidType, Source
+from palimpsest.conversations import Message, said_at, text_of
+from palimpsest.extraction import Chunk, Finding
+from palimpsest.graph import Relation
+from palimpsest.memory import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.text.analyser import normalized
 from palimpsest.text.dates import dated, relative_dates

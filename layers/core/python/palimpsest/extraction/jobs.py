@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from palimpsest.conversations.session import Head
-from palimpsest.jobs.job import Job, retry_delay
+from palimpsest.jobs import Job, retry_delay
 
 Range = tuple[int, int]
 

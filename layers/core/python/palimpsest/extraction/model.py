@@ -12,15 +12,14 @@ from typing import Annotated
 from pydantic import BaseModel, ConfigDict, Field
 
 from palimpsest import prompts
-from palimpsest.conversations.messages import Message, said_at, text_of
+from palimpsest.conversations import Message, said_at, text_of
 from palimpsest.conversations.window.render import abridged
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.extraction import Chunk, Extraction, Extractor, Finding
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
-from palimpsest.extraction.chunk import Chunk, Finding
-from palimpsest.extraction.ports import Extraction, Extractor
-from palimpsest.memory.records import Method, SaidType
+from palimpsest.memory import Method, SaidType
+from palimpsest.models import Completion, JsonModel, Schema, Secret, TokenCounter, Usage
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import Completion, JsonModel, Schema, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count
 
 METHOD: Method = "model"

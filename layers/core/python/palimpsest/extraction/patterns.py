@@ -7,12 +7,11 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import date
 from functools import cache, partial
 
-from palimpsest.conversations.messages import Message, said_at, text_of
-from palimpsest.extraction.chunk import Chunk, Finding
+from palimpsest.conversations import Message, said_at, text_of
+from palimpsest.extraction import Chunk, Extraction, Finding
 from palimpsest.extraction.clauses import ended, objects, parts
 from palimpsest.extraction.people import RELATION, with_names
 from palimpsest.extraction.phrases import NOT_WHAT, StatementKind, kind_of
-from palimpsest.extraction.ports import Extraction
 from palimpsest.extraction.remarks import (
     asks_for_something,
     is_in_jest,
@@ -21,8 +20,8 @@ from palimpsest.extraction.remarks import (
     with_greeting,
     without_greeting,
 )
-from palimpsest.graph.things import USER_TYPE, Relation
-from palimpsest.memory.records import Method
+from palimpsest.graph import USER_TYPE, Relation
+from palimpsest.memory import Method
 from palimpsest.text import salience
 from palimpsest.text.dates import relative_dates
 from palimpsest.text.sentences import (

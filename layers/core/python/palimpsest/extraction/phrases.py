@@ -10,7 +10,7 @@ from functools import lru_cache
 
 from palimpsest.extraction.people import GIVEN_NAMES, NAME, SOMEBODY
 from palimpsest.extraction.remarks import GREETING
-from palimpsest.memory.records import SaidType
+from palimpsest.memory import SaidType
 from palimpsest.text.sieve import Sieve
 
 

@@ -7,20 +7,19 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from palimpsest.errors import Conflict
+from palimpsest.extraction import Chunk, Extraction, Extractor, Finding, fitting
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
-from palimpsest.extraction.chunk import Chunk, Finding, fitting
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, session_of, user_of
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
-from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.manage import GraphLimit, graph_statements
 from palimpsest.graph.ports import Graphs
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
+from palimpsest.memory import GRAPH, Source
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
-from palimpsest.memory.records import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models.catalogue import priced

@@ -1,1 +1,272 @@
-"""The knowledge graph of a user: entities and the relationships between them, read, changed and queried."""
+"""The knowledge graph of a user: entities and relationships, and how each is stored: a record whose topic is its id."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal
+from uuid import uuid4
+
+from palimpsest.clock import EARLIEST, LATEST
+from palimpsest.memory import MAX_CONTENT, GraphType, Method, Record, Source
+from palimpsest.memory.statements import Statement
+from palimpsest.text.analyser import normalized
+
+USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
+"""Types of the user's own node, whose id is the user's, and of the nodes that their preferences are in the graph."""
+PREFERS = "PREFERS"
+ENTITY_TYPE = r"[A-Z][A-Za-z0-9]*[a-z][A-Za-z0-9]*"
+RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
+PROPERTY = r"[a-z][A-Za-z0-9_]*"
+OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
+"""Names that everything in the graph has for what is its own: no property has one, in upper or lower case."""
+USER_NAMES = frozenset({"user", "the user"})
+IMPORTANCE = 0.6
+MOST_THINGS = 20_000
+"""How many entities, and how many relationships, of a user a process can hold."""
+
+
+@dataclass(frozen=True, slots=True)
+class Entity:
+    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is."""
+
+    id: str
+    type: str
+    name: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: int | None = None
+    valid_to: int | None = None
+    source: Source = field(default_factory=Source)
+    record: str = ""  # the id of the record that holds it
+    method: Method = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class Relationship:
+    """What holds from one entity, `start`, to another, `end`, both by id. Times as of an entity."""
+
+    id: str
+    type: str
+    start: str
+    end: str
+    properties: Mapping[str, Any] = field(default_factory=dict)
+    valid_from: int | None = None
+    valid_to: int | None = None
+    source: Source = field(default_factory=Source)
+    record: str = ""
+    method: Method = "given"
+
+
+@dataclass(frozen=True, slots=True)
+class Relation:
+    """What messages say of two people or things, by name; `user` is the user. `single`: it holds of one at a time."""
+
+    start: str
+    start_type: str
+    type: str
+    end: str
+    end_type: str
+    single: bool = False
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names that the messages must hold: all but that of the user."""
+        return tuple(name for name in (self.start, self.end) if normalized(name) not in USER_NAMES)
+
+
+def entity_id(kind: str, name: str) -> str:
+    """The id of an entity that was given none: the same for the same type and name, whatever the case of letters."""
+    return "ent_" + _digest(kind, normalized(name))
+
+
+def relationship_id(start: str, kind: str, end: str | None) -> str:
+    """The id of a relationship that was given none. Without an `end` it is that of the only one of its type."""
+    return "rel_" + _digest(start, kind, end or "")
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+
+
+def topic_of(kind: GraphType, name: str) -> str:
+    return f"{kind}:{name}"
+
+
+def statement_of(
+    thing: Entity | Relationship, *, agent: str | None = None, prompt_hash: str | None = None
+) -> Statement:
+    """The statement that stores it as the current version under its id."""
+    kind: GraphType = "entity" if isinstance(thing, Entity) else "relationship"
+    own = {"name": thing.name} if isinstance(thing, Entity) else {"start": thing.start, "end": thing.end}
+    data = {"type": thing.type, **own, "properties": dict(thing.properties), "valid_to": thing.valid_to}
+    said = f"{thing.name} ({thing.type})" if isinstance(thing, Entity) else f"{thing.start} {thing.type} {thing.end}"
+    more = json.dumps([data["properties"], thing.valid_to], ensure_ascii=False, sort_keys=True)
+    return Statement(
+        type=kind,
+        content=f"{said} {more}"[:MAX_CONTENT],
+        topic=topic_of(kind, thing.id),
+        subject=thing.name[:80] if isinstance(thing, Entity) else None,
+        importance=IMPORTANCE,
+        source=thing.source,
+        agent=agent,
+        data={name: value for name, value in data.items() if value not in (None, {})},
+        valid_from=thing.valid_from,
+        method=thing.method,
+        prompt_hash=prompt_hash,
+    )
+
+
+def is_sound(record: Record) -> bool:
+    """Whether a record of these types holds an entity or relationship: an import might bring another value."""
+    data, kind = record.data, record.type
+    is_entity = kind == "entity"
+    if not isinstance(data, Mapping) or not (record.topic_key or "").startswith(f"{kind}:"):
+        return False
+    properties, valid_to = data.get("properties", {}), data.get("valid_to")
+    named = [data.get(name) for name in ("type", *(("name",) if is_entity else ("start", "end")))]
+    return (
+        all(isinstance(each, str) and each for each in named)
+        and re.fullmatch(ENTITY_TYPE if is_entity else RELATIONSHIP_TYPE, data["type"]) is not None
+        and data["type"] != PREFERENCE_TYPE
+        and isinstance(properties, Mapping)
+        and all(re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties)
+        and (valid_to is None or (isinstance(valid_to, int) and EARLIEST <= valid_to <= LATEST))
+    )
+
+
+def entity_of(record: Record) -> Entity:
+    """The entity that a record of this type holds."""
+    return Entity(**_common(record), name=record.data["name"])
+
+
+def relationship_of(record: Record) -> Relationship:
+    return Relationship(**_common(record), start=record.data["start"], end=record.data["end"])
+
+
+def _common(record: Record) -> dict[str, Any]:
+    return {
+        "id": (record.topic_key or "").partition(":")[2],
+        "type": record.data["type"],
+        "properties": record.data.get("properties", {}),
+        "valid_from": record.valid_from,
+        "valid_to": record.data.get("valid_to"),
+        "source": record.source,
+        "record": record.id,
+        "method": record.method,
+    }
+
+
+def as_entity_type(text: str) -> str | None:
+    """The text as a type of entities, `software project` as `SoftwareProject`; None if it has no words for one."""
+    words = re.findall(r"[A-Za-z0-9]+", text)
+    made = "".join(word[:1].upper() + word[1:] for word in words)[:64]
+    made = made.title() if made.isupper() else made
+    return made if re.fullmatch(ENTITY_TYPE, made) else None
+
+
+def as_relationship_type(text: str) -> str | None:
+    """The text as a type of relationships, `works at` as `WORKS_AT`; None if it has no words for one."""
+    made = "_".join(re.findall(r"[A-Za-z0-9]+", text)).upper()[:64]
+    return made if re.fullmatch(RELATIONSHIP_TYPE, made) else None
+
+
+Direction = Literal["out", "in", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which entities or relationships are meant: those of a type; entities whose name holds a text, in any case;
+    relationships from one node and to another. None leaves it open.
+    """
+
+    kind: str | None = None
+    name: str | None = None
+    start: str | None = None
+    end: str | None = None
+
+    def has(self, one: Entity | Relationship) -> bool:
+        if self.kind not in (None, one.type):
+            return False
+        if isinstance(one, Entity):
+            return self.name is None or self.name.casefold() in one.name.casefold()
+        return self.start in (None, one.start) and self.end in (None, one.end)
+
+
+ANY = Which()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is within `depth` steps of a node, by its id; `types` are the only relationships to follow, if there are
+    any.
+    """
+
+    start: str
+    depth: int = 1
+    direction: Direction = "both"
+    types: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The current versions of a user's entities and relationships, by id, in the order of their ids.
+
+    `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
+    missing, but with the user and their preferences. `key` is this graph's alone; `until` is when something in it ends
+    (epoch milliseconds; None: nothing does).
+    """
+
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    relationships: Mapping[str, Relationship] = field(default_factory=dict)
+    nodes: Mapping[str, Entity] = field(default_factory=dict)
+    edges: tuple[Relationship, ...] = ()
+    key: str = field(default_factory=lambda: uuid4().hex)
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is within some steps of an entity: nodes with their distance, nearest first, and the edges between them.
+    `is_whole`: no more was left out.
+    """
+
+    nodes: tuple[tuple[Entity, int], ...]
+    edges: tuple[Relationship, ...]
+    is_whole: bool
+
+
+def around(graph: Graph, part: Part, *, most: int) -> Around:
+    """The nodes of the part, whose start is among `graph.nodes`, at most `most` besides the start."""
+    ways = _ways(graph.edges, part)
+    found, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]
+    is_whole = True
+    for distance in range(1, part.depth + 1):
+        following: list[str] = []
+        for here in reached:
+            for edge, there in ways[here]:
+                if there not in found:
+                    if len(found) > most:
+                        is_whole = False
+                        continue
+                    found[there] = distance
+                    following.append(there)
+                edge_ids[edge.id] = edge
+        reached = following
+    nodes = tuple((graph.nodes[name], distance) for name, distance in found.items() if name != part.start)
+    return Around(nodes, tuple(edge_ids.values()), is_whole)
+
+
+def _ways(edges: Iterable[Relationship], part: Part) -> Mapping[str, list[tuple[Relationship, str]]]:
+    ways: dict[str, list[tuple[Relationship, str]]] = defaultdict(list)
+    for edge in edges:
+        if part.types and edge.type not in part.types:
+            continue
+        if part.direction != "in":
+            ways[edge.start].append((edge, edge.end))
+        if part.direction != "out":
+            ways[edge.end].append((edge, edge.start))
+    return ways

@@ -10,13 +10,13 @@ from typing import Any, Protocol
 
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Unavailable
+from palimpsest.graph import ANY, USER_TYPE, Entity, Graph, Part, Relationship, Which, topic_of
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.graph.read import ReadGraph, check_sizes, current, holds, things_of
-from palimpsest.graph.things import ANY, USER_TYPE, Entity, Graph, Part, Relationship, Which, topic_of
 from palimpsest.jobs.ports import Changed, RecordChanged
+from palimpsest.memory import KEYED
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.preferences import TOPICS
-from palimpsest.memory.records import KEYED
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import normalized
 

@@ -11,9 +11,7 @@ from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
-from palimpsest.graph.ports import Graphs
-from palimpsest.graph.read import current
-from palimpsest.graph.things import (
+from palimpsest.graph import (
     MOST_THINGS,
     PREFERENCE_TYPE,
     USER_NAMES,
@@ -33,11 +31,13 @@ from palimpsest.graph.things import (
     statement_of,
     topic_of,
 )
+from palimpsest.graph.ports import Graphs
+from palimpsest.graph.read import current
 from palimpsest.idempotency import Once
+from palimpsest.memory import GraphType, Record, is_expired
 from palimpsest.memory.decisions import Outcome, Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.preferences import AtMost
-from palimpsest.memory.records import GraphType, Record, is_expired
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import Statement

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from palimpsest.graph import ANY, Entity, Graph, Part, Relationship, Which
 from palimpsest.graph.cypher import Query
-from palimpsest.graph.things import ANY, Entity, Graph, Part, Relationship, Which
 from palimpsest.scope import UserScope
 
 

@@ -14,9 +14,7 @@ from cachetools import LRUCache
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
-from palimpsest.graph.cypher import read_query
-from palimpsest.graph.ports import GraphEngine, Graphs, Limits, Rows
-from palimpsest.graph.things import (
+from palimpsest.graph import (
     ANY,
     MOST_THINGS,
     PREFERENCE_TYPE,
@@ -33,9 +31,11 @@ from palimpsest.graph.things import (
     relationship_of,
     topic_of,
 )
+from palimpsest.graph.cypher import read_query
+from palimpsest.graph.ports import GraphEngine, Graphs, Limits, Rows
+from palimpsest.memory import GRAPH, Record, is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
-from palimpsest.memory.records import GRAPH, Record, is_expired
 from palimpsest.scope import UserScope
 
 MAX_CACHED = 60_000  # records in a process

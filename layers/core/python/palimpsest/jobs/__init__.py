@@ -1,1 +1,225 @@
-"""Jobs: the one kind of work that may outlast a call, how its steps go on, and how it is tried again."""
+"""Jobs: the one kind of work that may outlast a call. A job holds ids and counts, never text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+from palimpsest.errors import DamagedJob
+from palimpsest.jobs.kinds import NOTHING, JobKind, Payload, encoded
+from palimpsest.scope import Scope, UserScope
+
+P = TypeVar("P", bound=Payload)
+JobState = Literal["pending", "running", "done", "failed"]
+
+RETENTION_SECONDS = 30 * 24 * 3600
+OVERDUE_SECONDS = 4 * 540 + 120
+"""A job that has not ended after this long is stuck: its queue message is received up to four times and hidden for 540
+s each time, and two minutes are added for delays.
+"""
+UNHEARD_SECONDS = 60
+"""A job that is still pending after this long may have lost its stream record or queue message: its message is sent
+again, and again each time that the job's age has doubled, as it may also wait in a long queue.
+"""
+MAX_RECEIVES = 4
+LONGEST_DELAY = 300  # seconds until a failed job is begun again
+ERASED, STUCK = "erased", "stuck"
+"""Error codes of jobs: the user was erased meanwhile; no worker has done the job for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work on messages `first` through `last` of a session (sequence numbers), or on all of a user's memory: then
+    `session` is "" and both are 0. Times are epoch seconds.
+
+    `payload` holds what its kind needs besides. `user` is the user whose data it works on; work on a user's memory also
+    carries the epoch that it was begun in. `due_at` is when the sweep looks at the job; None once nothing is left to
+    do. `error` is a code, never a text.
+
+    Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
+    `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
+    all of them are in `stored`; that of a redaction names the memories that it removed. `usage` is what the model calls
+    of its work used, `spent` what those used that gave nothing (`models.catalogue.priced`).
+    """
+
+    id: str
+    tenant: str
+    kind: JobKind
+    session: str
+    first: int
+    last: int
+    attempt: int
+    created_at: int
+    state: JobState = "pending"
+    due_at: int | None = None
+    error: str | None = None
+    user: str | None = None
+    epoch: int = 0
+    parent: str | None = None
+    parts: tuple[str, ...] = ()
+    stored: frozenset[str] = frozenset()
+    step: int = 0
+    payload: Payload = NOTHING
+    result: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
+    spent: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ("done", "failed")
+
+    @property
+    def overdue_at(self) -> int:
+        """From when on the job is stuck, unless it has ended."""
+        return self.created_at + OVERDUE_SECONDS
+
+    def next_look(self, *, now: int) -> int:
+        """When the sweep looks at the job again, if it looks now and the job has not ended."""
+        age = max(UNHEARD_SECONDS, now - self.created_at)
+        return min(self.overdue_at, self.created_at + 2 * age) if self.state == "pending" else self.overdue_at
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Parts that are not stored yet."""
+        return frozenset(self.parts) - self.stored
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Parts that must be stored before the job may become what this one says: all, if it has done its work."""
+        return self.parts if self.state == "done" and self.error is None else ()
+
+    @property
+    def root(self) -> str:
+        """The id of the job that was asked for: of this one, unless it is a step."""
+        return self.parent or self.id
+
+    def payload_as(self, expected: type[P]) -> P:
+        """The payload, which is of this type. Raises `DamagedJob` if the stored one could not be read."""
+        if not isinstance(self.payload, expected):
+            raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
+        return self.payload
+
+
+def armed(
+    *,
+    tenant: str,
+    user: str | None = None,
+    epoch: int = 0,
+    kind: JobKind,
+    session: str,
+    first: int,
+    last: int,
+    attempt: int = 0,
+    version: int = 0,
+    parts: tuple[str, ...] = (),
+    payload: Payload = NOTHING,
+    now: int,
+) -> Job:
+    """A new job on a session of the user's. Its id follows from kind, range, attempt and version: to arm the same work
+    twice makes one job.
+
+    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it is folded again; an
+    import brings a session back with its sequence numbers.
+    """
+    return Job(
+        id=_id(tenant, kind, session, first, last, attempt, version),
+        tenant=tenant,
+        kind=kind,
+        session=session,
+        first=first,
+        last=last,
+        attempt=attempt,
+        created_at=now,
+        due_at=now + UNHEARD_SECONDS,
+        user=user,
+        epoch=epoch,
+        parts=parts,
+        payload=payload,
+    )
+
+
+def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", payload: Payload, now: int) -> Job:
+    """A new job on the memory of a user in that epoch. `key` distinguishes jobs of one kind and epoch."""
+    new_id = _id(scope.tenant, kind, scope.user, epoch, key)
+    return replace(_without_range(new_id, scope.owner, kind, now), user=scope.user, epoch=epoch, payload=payload)
+
+
+def on_tenant(
+    scope: Scope, *, kind: JobKind, user: str | None, key: str | None = None, payload: Payload, now: int
+) -> Job:
+    """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id follows from `key`, or
+    else from the payload.
+    """
+    new_id = _id(scope.tenant, kind, user or "", key or sorted(encoded(kind, payload).items()))
+    return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)
+
+
+def _without_range(new_id: str, scope: Scope, kind: JobKind, now: int) -> Job:
+    return Job(
+        id=new_id,
+        tenant=scope.tenant,
+        kind=kind,
+        session="",
+        first=0,
+        last=0,
+        attempt=0,
+        created_at=now,
+        due_at=now + UNHEARD_SECONDS,
+    )
+
+
+def next_step(job: Job, *, first: int | None = None, payload: Payload | None = None, now: int) -> Job:
+    """The step after this one: it begins with message `first`, or goes on through a list where `payload` says.
+
+    Its id follows from the place where it begins, so that a step that is done twice has one step after it.
+    """
+    first = job.first if first is None else first
+    step = job.step if payload is None else job.step + 1
+    new = _anew(job, _id("step", job.root, job.attempt, first, step), now=now)
+    return replace(new, parent=job.root, first=first, step=step, payload=payload or job.payload)
+
+
+def another_attempt(job: Job, *, parent: str | None = None, first: int | None = None, now: int) -> Job:
+    """The same work as a new job, from message `first` on: the job failed, or its queue message was lost. It stands for
+    itself, or is a step of the job `parent`.
+    """
+    attempt = job.attempt + 1
+    again = _attempt_id(job.id, attempt) if job.parent is None else _id("again", job.root, attempt, job.step)
+    new = _anew(job, again, now=now)
+    return replace(new, parent=parent, first=job.first if first is None else first, attempt=attempt)
+
+
+def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
+    """The newest attempt at the work of this first attempt; `read` gives a stored job by its id. Attempts are numbered
+    without a gap, so that it reads few of many.
+    """
+    newest, missing = job, 1
+    while (found := read(_attempt_id(job.id, missing))) is not None:
+        newest, missing = found, 2 * missing
+    while missing - newest.attempt > 1:
+        middle = (newest.attempt + missing) // 2
+        found = read(_attempt_id(job.id, middle))
+        newest, missing = (newest, middle) if found is None else (found, missing)
+    return newest
+
+
+def retry_delay(attempts: int) -> int:
+    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all is done within ten minutes after
+    a model or a store works again, however long it did not.
+    """
+    return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
+
+
+def _attempt_id(of: str, attempt: int) -> str:
+    return f"{of.partition('.')[0]}.{attempt}"
+
+
+def _anew(job: Job, new_id: str, *, now: int) -> Job:
+    new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + UNHEARD_SECONDS)
+    return replace(new, error=None, result={}, usage={}, spent={})
+
+
+def _id(*parts: object) -> str:
+    return "job_" + hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:32]

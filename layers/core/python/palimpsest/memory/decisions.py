@@ -11,7 +11,7 @@ from itertools import takewhile
 from operator import eq
 from typing import Literal
 
-from palimpsest.memory.records import KEYED, Order, Record, said_again
+from palimpsest.memory import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import Statement, confirmed, said_also, updated
 from palimpsest.text.analyser import accented_words, normalized, stems
 

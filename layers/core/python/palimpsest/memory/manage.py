@@ -11,10 +11,10 @@ from typing import Any, get_args
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
+from palimpsest.memory import GRAPH, ListedType, Record, Version, versions
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
-from palimpsest.memory.records import GRAPH, ListedType, Record, Version, versions
 from palimpsest.memory.remember import Room
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits

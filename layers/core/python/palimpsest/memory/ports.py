@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job
-from palimpsest.memory.records import Order, Record, RecordType, Source, Walk, first_expiry
+from palimpsest.jobs import Job
+from palimpsest.memory import Order, Record, RecordType, Source, Walk, first_expiry
 from palimpsest.scope import SessionScope, UserScope
 
 

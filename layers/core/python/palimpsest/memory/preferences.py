@@ -13,9 +13,9 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import Conflict, NotFound
+from palimpsest.memory import MAX_CONTENT, Record, is_expired
 from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.records import MAX_CONTENT, Record, is_expired
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import Statement

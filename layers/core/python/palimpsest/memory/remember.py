@@ -10,6 +10,7 @@ from typing import Self
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
+from palimpsest.memory import Record
 from palimpsest.memory.decisions import (
     Lifetime,
     MemoryState,
@@ -25,7 +26,6 @@ from palimpsest.memory.decisions import (
     with_updates,
 )
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.records import Record
 from palimpsest.memory.statements import AT_ONCE, Statement, drafted, event_before, placed
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope

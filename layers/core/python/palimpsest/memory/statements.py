@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.memory.records import KEYED, MAX_ALSO, Method, Record, RecordType, Source, record_id
+from palimpsest.memory import KEYED, MAX_ALSO, Method, Record, RecordType, Source, record_id
 from palimpsest.text.analyser import normalized, topic_key
 
 DAY = 24 * 3600

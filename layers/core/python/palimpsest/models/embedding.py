@@ -14,7 +14,7 @@ from typing import Any
 
 from cachetools import LRUCache
 
-from palimpsest.models.ports import Embedder, Space, Vector
+from palimpsest.models import Embedder, Space, Vector
 
 MAX_VECTORS = 512
 MOST_NUMBERS = 400_000

@@ -14,10 +14,10 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict
 
 from palimpsest import parallel, prompts
-from palimpsest.conversations.messages import line_of
+from palimpsest.conversations import line_of
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
+from palimpsest.models import Completion, JsonModel, Schema, Usage
 from palimpsest.models.catalogue import NANO_USD, cost
-from palimpsest.models.ports import Completion, JsonModel, Schema, Usage
 from palimpsest.text.escaping import harmless
 
 MAX_QUOTED = 3  # memories in an answer that quotes them

@@ -9,17 +9,17 @@ from functools import partial
 from time import monotonic
 
 from palimpsest import parallel
-from palimpsest.conversations.messages import answers_own_tool, message_key, spoken_text
+from palimpsest.conversations import answers_own_tool, message_key, spoken_text
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable
+from palimpsest.memory import Record, RecordType
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Record, RecordType
-from palimpsest.models.ports import Embedder, Vector
+from palimpsest.models import Embedder, Vector
+from palimpsest.recall import Retriever, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, scores
-from palimpsest.recall.ranking import Retriever, words_of
 from palimpsest.scope import UserScope, paid_by
-from palimpsest.search.ports import Hit, Vectors, Words
+from palimpsest.search import Hit, Vectors, Words
 from palimpsest.text.analyser import term_set, terms
 
 HITS = 50  # of each search

@@ -11,21 +11,13 @@ from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations.messages import (
-    SPOKEN_ROLES,
-    Message,
-    message_key,
-    message_of,
-    said_at,
-    spoken_text,
-    text_of,
-)
+from palimpsest.conversations import SPOKEN_ROLES, Message, message_key, message_of, said_at, spoken_text, text_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
+from palimpsest.memory import Record, Source, as_of
 from palimpsest.memory.ports import Memories, Pointer
-from palimpsest.memory.records import Record, Source, as_of
+from palimpsest.recall import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
-from palimpsest.recall.ranking import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import term_set

@@ -9,22 +9,22 @@ from functools import partial
 from typing import Any, get_args
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations.messages import name_of
+from palimpsest.conversations import name_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
+from palimpsest.memory import quoted_in
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import quoted_in
+from palimpsest.models import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.models.catalogue import OTHER, THRESHOLDS
-from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter, Usage
+from palimpsest.recall import FoundMemory, Ranked, Retriever, Weights, near_enough, preselected, ranked
 from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
-from palimpsest.recall.ranking import FoundMemory, Ranked, Retriever, Weights, near_enough, preselected, ranked
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
 from palimpsest.recall.rerank import Reading, reading, reranked
 from palimpsest.scope import UserScope, paid_by
-from palimpsest.search.ports import Vectors, Words
+from palimpsest.search import Vectors, Words
 
 DAYS = 2.0  # what a memory of the days gains that alone are asked for: twice what the nearest in words and meaning has
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from palimpsest import parallel
+from palimpsest.conversations import text_of
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.history import live, no_session
-from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.ports import Sessions
+from palimpsest.memory import Record, Source
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import Record, Source
+from palimpsest.recall import FoundMemory, words_of
 from palimpsest.recall.question import Query
-from palimpsest.recall.ranking import FoundMemory, words_of
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import content_terms, normalized, term_set
 from palimpsest.text.sentences import is_question

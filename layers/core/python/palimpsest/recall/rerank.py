@@ -10,9 +10,9 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from palimpsest import parallel
-from palimpsest.models.ports import Reranker
+from palimpsest.models import Reranker
+from palimpsest.recall import DEFAULT_WEIGHTS, FoundMemory, Ranked, Weights, normalised, scored
 from palimpsest.recall.question import Query, coverage
-from palimpsest.recall.ranking import DEFAULT, FoundMemory, Ranked, Weights, normalised, scored
 from palimpsest.search.documents import shortened_end
 from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import is_question, sentences
@@ -80,7 +80,7 @@ def reranked(
     now: int,
     period: Period | None = None,
     shows_outdated: bool = False,
-    weights: Weights = DEFAULT,
+    weights: Weights = DEFAULT_WEIGHTS,
 ) -> tuple[Ranked, ...]:
     """Return the candidates with those first that a reranker gave `scores` (by key, of any scale), in a new order: half
     of it is the order they had, half follows these scores. The others follow in the order they had.

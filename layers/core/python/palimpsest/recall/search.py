@@ -13,15 +13,15 @@ from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
+from palimpsest.models import Embedder, Vector
 from palimpsest.models.catalogue import OTHER, THRESHOLDS, Thresholds
-from palimpsest.models.ports import Embedder, Vector
+from palimpsest.recall import FoundMemory, Retriever
 from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
-from palimpsest.recall.ranking import FoundMemory, Retriever
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.refine import with_outdated
 from palimpsest.scope import Scope, UserScope, paid_by
-from palimpsest.search.ports import Hit, Vectors, Words
+from palimpsest.search import Hit, Vectors, Words
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]

@@ -9,10 +9,10 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from palimpsest.conversations.messages import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL, Chat
+from palimpsest.conversations import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL, Chat
 from palimpsest.errors import NotFound
+from palimpsest.memory import MAX_CONTENT
 from palimpsest.memory.manage import ManageMemories
-from palimpsest.memory.records import MAX_CONTENT
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import TOPICAL, Statement
 from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory

@@ -9,14 +9,14 @@ from enum import IntEnum
 from itertools import islice
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations.messages import SPOKEN_ROLES, Message, message_key, said_at, spoken, spoken_text, text_of
+from palimpsest.conversations import SPOKEN_ROLES, Message, message_key, said_at, spoken, spoken_text, text_of
 from palimpsest.conversations.session import Head
+from palimpsest.memory import Record
 from palimpsest.memory.conditions import metadata_terms
 from palimpsest.memory.filters import record_terms
-from palimpsest.memory.records import Record
+from palimpsest.models import Vector
 from palimpsest.models.embedding import unit
-from palimpsest.models.ports import Vector
-from palimpsest.search.ports import Document, Gone
+from palimpsest.search import Document, Gone
 
 MAX_WORDS = 12_000  # characters of a message that are searched by words
 MAX_MEANING = 4_000  # characters that make the vector

@@ -6,15 +6,15 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations.messages import Message, answers_own_tool, message_key
+from palimpsest.conversations import Message, answers_own_tool, message_key
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
+from palimpsest.memory import GRAPH, Record
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.records import GRAPH, Record
 from palimpsest.scope import SessionScope, UserScope
+from palimpsest.search import Gone
 from palimpsest.search.documents import Indexable, gone, message_version, of_message, of_record, said_before
-from palimpsest.search.ports import Gone
 
 READ_BEFORE = 6  # messages before one: what it answers is among them, even with tool calls and results between
 REACH = range(1, READ_BEFORE + 1)

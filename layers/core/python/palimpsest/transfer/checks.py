@@ -11,14 +11,14 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from palimpsest.clock import LATEST
+from palimpsest.conversations import CHAT_FIELDS, ITEM, Message
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, Message
 from palimpsest.conversations.session import Compaction
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
-from palimpsest.graph.things import is_sound
+from palimpsest.graph import is_sound
 from palimpsest.incoming import json_object
+from palimpsest.memory import GRAPH, MAX_CONTENT, Record
 from palimpsest.memory.ports import Progress
-from palimpsest.memory.records import GRAPH, MAX_CONTENT, Record
 from palimpsest.scope import checked_id
 from palimpsest.transfer.lines import (
     BEGINNINGS,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Blobs
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.kinds import ExportPayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import UserSteps

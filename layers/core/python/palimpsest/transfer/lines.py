@@ -11,11 +11,11 @@ from typing import Any, TypeVar, cast
 
 from pydantic import TypeAdapter, ValidationError
 
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations import Message
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Unprocessable
+from palimpsest.memory import Order, Record
 from palimpsest.memory.ports import Progress
-from palimpsest.memory.records import Order, Record
 from palimpsest.vectors import Namespace, StoredVector
 
 FORMAT, VERSION = "palimpsest", 1

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.clock import Clock, milliseconds
+from palimpsest.memory import Record
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
-from palimpsest.memory.records import Record
 from palimpsest.memory.remember import Room
 from palimpsest.scope import UserScope
 from palimpsest.tenants import Tenants

@@ -12,7 +12,7 @@ from typing import Literal
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
-from palimpsest.jobs.job import ERASED, Job, on_tenant
+from palimpsest.jobs import ERASED, Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps

@@ -9,15 +9,15 @@ from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
+from palimpsest.conversations import Message
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import MAX_CALL_BYTES, first_batch
 from palimpsest.conversations.lifecycle import deletion
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.conversations.messages import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import Unavailable
-from palimpsest.jobs.job import newest_attempt
+from palimpsest.jobs import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
 from palimpsest.scope import SessionScope, UserScope

@@ -14,7 +14,7 @@ from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
 from aws_lambda_powertools.utilities.typing import LambdaContext
 
 from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
-from palimpsest.jobs.job import MAX_RECEIVES
+from palimpsest.jobs import MAX_RECEIVES
 from palimpsest.jobs.kinds import KINDS
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import Hide, Worker

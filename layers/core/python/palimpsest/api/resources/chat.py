@@ -22,8 +22,8 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
 from palimpsest.api.resources.fields import LIKE_AN_ID, Timestamp
+from palimpsest.conversations import CHAT_FIELDS, ITEM, Chat, unlike_a_summary
 from palimpsest.conversations.drafts import MAX_TOOL_CALLS, Draft
-from palimpsest.conversations.messages import CHAT_FIELDS, ITEM, Chat, unlike_a_summary
 from palimpsest.errors import BadRequest
 from palimpsest.scope import checked_id
 

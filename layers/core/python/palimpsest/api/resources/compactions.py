@@ -17,7 +17,7 @@ from palimpsest.api.resources.context import Context, ContextOptions, WhyNoRoom,
 from palimpsest.api.resources.fields import Closed, MaxTokens, Moment, SessionId, WaitSeconds, Window, window
 from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
-from palimpsest.conversations.messages import text_of
+from palimpsest.conversations import text_of
 from palimpsest.conversations.session import Compaction as StoredCompaction
 
 operation = operations_on("context", function="sessions")

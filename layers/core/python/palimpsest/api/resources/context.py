@@ -30,7 +30,7 @@ from palimpsest.context.blocks.block import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import Context as ReadContext
-from palimpsest.conversations.messages import Chat
+from palimpsest.conversations import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
 from palimpsest.memory.filters import MemoryType

@@ -33,9 +33,9 @@ from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
 from palimpsest.conversations.session import Head
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
-from palimpsest.memory.records import MAX_DATA, Source
+from palimpsest.memory import MAX_DATA, Source
+from palimpsest.models import Space
 from palimpsest.models.embedding import check
-from palimpsest.models.ports import Space
 from palimpsest.scope import ID_PATTERN, checked_id
 
 LONGEST_WAIT = 20  # seconds

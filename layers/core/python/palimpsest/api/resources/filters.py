@@ -14,10 +14,9 @@ from pydantic import AfterValidator, Field, WithJsonSchema
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.fields import NOT_BLANK, Closed, Timestamp, milliseconds_of, not_blank
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.memory import filters
+from palimpsest.memory import MAX_METADATA_TERMS, ListedType, filters
 from palimpsest.memory.conditions import OPERATORS, RANGES, leaves, place
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
-from palimpsest.memory.records import MAX_METADATA_TERMS, ListedType
 from palimpsest.scope import ID_PATTERN
 from palimpsest.text.analyser import topic_key as key_of
 

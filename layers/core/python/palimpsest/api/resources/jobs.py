@@ -30,8 +30,8 @@ from palimpsest.api.resources.fields import (
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.report import Ledger as CountedLedger
 from palimpsest.extraction.report import Report, spent_of
-from palimpsest.jobs.job import Job as StoredJob
-from palimpsest.jobs.job import JobState
+from palimpsest.jobs import Job as StoredJob
+from palimpsest.jobs import JobState
 from palimpsest.jobs.kinds import TenantJobKind
 
 operation = operations_on("jobs", function="sessions")

@@ -32,10 +32,10 @@ from palimpsest.api.resources.fields import (
     window,
 )
 from palimpsest.api.resources.jobs import awaited
+from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended as AppendedMessages
 from palimpsest.conversations.contents import left
 from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
-from palimpsest.conversations.messages import Message
 from palimpsest.errors import FieldError, TooLarge
 
 operation = operations_on("messages", function="sessions")

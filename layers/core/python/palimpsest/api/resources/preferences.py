@@ -28,9 +28,9 @@ from palimpsest.api.resources.fields import (
     rfc3339,
 )
 from palimpsest.api.resources.jobs import awaited
+from palimpsest.memory import Record
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.preferences import key_of
-from palimpsest.memory.records import Record
 from palimpsest.memory.remember import MAX_STATEMENTS
 
 operation = operations_on("preferences", function="memories")

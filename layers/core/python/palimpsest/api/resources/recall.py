@@ -31,7 +31,7 @@ from palimpsest.api.resources.fields import (
 )
 from palimpsest.api.resources.filters import Filter
 from palimpsest.memory import filters
-from palimpsest.recall import ranking
+from palimpsest.recall import FoundMemory
 from palimpsest.recall import recall as use_case
 from palimpsest.recall.question import DEFAULT_K, RecallRequest
 from palimpsest.recall.tool import MOST_RECORDS, TOOLS, ToolFormat, definition, tool_named
@@ -190,7 +190,7 @@ def search_memories(user_id: UserId, body: SearchBody) -> FoundMemories:
     return {"memories": list(map(_found, found))}
 
 
-def _found(found: ranking.FoundMemory) -> Found:
+def _found(found: FoundMemory) -> Found:
     record = found.record
     return {
         "id": found.id,

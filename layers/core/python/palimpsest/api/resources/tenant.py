@@ -18,7 +18,7 @@ from palimpsest.api.problems import naming
 from palimpsest.api.resources.fields import Closed, MemoryFields
 from palimpsest.conversations.configuration import check_allowed, parsed, stored
 from palimpsest.conversations.manage import check_room
-from palimpsest.jobs.job import Job, JobState
+from palimpsest.jobs import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
 from palimpsest.tenants import DAY

@@ -8,7 +8,7 @@ from typing import Literal, Protocol, TypeVar
 
 from palimpsest.conversations.configuration import BlockType, Strategy
 from palimpsest.errors import ReadOnlyBlock
-from palimpsest.memory.records import RecordType, Source
+from palimpsest.memory import RecordType, Source
 from palimpsest.scope import SessionScope, UserScope
 
 ItemKind = RecordType | Literal["static", "message"]

@@ -18,10 +18,10 @@ from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, 
 from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.conversations.configuration import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
+from palimpsest.memory import Record
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import newest as newest_preferences
-from palimpsest.memory.records import Record
-from palimpsest.models.ports import ChatModel
+from palimpsest.models import ChatModel
 from palimpsest.scope import Scope, UserScope, paid_by
 from palimpsest.tenants import StaticFact, StaticFacts
 from palimpsest.text.escaping import escaped, harmless

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from palimpsest.context.blocks.block import Item
-from palimpsest.conversations.messages import name_of
-from palimpsest.memory.records import Record, is_quoted
-from palimpsest.recall.ranking import faded, words_of
+from palimpsest.conversations import name_of
+from palimpsest.memory import Record, is_quoted
+from palimpsest.recall import faded, words_of
 from palimpsest.text.analyser import content_terms, terms
 
 IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2

@@ -15,7 +15,7 @@ from palimpsest.context.blocks.vector import VectorMemory
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.conversations.ports import PartState, Store
 from palimpsest.errors import PalimpsestError, Unavailable
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 

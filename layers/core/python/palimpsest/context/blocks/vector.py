@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
+from palimpsest.conversations import name_of
 from palimpsest.conversations.configuration import VectorBlock
-from palimpsest.conversations.messages import name_of
 from palimpsest.scope import UserScope
 
 if TYPE_CHECKING:
-    from palimpsest.recall.ranking import FoundMemory
+    from palimpsest.recall import FoundMemory
     from palimpsest.recall.search import SearchMemories
 
 DEFAULT = VectorBlock(type="vector")
@@ -58,7 +58,7 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
     """
 
     def find(owner: UserScope, text: str, *, k: int, least: float | None) -> Sequence[Item]:
-        from palimpsest.recall import ranking
+        from palimpsest.recall import DEFAULT_WEIGHTS
         from palimpsest.recall.refine import Seen, without_repeated
 
         ask = search()
@@ -74,7 +74,7 @@ def similar_messages(search: Callable[[], SearchMemories]) -> SimilarMessages:
             and one.candidate.says != "nothing"
             and not (one.speaker == "user" and seen.asks(one.content))
         ]
-        asking = ranking.DEFAULT.asking
+        asking = DEFAULT_WEIGHTS.asking
         messages.sort(key=lambda one: one.score * (asking if one.candidate.says == "question" else 1), reverse=True)
         return [_item(one, owner) for one in without_repeated(messages)][:k]
 

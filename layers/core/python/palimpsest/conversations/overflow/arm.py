@@ -9,15 +9,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
+from palimpsest.conversations import text_of
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
-from palimpsest.conversations.messages import text_of
 from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.jobs.job import STUCK, Job, retry_delay
+from palimpsest.jobs import STUCK, Job, retry_delay
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import ReadJob
 from palimpsest.retry import until_committed

@@ -9,10 +9,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, called
+from palimpsest.conversations import UNSHOWN_ROLES, Message, called
 from palimpsest.conversations.ports import Summary, Wanted
 from palimpsest.conversations.window.render import plain
-from palimpsest.models.ports import TokenCounter
+from palimpsest.models import TokenCounter
 from palimpsest.text import salience
 from palimpsest.text.cutting import ELLIPSIS, Count, shortened
 from palimpsest.text.sentences import (

@@ -8,12 +8,12 @@ from functools import partial
 from html import escape
 
 from palimpsest import prompts
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
+from palimpsest.conversations import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
+from palimpsest.models import ChatModel, Completion, Secret, TokenCounter, Usage
 from palimpsest.models.catalogue import priced
-from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter, Usage
 from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 

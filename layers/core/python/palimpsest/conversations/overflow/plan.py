@@ -8,12 +8,12 @@ from fractions import Fraction
 from itertools import accumulate
 from typing import Literal
 
+from palimpsest.conversations import UNSHOWN_ROLES, Message
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
 from palimpsest.conversations.lifecycle import armed_extraction, evicted, job_on
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import groups, turns
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.kinds import NOTHING, FlushPayload
 from palimpsest.scope import SessionScope
 

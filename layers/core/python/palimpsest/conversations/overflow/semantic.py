@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from palimpsest.conversations.messages import UNSHOWN_ROLES, Message, text_of
+from palimpsest.conversations import UNSHOWN_ROLES, Message, text_of
 from palimpsest.conversations.overflow.plan import Eviction, evict
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import turns

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from functools import partial
 from operator import attrgetter
 
+from palimpsest.conversations import MESSAGE_OVERHEAD, REPLY_PRIMING, UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.configuration import MIN_SYSTEM_ROOM
-from palimpsest.conversations.messages import MESSAGE_OVERHEAD, REPLY_PRIMING, UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.window.render import Cut, Entry, SummaryAs, shown, summary_messages
 from palimpsest.conversations.window.turns import Chain, no_result, turns, with_every_result
 from palimpsest.errors import BudgetTooSmall

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Literal
 
-from palimpsest.conversations.messages import CHAT_FIELDS, SUMMARY_PREFIX, SUMMARY_TOOL, Chat, Message, called, weigh
+from palimpsest.conversations import CHAT_FIELDS, SUMMARY_PREFIX, SUMMARY_TOOL, Chat, Message, called, weigh
 from palimpsest.text.cutting import Count, cut, level, marker, replacement
 
 SummaryAs = Literal["user", "system", "tool_call"]

@@ -13,7 +13,7 @@ from itertools import chain as joined
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from palimpsest.conversations.messages import Chat, call_ids, weigh
+from palimpsest.conversations import Chat, call_ids, weigh
 from palimpsest.conversations.window.render import Cut, Draft, Entry, Text, drafted, finished, plain
 from palimpsest.text.cutting import Count, level, marker
 

@@ -19,10 +19,10 @@ from palimpsest.engines.dynamodb.table import Item, OneTable, Table, key
 from palimpsest.engines.places import job_cursor, job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job, JobState
+from palimpsest.jobs import Job, JobState
 from palimpsest.jobs.ports import Due
+from palimpsest.memory import Walk
 from palimpsest.memory.ports import Page, Reminder
-from palimpsest.memory.records import Walk
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 

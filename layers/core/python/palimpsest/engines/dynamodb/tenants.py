@@ -18,7 +18,7 @@ from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
 from palimpsest.engines.dynamodb.table import Item, OneTable, key
 from palimpsest.engines.places import calls_name, tally_name
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.parallel import each
 from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants import ApiKey, Limits, StaticFact, TenantSettings

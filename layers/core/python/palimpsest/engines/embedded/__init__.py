@@ -32,10 +32,10 @@ from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.errors import Unavailable
 from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
+from palimpsest.models import Space, Vector
 from palimpsest.models.embedding import Matrix, check, unit
-from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
+from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import BASE, Asked, QueryTerms, asked, query_terms
 
 MAX_OWNERS = 8  # whose vectors are held in memory

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.models.ports import Space
+from palimpsest.models import Space
 from palimpsest.scope import UserScope
 from palimpsest.text.analyser import Field
 

@@ -10,9 +10,9 @@ from collections import Counter
 from dataclasses import dataclass
 
 from palimpsest.engines.embedded.database import Index, Shelf
+from palimpsest.models import Vector
 from palimpsest.models.embedding import unit
-from palimpsest.models.ports import Vector
-from palimpsest.search.ports import Document, Gone
+from palimpsest.search import Document, Gone
 from palimpsest.text.analyser import document_terms, rounded
 
 GONE_SECONDS = 600  # how long the version of a removed document is remembered

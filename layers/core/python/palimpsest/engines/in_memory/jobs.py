@@ -13,10 +13,10 @@ from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import job_cursor, job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job, JobState
+from palimpsest.jobs import Job, JobState
 from palimpsest.jobs.ports import Changed, Due, JobNotice
+from palimpsest.memory import Walk
 from palimpsest.memory.ports import Page, Reminder
-from palimpsest.memory.records import Walk
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 T = TypeVar("T")

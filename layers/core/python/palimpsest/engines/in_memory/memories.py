@@ -19,10 +19,10 @@ from palimpsest.engines.places import (
     user_cursor,
 )
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.ports import RecordChanged
+from palimpsest.memory import GRAPH, Order, Record, RecordType, Walk, noting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
-from palimpsest.memory.records import GRAPH, Order, Record, RecordType, Walk, noting
 from palimpsest.scope import Scope, UserScope
 from palimpsest.vectors import Namespace, StoredVector
 

@@ -10,11 +10,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Generic, TypeVar
 
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations import Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
 from palimpsest.engines.places import job_partition
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.jobs.ports import Changed
 from palimpsest.usage import Row, Tally

@@ -11,7 +11,7 @@ from dataclasses import replace
 from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.places import calls_name
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.scope import Scope, UserScope
 from palimpsest.tenants import ApiKey, StaticFact, TenantSettings
 from palimpsest.usage import Row, Tally

@@ -26,9 +26,9 @@ from typing import Any
 from palimpsest.engines.ladybug import worker
 from palimpsest.engines.ladybug.tables import Tables
 from palimpsest.errors import FieldError, Unavailable, Unprocessable
+from palimpsest.graph import MOST_THINGS, Graph
 from palimpsest.graph.cypher import Query
 from palimpsest.graph.ports import Limits, Rows
-from palimpsest.graph.things import MOST_THINGS, Graph
 from palimpsest.scope import UserScope
 
 LOADING = 20.0  # seconds

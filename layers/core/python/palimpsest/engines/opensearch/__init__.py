@@ -13,10 +13,10 @@ from palimpsest.engines.opensearch import queries
 from palimpsest.engines.opensearch.client import Family, Named, NoIndex, translated
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
+from palimpsest.models import Space, Vector
 from palimpsest.models.embedding import check
-from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
+from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.memory.filters import Filter
-from palimpsest.models.ports import Space, Vector
-from palimpsest.search.ports import Document
+from palimpsest.models import Space, Vector
+from palimpsest.search import Document
 from palimpsest.text.analyser import BASE, Field, QueryTerms, asked, document_terms
 
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact

@@ -11,7 +11,7 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.idempotency import KEY_SECONDS
-from palimpsest.jobs.job import RETENTION_SECONDS, Job, on_user
+from palimpsest.jobs import RETENTION_SECONDS, Job, on_user
 from palimpsest.jobs.kinds import ErasePayload, EraseStage
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps

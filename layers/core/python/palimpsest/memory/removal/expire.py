@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.ports import Queues, RecordChanged
+from palimpsest.memory import Record, Walk, first, first_expiry, is_expired
 from palimpsest.memory.ports import Expiries, Memories, Pointer, Reminder
-from palimpsest.memory.records import Record, Walk, first, first_expiry, is_expired
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.memory.statements import DAY
 from palimpsest.scope import UserScope

@@ -8,13 +8,13 @@ from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job, on_user
+from palimpsest.jobs import Job, on_user
 from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory import Record
 from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
-from palimpsest.memory.records import Record
 from palimpsest.memory.removal.topic import Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope

@@ -10,12 +10,12 @@ from palimpsest.clock import Clock
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory import GRAPH, Record, RecordType, Source
 from palimpsest.memory.ports import Memories, MemoryCommit
-from palimpsest.memory.records import GRAPH, Record, RecordType, Source
 from palimpsest.memory.removal.topic import MOST_PLACES, Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope

@@ -12,7 +12,7 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import NotFound
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.removal.erase import BACKUP_DAYS, DAY

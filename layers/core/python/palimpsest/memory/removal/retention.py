@@ -12,12 +12,12 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations import lifecycle
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
-from palimpsest.jobs.job import Job, newest_attempt, on_tenant
+from palimpsest.jobs import Job, newest_attempt, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
-from palimpsest.memory.records import is_expired
 from palimpsest.memory.statements import kept_for
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from palimpsest.memory import Record
 from palimpsest.memory.ports import MemoryCommit, Pointer
-from palimpsest.memory.records import Record
 
 Room = Callable[[MemoryCommit], int]
 """`Memories.room` of the store that the transactions are for."""

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
+from palimpsest.models import Completion, Schema, Secret, Space, Vector
 from palimpsest.models.catalogue import cost, window_of
 from palimpsest.models.embedding import unit
 from palimpsest.models.openai.client import MAX_ANSWER_BYTES, OpenAIServer, ServerCall, completion_of
-from palimpsest.models.ports import Completion, Schema, Secret, Space, Vector
 
 if TYPE_CHECKING:
     from openai import APIStatusError, OpenAI

@@ -14,7 +14,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.ports import Completion, Secret, Usage
+from palimpsest.models import Completion, Secret, Usage
 
 if TYPE_CHECKING:
     from openai import OpenAI

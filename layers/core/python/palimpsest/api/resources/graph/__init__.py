@@ -27,7 +27,7 @@ from palimpsest.api.resources.graph.shapes import (
     shown_neighbors,
     shown_relationship,
 )
-from palimpsest.graph.things import Direction, Part, Which
+from palimpsest.graph import Direction, Part, Which
 from palimpsest.scope import checked_id
 
 operation = operations_on("graph", function="memories")

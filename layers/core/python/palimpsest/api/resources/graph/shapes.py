@@ -25,8 +25,7 @@ from palimpsest.api.resources.fields import (
     rfc3339,
 )
 from palimpsest.api.resources.memories.shapes import GivenSource
-from palimpsest.graph.cypher import MAX_QUERY
-from palimpsest.graph.things import (
+from palimpsest.graph import (
     ENTITY_TYPE,
     OWN_NAMES,
     PROPERTY,
@@ -38,8 +37,9 @@ from palimpsest.graph.things import (
     entity_id,
     relationship_id,
 )
+from palimpsest.graph.cypher import MAX_QUERY
+from palimpsest.memory import Source
 from palimpsest.memory.decisions import Outcome
-from palimpsest.memory.records import Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 
 

@@ -41,8 +41,8 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.errors import NotFound, ReadOnlyBlock
 from palimpsest.extraction.ingest import Ingested
+from palimpsest.memory import ListedType, Record, Version
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.records import ListedType, Record, Version
 from palimpsest.scope import UserScope
 
 operation = operations_on("memories", function="memories")

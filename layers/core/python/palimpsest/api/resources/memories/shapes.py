@@ -31,15 +31,14 @@ from palimpsest.api.resources.fields import (
 from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
-from palimpsest.memory import filters
+from palimpsest.memory import MAX_CONTENT, RecordType, SaidType, Source, Version, filters
 from palimpsest.memory.manage import KEPT
 from palimpsest.memory.manage import Change as Changed
-from palimpsest.memory.records import MAX_CONTENT, RecordType, SaidType, Source, Version
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
+from palimpsest.models import Space
 from palimpsest.models.embedding import packed
-from palimpsest.models.ports import Space
-from palimpsest.recall.ranking import freshness
+from palimpsest.recall import freshness
 
 
 def _since_1970(time: str) -> str:

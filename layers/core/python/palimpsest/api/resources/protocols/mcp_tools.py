@@ -20,7 +20,7 @@ from palimpsest.api.resources.fields import Closed, Json, dumps
 from palimpsest.api.resources.filters import Filter
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, NewMemory
 from palimpsest.errors import PalimpsestError
-from palimpsest.memory.records import ListedType
+from palimpsest.memory import ListedType
 
 
 class ListArguments(Closed):

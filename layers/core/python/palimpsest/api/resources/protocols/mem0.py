@@ -25,7 +25,7 @@ from palimpsest.api.resources.fields import LIKE_AN_ID, Json
 from palimpsest.api.resources.jobs import ended, shown_job
 from palimpsest.api.resources.memories.shapes import ForgetRequest, IngestRequest, MemoryChange, NewMemories
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
-from palimpsest.memory.records import ListedType
+from palimpsest.memory import ListedType
 from palimpsest.scope import checked_id
 
 operation = operations_on("mem0", function="memories")

@@ -21,13 +21,12 @@ from palimpsest.api.resources.fields import (
     rfc3339_or_null,
     window,
 )
-from palimpsest.conversations import manage
+from palimpsest.conversations import Chat, manage
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import DAY
-from palimpsest.conversations.messages import Chat
 from palimpsest.conversations.session import CompactionState, Status
 from palimpsest.conversations.session import Session as StoredSession
-from palimpsest.jobs.job import JobState
+from palimpsest.jobs import JobState
 
 
 class SessionSetup(Closed):

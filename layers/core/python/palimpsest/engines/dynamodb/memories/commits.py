@@ -13,9 +13,9 @@ from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
 from palimpsest.engines.dynamodb.table import Table, key
 from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
 from palimpsest.errors import CommitLost
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
+from palimpsest.memory import Record, Walk, noting
 from palimpsest.memory.ports import MemoryCommit, Reminder
-from palimpsest.memory.records import Record, Walk, noting
 from palimpsest.scope import UserScope
 
 WIPED_AT_ONCE = 50

@@ -17,9 +17,9 @@ from palimpsest.engines.dynamodb.sessions.items import number, text
 from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Refused, Table
 from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
 from palimpsest.errors import CommitLost, TooLarge
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
+from palimpsest.memory import Record, RecordType, Walk
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, UserState
-from palimpsest.memory.records import Record, RecordType, Walk
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item

@@ -10,7 +10,7 @@ from typing import Any
 
 from palimpsest.engines.dynamodb.table import Table, key
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.models.ports import Space
+from palimpsest.models import Space
 
 PARTITION, SORT = "family", "indexes"
 REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw

@@ -16,12 +16,12 @@ from palimpsest.engines.dynamodb.search.packing import Written
 from palimpsest.engines.dynamodb.search.shelf import TAIL, VERSION, Shelf, is_looked_at
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, FirstFailed, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.memory import RecordType
 from palimpsest.memory.filters import Filter
-from palimpsest.memory.records import RecordType
+from palimpsest.models import Space, Vector
 from palimpsest.models.embedding import check, unit
-from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
+from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text.analyser import query_terms
 
 Made = TypeVar("Made")

@@ -19,7 +19,7 @@ from operator import eq
 from typing import Any, Literal, NamedTuple, Self
 
 from palimpsest.memory.filters import Filter
-from palimpsest.search.ports import Document
+from palimpsest.search import Document
 from palimpsest.text.analyser import BASE, Asked, Field, document_terms, rounded
 
 BLOCK = 10_000  # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for

@@ -32,7 +32,7 @@ from palimpsest.engines.dynamodb.search.packing import (
 from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import Filter
-from palimpsest.search.ports import Hit
+from palimpsest.search import Hit
 from palimpsest.text.analyser import QueryTerms, asked
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"

@@ -13,7 +13,7 @@ from palimpsest.engines.dynamodb.sessions.items import Attributes
 from palimpsest.engines.dynamodb.table import key
 from palimpsest.engines.places import COUNTERS, job_partition, shard_of
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs.job import Job
+from palimpsest.jobs import Job
 from palimpsest.scope import SessionScope
 
 Action = dict[str, Any]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from palimpsest.conversations.messages import Message
+from palimpsest.conversations import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Settings
 from palimpsest.engines.dynamodb.lists import SESSIONS, TenantIndex
