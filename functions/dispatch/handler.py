@@ -9,7 +9,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.bootstrap import warm, workers
 from palimpsest.observability import logger
-from palimpsest.workers.batches import queue_batch, stream_batch
+from palimpsest.workers import queue_batch, stream_batch
 
 
 @logger.inject_lambda_context

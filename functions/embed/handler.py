@@ -9,7 +9,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.bootstrap import indexing, warm
 from palimpsest.observability import logger
-from palimpsest.workers.batches import change_batch
+from palimpsest.workers import change_batch
 
 
 @logger.inject_lambda_context

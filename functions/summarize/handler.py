@@ -7,7 +7,7 @@ from typing import Any
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from palimpsest.bootstrap import warm, workers
 from palimpsest.observability import logger
-from palimpsest.workers.batches import work_batch
+from palimpsest.workers import work_batch
 
 
 @logger.inject_lambda_context

@@ -30,8 +30,7 @@ from palimpsest.memory import Source
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.erase import Erase, ErasePages, receipt
-from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession
-from palimpsest.memory.removal.redaction import TakeBackRedacted
+from palimpsest.memory.removal.messages import ForgetMemoriesOfSession, TakeBackRedacted
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import embed as embed_module
 from palimpsest.search.embed import Embed

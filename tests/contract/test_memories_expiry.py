@@ -13,8 +13,8 @@ from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory import Record, Walk
 from palimpsest.memory.ports import MemoryCommit, Reminder
+from palimpsest.memory.removal import MOST_PLACES
 from palimpsest.memory.removal.expire import Expire
-from palimpsest.memory.removal.topic import MOST_PLACES
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore
 

@@ -14,7 +14,7 @@ from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs import MAX_RECEIVES, Job
 from palimpsest.models.openai import OpenAIChatModel
-from palimpsest.workers.batches import backoff
+from palimpsest.workers import backoff
 
 from tests.doubles.openai_api import OK, OpenAIApi, Request, Step
 from tests.service import SARAH, Service

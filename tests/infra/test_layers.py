@@ -23,7 +23,7 @@ assert len(vector) == SPACE.dimension
 """
 SEARCH = """
 from palimpsest.engines.opensearch.client import connected
-from palimpsest.text.analyser import query_terms
+from palimpsest.text import query_terms
 assert query_terms("running").words
 connected("https://search.example", region="us-east-1")
 connected("http://127.0.0.1:9200")

@@ -13,7 +13,7 @@ from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs import MAX_RECEIVES, steps
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.workers.batches import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
+from palimpsest.workers import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
 from palimpsest.workers.dispatch import Dispatch
 
 from tests.doubles.queues import InMemoryQueues

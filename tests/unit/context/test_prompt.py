@@ -12,7 +12,7 @@ from palimpsest.context.blocks.block import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.memory import Source
-from palimpsest.text.escaping import harmless
+from palimpsest.text.cutting import harmless
 
 from tests.unit.conversations.window.transcripts import PIECES, in_bytes, quarter
 

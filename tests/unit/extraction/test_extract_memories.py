@@ -10,7 +10,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs import Job
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import MemoryCommit
-from palimpsest.text.analyser import topic_key
+from palimpsest.text import topic_key
 
 from tests.service import SARAH, TENANT
 from tests.unit.extraction.service import ExtractionService, asked

@@ -11,8 +11,7 @@ from palimpsest.extraction.checks import ConversationOwner, checked, statement_o
 from palimpsest.extraction.patterns import CAPACITY, WORTH_REMEMBERING, PatternExtractor
 from palimpsest.extraction.phrases import kind_of
 from palimpsest.models import Usage
-from palimpsest.text import salience
-from palimpsest.text.analyser import document_terms, query_terms
+from palimpsest.text import document_terms, query_terms, salience
 from palimpsest.text.dates import dated, period
 from palimpsest.text.sentences import is_filler, is_question, sentences, words
 

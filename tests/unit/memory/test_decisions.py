@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.memory import Order, Record, Source, as_of, versions
 from palimpsest.memory.decisions import MemoryState, Remembered, Topic, is_same, taken_in, topic_since
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 
 from tests.unit.memory.drafts import draft
 

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.engines.embedded.writing import PART_SIGN
-from palimpsest.text.analyser import (
+from palimpsest.text import (
     MAX_QUERY_PARTS,
     MAX_QUERY_TERMS,
     MAX_QUERY_WORDS,

@@ -12,8 +12,8 @@ from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs import armed
 from palimpsest.memory import Record, Source
 from palimpsest.memory.ports import MemoryCommit
+from palimpsest.memory.removal import MOST_PLACES
 from palimpsest.memory.removal.expire import A_ROUND, AT_ONCE, Expire
-from palimpsest.memory.removal.topic import MOST_PLACES
 
 from tests.service import DAY, SARAH, TENANT
 from tests.unit.memory.service import MemoryService, fact, message

@@ -12,7 +12,7 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.state import State
 from palimpsest.memory import Record
 from palimpsest.memory.ports import MemoryCommit, Pointer
-from palimpsest.memory.removal.topic import MOST_PLACES, Removal, transactions
+from palimpsest.memory.removal import MOST_PLACES, Removal, transactions
 
 ROOM = InMemoryMemories(State()).room
 

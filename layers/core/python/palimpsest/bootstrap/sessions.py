@@ -45,7 +45,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.jobs.steps import ReadJob, Restart, RestartSteps, RetryJob
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.matching_sessions import ForgetSessions
+from palimpsest.memory.removal.forget import ForgetSessions
 from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models import TokenCounter
 from palimpsest.scope import UserScope

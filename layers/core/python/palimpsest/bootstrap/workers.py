@@ -46,19 +46,16 @@ from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal.erase import ErasePages
 from palimpsest.memory.removal.expire import Expire, Remind
-from palimpsest.memory.removal.forget import ForgetPages
-from palimpsest.memory.removal.matching_sessions import ForgetSessionPages
-from palimpsest.memory.removal.one_session import ForgetMemoriesOfSession, RemoveFromSession
-from palimpsest.memory.removal.redaction import TakeBackRedacted
+from palimpsest.memory.removal.forget import ForgetPages, ForgetSessionPages
+from palimpsest.memory.removal.messages import ForgetMemoriesOfSession, RemoveFromSession, TakeBackRedacted
 from palimpsest.memory.removal.retention import RetainPages
 from palimpsest.models import TokenCounter
 from palimpsest.tenants import Tenants
 from palimpsest.transfer.export import ExportPages
 from palimpsest.transfer.files import forget_exports
-from palimpsest.transfer.records import RecordsKind
+from palimpsest.transfer.memories import RecordsKind, VectorsKind
 from palimpsest.transfer.restore import ImportPages
 from palimpsest.transfer.sessions import SessionsKind
-from palimpsest.transfer.vectors import VectorsKind
 from palimpsest.usage import Usages
 from palimpsest.vectors import VectorStore
 from palimpsest.workers.dispatch import Dispatch

@@ -14,8 +14,7 @@ from palimpsest.conversations import MEMORY_TOOL, Chat, line_of, text_of, weigh
 from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
 from palimpsest.conversations.window import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
-from palimpsest.text.cutting import Count, shortened
-from palimpsest.text.escaping import escaped, harmless
+from palimpsest.text.cutting import Count, escaped, harmless, shortened
 
 MAX_LINE = 2_000  # characters of one item
 COVERED = 0.75  # of a message's letters that shown records have to quote to stand for it

@@ -14,7 +14,7 @@ from palimpsest.graph import Entity, Relationship
 from palimpsest.graph.indexed import ENTITY, PREFERENCE, RELATIONSHIP
 from palimpsest.memory.preferences import TOPICS
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 
 SECONDS = 5
 FIELDS = ("owner", "topic", "kind", "folded", "said", "record")

@@ -19,7 +19,7 @@ from palimpsest.extraction import Chunk, Finding
 from palimpsest.graph import Relation
 from palimpsest.memory import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 from palimpsest.text.dates import dated, relative_dates
 
 LEAST_IMPORTANCE = 0.5

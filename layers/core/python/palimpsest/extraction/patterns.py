@@ -9,17 +9,19 @@ from functools import cache, partial
 
 from palimpsest.conversations import Message, said_at, text_of
 from palimpsest.extraction import Chunk, Extraction, Finding
-from palimpsest.extraction.clauses import ended, objects, parts
-from palimpsest.extraction.people import RELATION, with_names
-from palimpsest.extraction.phrases import NOT_WHAT, StatementKind, kind_of
-from palimpsest.extraction.remarks import (
+from palimpsest.extraction.clauses import (
     asks_for_something,
+    ended,
     is_in_jest,
+    objects,
+    parts,
     says_nothing,
     to_the_point,
     with_greeting,
     without_greeting,
 )
+from palimpsest.extraction.people import RELATION, with_names
+from palimpsest.extraction.phrases import NOT_WHAT, StatementKind, kind_of
 from palimpsest.graph import USER_TYPE, Relation
 from palimpsest.memory import Method
 from palimpsest.text import salience

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
+from palimpsest.extraction.clauses import GREETING
 from palimpsest.extraction.people import GIVEN_NAMES, NAME, SOMEBODY
-from palimpsest.extraction.remarks import GREETING
 from palimpsest.memory import SaidType
 from palimpsest.text.sieve import Sieve
 

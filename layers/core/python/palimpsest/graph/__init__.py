@@ -14,7 +14,7 @@ from uuid import uuid4
 from palimpsest.clock import EARLIEST, LATEST
 from palimpsest.memory import MAX_CONTENT, GraphType, Method, Record, Source
 from palimpsest.memory.statements import Statement
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 
 USER_TYPE, PREFERENCE_TYPE = "User", "Preference"
 """Types of the user's own node, whose id is the user's, and of the nodes that their preferences are in the graph."""

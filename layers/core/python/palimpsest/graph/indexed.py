@@ -18,7 +18,7 @@ from palimpsest.memory import KEYED
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.preferences import TOPICS
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 
 PAGE = 100  # of topics, in one request
 PREFERENCE = "preference/"

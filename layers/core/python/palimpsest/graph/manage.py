@@ -39,11 +39,11 @@ from palimpsest.memory.decisions import Outcome, Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.preferences import AtMost
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.removal import Removal, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from itertools import groupby
 from typing import Any, Literal, get_args
 
 from palimpsest.conversations import name_of
-from palimpsest.text.analyser import normalized
+from palimpsest.text import normalized
 
 SaidType = Literal["fact", "event", "instruction", "task"]
 """What conversations bring, and callers save as memories."""

@@ -13,7 +13,7 @@ from typing import Literal
 
 from palimpsest.memory import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import Statement, confirmed, said_also, updated
-from palimpsest.text.analyser import accented_words, normalized, stems
+from palimpsest.text import accented_words, normalized, stems
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]

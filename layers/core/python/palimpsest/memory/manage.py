@@ -16,7 +16,7 @@ from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.remember import Room
-from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.removal import Removal, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope

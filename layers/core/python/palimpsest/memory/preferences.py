@@ -17,7 +17,7 @@ from palimpsest.memory import MAX_CONTENT, Record, is_expired
 from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.removal import Removal, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id

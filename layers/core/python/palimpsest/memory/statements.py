@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from palimpsest.memory import KEYED, MAX_ALSO, Method, Record, RecordType, Source, record_id
-from palimpsest.text.analyser import normalized, topic_key
+from palimpsest.text import normalized, topic_key
 
 DAY = 24 * 3600
 AT_ONCE = 60_000

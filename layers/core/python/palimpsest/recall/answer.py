@@ -18,7 +18,7 @@ from palimpsest.conversations import line_of
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
 from palimpsest.models import Completion, JsonModel, Schema, Usage
 from palimpsest.models.catalogue import NANO_USD, cost
-from palimpsest.text.escaping import harmless
+from palimpsest.text.cutting import harmless
 
 MAX_QUOTED = 3  # memories in an answer that quotes them
 USER_MEMORY = "[User Memory]"

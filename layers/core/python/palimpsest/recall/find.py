@@ -20,7 +20,7 @@ from palimpsest.recall import Retriever, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, scores
 from palimpsest.scope import UserScope, paid_by
 from palimpsest.search import Hit, Vectors, Words
-from palimpsest.text.analyser import term_set, terms
+from palimpsest.text import term_set, terms
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together

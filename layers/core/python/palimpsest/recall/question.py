@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from palimpsest.memory.filters import Filter
-from palimpsest.text.analyser import BASE, FUNCTION_WORDS, Field, content_terms, folded, terms, topic_key, words
+from palimpsest.text import BASE, FUNCTION_WORDS, Field, content_terms, folded, terms, topic_key, words
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
 

@@ -20,7 +20,7 @@ from palimpsest.recall import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import term_set
+from palimpsest.text import term_set
 from palimpsest.text.sentences import says
 
 PAGE = 100  # keys that one read takes

@@ -17,7 +17,7 @@ from palimpsest.memory.ports import Memories
 from palimpsest.recall import FoundMemory, words_of
 from palimpsest.recall.question import Query
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import content_terms, normalized, term_set
+from palimpsest.text import content_terms, normalized, term_set
 from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it

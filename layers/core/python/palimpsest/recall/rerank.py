@@ -14,7 +14,7 @@ from palimpsest.models import Reranker
 from palimpsest.recall import DEFAULT_WEIGHTS, FoundMemory, Ranked, Weights, normalised, scored
 from palimpsest.recall.question import Query, coverage
 from palimpsest.search.documents import shortened_end
-from palimpsest.text.analyser import term_set
+from palimpsest.text import term_set
 from palimpsest.text.sentences import is_question, sentences
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory
 from palimpsest.recall.question import RecallRequest, excerpt
 from palimpsest.recall.recall import Recall, passage_of
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import content_terms, normalized, topic_key
+from palimpsest.text import content_terms, normalized, topic_key
 
 ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 

@@ -21,8 +21,7 @@ from palimpsest.models import Embedder, Vector
 from palimpsest.models.embedding import unpacked
 from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
 from palimpsest.search import Document, Gone, SearchIndex
-from palimpsest.search.documents import SESSION_GONE, Indexable, gone
-from palimpsest.search.plans import EmbedPlans, Plan
+from palimpsest.search.documents import SESSION_GONE, EmbedPlans, Indexable, Plan, gone
 
 AT_ONCE, PAGES_AT_ONCE = 100, 30  # documents of an erased user that are looked at with one delivery
 Planning = Callable[[], Plan | None]

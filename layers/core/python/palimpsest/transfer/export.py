@@ -14,8 +14,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 from palimpsest.transfer.files import folder
-from palimpsest.transfer.kinds import Kind
-from palimpsest.transfer.lines import HEADER, Row, line
+from palimpsest.transfer.lines import HEADER, Kind, Row, line
 
 MOST_BYTES = 8_000_000  # of one file, but for its last line
 

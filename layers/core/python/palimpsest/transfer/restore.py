@@ -22,8 +22,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import folder, sent, uploaded
-from palimpsest.transfer.kinds import Kind, Outcome, by_beginning, units
-from palimpsest.transfer.lines import Row
+from palimpsest.transfer.lines import Kind, Outcome, Row, by_beginning, units
 
 
 @dataclass(frozen=True, slots=True)

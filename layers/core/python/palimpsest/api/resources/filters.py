@@ -18,7 +18,7 @@ from palimpsest.memory import MAX_METADATA_TERMS, ListedType, filters
 from palimpsest.memory.conditions import OPERATORS, RANGES, leaves, place
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
 from palimpsest.scope import ID_PATTERN
-from palimpsest.text.analyser import topic_key as key_of
+from palimpsest.text import topic_key as key_of
 
 MAX_TOPIC_KEY = 80
 MAX_TERM = 256  # characters of a metadata value

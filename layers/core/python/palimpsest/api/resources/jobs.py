@@ -310,9 +310,10 @@ def _job(found: StoredJob, report: Report | None) -> Job:
 
 def _receipt(job: StoredJob) -> Receipt | RedactionReceipt:
     """What it has reached; its backups end by themselves."""
-    from palimpsest.memory.removal import erase, redaction
+    from palimpsest.memory.removal.erase import receipt
+    from palimpsest.memory.removal.messages import redaction_receipt
 
-    stores = (erase if job.kind == "erase" else redaction).receipt(job)
+    stores = (receipt if job.kind == "erase" else redaction_receipt)(job)
     for store in stores.values():
         if "until" in store:
             store["until"] = rfc3339_or_null(store["until"])

@@ -24,7 +24,7 @@ from palimpsest.memory.preferences import newest as newest_preferences
 from palimpsest.models import ChatModel
 from palimpsest.scope import Scope, UserScope, paid_by
 from palimpsest.tenants import StaticFact, StaticFacts
-from palimpsest.text.escaping import escaped, harmless
+from palimpsest.text.cutting import escaped, harmless
 
 MOST_STATED = 2_000  # static facts in a process; a tenant has at most 200
 _Facts = tuple[int, tuple[StaticFact, ...]]  # with the version they are of

@@ -11,7 +11,7 @@ from palimpsest.context.blocks.block import Item
 from palimpsest.conversations import name_of
 from palimpsest.memory import Record, is_quoted
 from palimpsest.recall import faded, words_of
-from palimpsest.text.analyser import content_terms, terms
+from palimpsest.text import content_terms, terms
 
 IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2
 """The weights of a record's importance, of the words it shares with the message, and of its recency."""

@@ -12,7 +12,7 @@ from palimpsest.conversations import UNSHOWN_ROLES, Message, text_of
 from palimpsest.conversations.overflow.plan import Eviction, evict
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import turns
-from palimpsest.text.analyser import terms
+from palimpsest.text import terms
 from palimpsest.text.salience import facts, is_own
 from palimpsest.text.sentences import sentences
 

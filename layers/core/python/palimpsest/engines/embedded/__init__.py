@@ -36,7 +36,7 @@ from palimpsest.models import Space, Vector
 from palimpsest.models.embedding import Matrix, check, unit
 from palimpsest.scope import UserScope
 from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import BASE, Asked, QueryTerms, asked, query_terms
+from palimpsest.text import BASE, Asked, QueryTerms, asked, query_terms
 
 MAX_OWNERS = 8  # whose vectors are held in memory
 BUSY_SECONDS = 5.0

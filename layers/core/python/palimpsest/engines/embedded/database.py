@@ -12,7 +12,7 @@ from pathlib import Path
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.models import Space
 from palimpsest.scope import UserScope
-from palimpsest.text.analyser import Field
+from palimpsest.text import Field
 
 IDLE_CONNECTIONS = 8
 

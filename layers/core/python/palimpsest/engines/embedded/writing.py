@@ -13,7 +13,7 @@ from palimpsest.engines.embedded.database import Index, Shelf
 from palimpsest.models import Vector
 from palimpsest.models.embedding import unit
 from palimpsest.search import Document, Gone
-from palimpsest.text.analyser import document_terms, rounded
+from palimpsest.text import document_terms, rounded
 
 GONE_SECONDS = 600  # how long the version of a removed document is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

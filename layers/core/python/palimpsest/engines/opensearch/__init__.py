@@ -17,7 +17,7 @@ from palimpsest.models import Space, Vector
 from palimpsest.models.embedding import check
 from palimpsest.scope import UserScope
 from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import query_terms
+from palimpsest.text import query_terms
 
 Made = TypeVar("Made")
 BULK_SECONDS = 10.0

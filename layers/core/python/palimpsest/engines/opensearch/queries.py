@@ -11,7 +11,7 @@ from typing import Any
 from palimpsest.memory.filters import Filter
 from palimpsest.models import Space, Vector
 from palimpsest.search import Document
-from palimpsest.text.analyser import BASE, Field, QueryTerms, asked, document_terms
+from palimpsest.text import BASE, Field, QueryTerms, asked, document_terms
 
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
 TIMEOUT = "2s"
@@ -19,7 +19,7 @@ TIMEOUT = "2s"
 VECTOR = "vector"
 LONGEST_KEYWORD = 8_000  # characters; a longer one can't be filtered by. Lucene takes 32,766 bytes
 _KEYWORD = {"type": "keyword", "ignore_above": LONGEST_KEYWORD}
-# Texts come as terms (text/analyser.py), divided by spaces: the engine has nothing left to analyse.
+# Texts come as terms (text/__init__.py), divided by spaces: the engine has nothing left to analyse.
 _TERMS = {"type": "text", "analyzer": "whitespace", "index_options": "freqs"}
 FIELDS = {
     "owner": {"type": "keyword"},
@@ -36,7 +36,7 @@ FIELDS = {
     "agent": _KEYWORD,
     "metadata": _KEYWORD,
 }
-# What `Field` and `rounded` (text/analyser.py) say, for one document.
+# What `Field` and `rounded` (text/__init__.py) say, for one document.
 _SCORE = """
 double rounded(double length) {
     int over = (int) length - 24;

@@ -14,7 +14,7 @@ from palimpsest.errors import CommitLost
 from palimpsest.jobs.ports import Queues, RecordChanged
 from palimpsest.memory import Record, Walk, first, first_expiry, is_expired
 from palimpsest.memory.ports import Expiries, Memories, Pointer, Reminder
-from palimpsest.memory.removal.topic import Removal, transactions
+from palimpsest.memory.removal import Removal, transactions
 from palimpsest.memory.statements import DAY
 from palimpsest.scope import UserScope
 

@@ -158,7 +158,7 @@ def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
     A job deletes every session that matches now. Sessions that begin later stay. With `dry_run`, which needs the scope
     `read`, nothing is deleted, and the answer lists the sessions that match.
     """
-    from palimpsest.memory.removal.matching_sessions import WhichSessions
+    from palimpsest.memory.removal.forget import WhichSessions
 
     scope, use = call().caller.tenant, call().use.forget_sessions
     which = WhichSessions(body.user_id, body.agent_id, body.status, _idle_since(body.older_than))

@@ -22,7 +22,7 @@ from palimpsest.models import Space, Vector
 from palimpsest.models.embedding import check, unit
 from palimpsest.scope import UserScope
 from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
-from palimpsest.text.analyser import query_terms
+from palimpsest.text import query_terms
 
 Made = TypeVar("Made")
 VECTOR_INDEX = "by_meaning"

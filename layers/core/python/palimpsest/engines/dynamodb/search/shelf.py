@@ -33,7 +33,7 @@ from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Tabl
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.search import Hit
-from palimpsest.text.analyser import QueryTerms, asked
+from palimpsest.text import QueryTerms, asked
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
 MOST_DOCUMENTS = 30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch
