@@ -110,8 +110,8 @@ def files_of(call: Callable[[], object]) -> tuple[str, ...]:
 
 
 def within_process() -> Service:
+    from palimpsest.api import operations_of
     from palimpsest.api.app import HttpApp
-    from palimpsest.api.operations import operations_of
 
     service = in_process(Scope(TENANT), memory={}, embedder=Meanings())
     return Service(

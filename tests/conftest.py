@@ -28,8 +28,8 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 GENEROUS = 120  # seconds
 LIMITS = {
-    "palimpsest.engines.dynamodb.table.CONNECT_SECONDS": GENEROUS,
-    "palimpsest.engines.dynamodb.table.READ_SECONDS": GENEROUS,
+    "palimpsest.engines.dynamodb.CONNECT_SECONDS": GENEROUS,
+    "palimpsest.engines.dynamodb.READ_SECONDS": GENEROUS,
     "palimpsest.engines.ladybug.LOADING": GENEROUS,
     "palimpsest.engines.opensearch.BULK_SECONDS": GENEROUS,
     "palimpsest.engines.opensearch.client.SECONDS": GENEROUS,

@@ -14,8 +14,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
+from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp, serves
-from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap.in_process import InProcess, in_process
 from palimpsest.clock import SystemClock
 from palimpsest.incoming import MEM0

@@ -16,10 +16,10 @@ from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_s
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
 from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory import Faults, State
 from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs, InMemoryKeyedCalls, InMemoryOwners
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError

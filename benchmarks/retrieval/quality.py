@@ -24,9 +24,8 @@ from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.engines.opensearch import OpenSearchIndex
 from palimpsest.engines.opensearch.client import connected
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, Reranker
+from palimpsest.models import CachingEmbedder, Embedder, Reranker
 from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
-from palimpsest.models.embedding import CachingEmbedder
 from palimpsest.search import SearchIndex
 
 from benchmarks.report import Cell, Table

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from palimpsest import bootstrap
+from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp
-from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap import memories
 
 if TYPE_CHECKING:

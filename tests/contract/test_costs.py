@@ -8,17 +8,17 @@ from functools import partial
 from typing import Any
 
 import pytest
+from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp
-from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap.sessions import Stores, wire_sessions
 from palimpsest.bootstrap.workers import wire_summarize
 from palimpsest.clock import FakeClock
 from palimpsest.conversations import weigh
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.engines.dynamodb import connected
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants, DynamoDbUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.jobs.ports import JobNotice

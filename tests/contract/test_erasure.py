@@ -16,10 +16,10 @@ from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost

@@ -4,7 +4,7 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from palimpsest.engines.places import job_partition, shard_of
+from palimpsest.engines import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
 from palimpsest.jobs import Job
 from palimpsest.jobs.kinds import FlushPayload, ForgetPayload

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock
-from palimpsest.engines.places import shard_of
+from palimpsest.engines import shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.memory import Record, Walk
 from palimpsest.memory.ports import MemoryCommit, Reminder

@@ -11,14 +11,14 @@ import boto3
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
-from palimpsest.engines import places
+from palimpsest import engines
 from palimpsest.engines.dynamodb import lists
 from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs, DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import Faults, State
+from palimpsest.engines.in_memory import Faults, State
 from palimpsest.jobs import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
 from palimpsest.vectors import VectorStore
@@ -158,7 +158,7 @@ class OverTables(RememberedConversation):
 @pytest.fixture
 def _few_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the many sweeps asks every shard: with all 64 these were most of the machine's requests."""
-    for module in (places, lists):
+    for module in (engines, lists):
         monkeypatch.setattr(module, "SHARDS", 4)
 
 

@@ -20,7 +20,7 @@ from dataclasses import fields
 from pathlib import Path
 
 from palimpsest.bootstrap.in_process import within
-from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory import State
 
 
 def made(path=None):

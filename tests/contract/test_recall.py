@@ -10,9 +10,8 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.models import Embedder
+from palimpsest.models import CachingEmbedder, Embedder
 from palimpsest.models.builtin import BuiltinEmbedder
-from palimpsest.models.embedding import CachingEmbedder
 
 from benchmarks.retrieval.growth import add_foreigners
 from benchmarks.retrieval.labelled.dataset import Dataset, load

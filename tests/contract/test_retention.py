@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, seconds
+from palimpsest.engines.dynamodb import connected
 from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.lists import BUCKETS
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories

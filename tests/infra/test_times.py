@@ -2,7 +2,7 @@
 
 import pytest
 from palimpsest.api.call import LONGEST
-from palimpsest.api.resources.fields import LONGEST_WAIT
+from palimpsest.api.resources import LONGEST_WAIT
 from palimpsest.engines.opensearch import BULK_SECONDS
 from palimpsest.models.openai import SECONDS as EMBEDDING_SECONDS
 from palimpsest.models.openai import TIMEOUT_SECONDS

@@ -13,7 +13,7 @@ from typing import Any
 from palimpsest.clock import seconds
 from palimpsest.conversations import Message, message_key
 from palimpsest.conversations.drafts import Draft
-from palimpsest.engines.in_memory.state import Faults
+from palimpsest.engines.in_memory import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.jobs import Job

@@ -11,10 +11,9 @@ from typing import Any
 
 import boto3
 import pytest
-from palimpsest.engines.dynamodb.search import DynamoDbIndex, shelf
-from palimpsest.engines.dynamodb.search.index import owner_id
+from palimpsest.engines.dynamodb import Table
+from palimpsest.engines.dynamodb.search import DynamoDbIndex, owner_id, shelf
 from palimpsest.engines.dynamodb.search.shelf import Shelf
-from palimpsest.engines.dynamodb.table import Table
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.errors import Unavailable
 from palimpsest.search import Document, Gone

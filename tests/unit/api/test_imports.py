@@ -6,8 +6,8 @@ import sys
 from typing import get_args
 
 import pytest
-from palimpsest.api import operations
-from palimpsest.api.operations import Function, operations_of
+from palimpsest.api import RESOURCES as MODULES
+from palimpsest.api import Function, operations_of
 
 from tests.unit.api.handlers import ROOT
 
@@ -30,7 +30,7 @@ OF_MEMORIES = {RESOURCES + name for name in ("memories", "users", "ingest", "rec
     [
         ("sessions", {"palimpsest.api.description", *OF_MEMORIES}),
         ("memories", {"palimpsest.api.description", *OF_SESSIONS}),
-        ("authorize", {"palimpsest.api.operations", "palimpsest.api.resources"}),
+        ("authorize", {"palimpsest.api", "palimpsest.api.resources"}),
         ("site", {"boto3", "aws_lambda_powertools.event_handler", "palimpsest.api.resources"}),
     ],
 )
@@ -45,4 +45,4 @@ def test_a_function_lists_the_modules_of_its_own_operations_and_no_others() -> N
     functions: tuple[Function, ...] = get_args(Function)
     for function in functions:
         own = {each.handler.__module__.removeprefix("palimpsest.api.") for each in operations_of(function)}
-        assert own == set(operations.RESOURCES[function])
+        assert own == set(MODULES[function])

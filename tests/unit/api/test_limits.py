@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp
-from palimpsest.api.operations import operations_of
 from palimpsest.bootstrap.engines import metered
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries

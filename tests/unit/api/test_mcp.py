@@ -5,8 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
+from palimpsest.api.resources import mcp
+from palimpsest.api.resources.mcp import tools as mcp_tools
 from palimpsest.api.resources.memories.shapes import NewMemory
-from palimpsest.api.resources.protocols import mcp, mcp_tools
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.errors import Unavailable
 from pydantic import BaseModel

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
 from palimpsest.jobs import MAX_RECEIVES, steps

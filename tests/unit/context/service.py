@@ -14,7 +14,7 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction
-from palimpsest.engines.in_memory.state import Faults
+from palimpsest.engines.in_memory import Faults
 from palimpsest.jobs import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.remember import Remember

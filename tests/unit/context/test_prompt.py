@@ -8,7 +8,7 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.context.blocks.block import BlockContent, Item
+from palimpsest.context.blocks import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
 from palimpsest.conversations.configuration import BlockType
 from palimpsest.memory import Source

@@ -7,7 +7,7 @@ from typing import get_args
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from palimpsest.context.blocks.block import BlockContent, Item, ItemKind
+from palimpsest.context.blocks import BlockContent, Item, ItemKind
 from palimpsest.context.prompt import MEMORY_SHARE, MemoryPrompt, fit_with_memory, inserted, memory_messages
 from palimpsest.conversations import weigh
 from palimpsest.conversations.configuration import BlockType, MemoryAs

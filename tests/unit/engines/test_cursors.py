@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines.places import (
+from palimpsest.engines import (
     ListCursor,
     job_cursor,
     listed_as,

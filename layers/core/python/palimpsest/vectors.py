@@ -17,8 +17,7 @@ from palimpsest.clock import Clock
 from palimpsest.errors import Conflict, FieldError, ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.conditions import conditions, metadata_terms
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, Vector
-from palimpsest.models.embedding import unit
+from palimpsest.models import Embedder, Vector, unit
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id, paid_by
 
@@ -84,6 +83,8 @@ MAX_DIMENSION = 4_096
 AT_ONCE = 50  # vectors in one transaction
 MAX_CACHED = 8_000_000  # numbers in a process: 32 MB
 
+Directions = Sequence[tuple[StoredVector, Sequence[float]]]
+
 
 @dataclass(frozen=True, slots=True)
 class NewVector:
@@ -133,10 +134,8 @@ class ManageVectors:
                 raise _refused("other_dimension", f"vectors.{number}.values", f"{first.dimension} numbers")
         parts = [made[start : start + AT_ONCE] for start in range(0, len(made), AT_ONCE)]
         self._count_with(scope, before, parts)
-        namespace = before
-        for part in parts:
-            namespace = until_committed(partial(self._put, scope, first, part), clock=self.clock)
-        return namespace
+        stored = [until_committed(partial(self._put, scope, first, part), clock=self.clock) for part in parts]
+        return stored[-1]
 
     def _put(self, scope: UserScope, first: Namespace, part: Sequence[StoredVector]) -> Namespace:
         before = self._namespace(scope, first.name)
@@ -253,9 +252,6 @@ class ManageVectors:
                 return embedder.space.model, embedder.embed(texts)
         except ModelFailed as failure:
             raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
-
-
-Directions = Sequence[tuple[StoredVector, Sequence[float]]]
 
 
 class VectorCache:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.clock import FakeClock
-from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks import Conversation
 from palimpsest.conversations.configuration import parsed
 from palimpsest.errors import ModelFailed
 from palimpsest.memory import Source

@@ -6,8 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks import facts
-from palimpsest.context.blocks.block import BlockContent, Conversation
+from palimpsest.context.blocks import BlockContent, Conversation, facts
 from palimpsest.context.blocks.facts import DEGRADED, ExtractiveMemory
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
 from palimpsest.jobs import on_user

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks.block import Item
-from palimpsest.context.blocks.ranking import RecordRanking
+from palimpsest.context.blocks import Item, RecordRanking
 from palimpsest.memory import Record, Source
 
 NOW = 1_768_467_600_000

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from palimpsest.engines.places import job_partition
+from palimpsest.engines import job_partition
 from palimpsest.errors import DamagedJob, Unavailable
 from palimpsest.jobs import OVERDUE_SECONDS, Job, on_user, retry_delay
 from palimpsest.jobs.kinds import DamagedPayload, ErasePayload

@@ -12,7 +12,7 @@ from palimpsest.api.problems import naming
 from palimpsest.bootstrap.in_process import in_process
 from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
-from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks import Conversation
 from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import Context

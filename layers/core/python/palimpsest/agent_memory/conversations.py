@@ -14,7 +14,7 @@ from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.sessions.shapes import SessionChange
 from palimpsest.bootstrap.memories import MemoriesApp
 from palimpsest.bootstrap.sessions import SessionsApp
-from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks import Conversation
 from palimpsest.context.read import Context
 from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended, Extract

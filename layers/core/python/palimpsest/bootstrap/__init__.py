@@ -1,13 +1,41 @@
-"""The composition root: builds the use cases from settings. Each function loads only the part that it needs."""
+"""The composition root: builds the use cases from settings. Each function loads only the part that it needs, and takes
+ready code for its dataclasses: `dataclass` writes the methods of a class as text; the layer ships that text compiled.
+"""
 
 from __future__ import annotations
 
+import dataclasses
 import gc
-from collections.abc import Callable
+import marshal
+import sys
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
 
-from palimpsest.bootstrap import compiled
+FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
+"""This Python's code by the SHA-256 of its text. Layers have it: infra/dataclass_code.py writes it."""
 
-compiled.use()  # before settings load pydantic, which declares dataclasses of its own
+
+def use_ready_code(file: Path = FILE) -> None:
+    """From now on `dataclass` takes the code of the texts that the file knows, and compiles others as before. Without a
+    file nothing changes. Else a new process would compile 250 texts: a quarter of its CPU until the first answer.
+
+    It defines the name `exec` in the module `dataclasses`, which goes before the built-in function there.
+    """
+    if not file.is_file():
+        return
+    known: dict[bytes, bytes] = marshal.loads(file.read_bytes())  # noqa: S302 - shipped with the library, as its bytecode
+
+    def run(text: str, variables: dict[str, Any], names: Mapping[str, Any]) -> None:
+        ready = known.get(sha256(text.encode()).digest())
+        code = marshal.loads(ready) if ready else compile(text, "<string>", "exec", dont_inherit=True)  # noqa: S302
+        exec(code, variables, names)  # noqa: S102 - as `dataclass` does
+
+    vars(dataclasses)["exec"] = run
+
+
+use_ready_code()  # before settings load pydantic, which declares dataclasses of its own
 
 from palimpsest import settings  # noqa: E402
 

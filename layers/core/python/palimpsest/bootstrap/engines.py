@@ -222,7 +222,7 @@ def question_embedder(environment: settings.EmbeddingSettings, *, function: str 
 @cache
 def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
     from palimpsest.engines.aws import FunctionEmbedder
-    from palimpsest.models.embedding import CachingEmbedder
+    from palimpsest.models import CachingEmbedder
 
     space = Space(environment.embedding_model, environment.embedding_dimension)
     return CachingEmbedder(FunctionEmbedder(function, space=space) if function else embedder(environment))

@@ -19,10 +19,10 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryFeed, InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
@@ -31,8 +31,7 @@ from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs import MAX_RECEIVES
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import Router
-from palimpsest.models import Embedder, LanguageModel, Reranker, TokenCounter
-from palimpsest.models.embedding import CachingEmbedder
+from palimpsest.models import CachingEmbedder, Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.models.metered import Meter
 from palimpsest.scope import Scope, UserScope
 from palimpsest.search import SearchIndex

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from functools import partial
 from typing import Literal
 
-from palimpsest.context.blocks.block import BlockContent, Item
+from palimpsest.context.blocks import BlockContent, Item
 from palimpsest.conversations import MEMORY_TOOL, Chat, line_of, text_of, weigh
 from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
 from palimpsest.conversations.window import Fitted, Material, fit

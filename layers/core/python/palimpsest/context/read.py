@@ -12,7 +12,7 @@ from typing import Any
 from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
-from palimpsest.context.blocks.block import Conversation
+from palimpsest.context.blocks import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.formats import ContextFormat, Written, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory

@@ -23,7 +23,7 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.conversations.overflow.plan import Armed, Overflow, arm
+from palimpsest.conversations.overflow import Armed, Overflow, decide
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
@@ -276,7 +276,7 @@ class Append:
             _, settings = live(self.sessions.open(scope, settings=True), now=now)
         stored = () if found.created or found.before is None else window(self.sessions, scope, found.before)
         config = parsed(dict(settings.memory))
-        return arm(found.head, config, (*stored, *new), scope=scope, now=seconds(now), created_at=stamp(now))
+        return decide(found.head, config, (*stored, *new), scope=scope, now=seconds(now), created_at=stamp(now))
 
     def _extraction(
         self, request: _Request, head: Head, now: datetime, *, before: Head

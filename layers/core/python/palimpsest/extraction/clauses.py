@@ -4,10 +4,8 @@ are; and the greetings, requests, jokes and remarks that say nothing to remember
 
 from __future__ import annotations
 
-# ruff: noqa: RUF001 - words of many scripts
-import re
-
 # ruff: noqa: RUF001 - words and marks of many scripts
+import re
 from collections.abc import Callable, Iterator, Sequence
 
 from palimpsest.extraction.people import NAME

@@ -71,7 +71,7 @@ class Record:
     confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None  # JSON of the caller; of a preference, entity or relationship its value
-    embedding: str | None = None  # the caller's own vector (`models.embedding.packed`), in place of the model's
+    embedding: str | None = None  # the caller's own vector (`models.packed`), in place of the model's
     method: Method = "given"
     prompt_hash: str | None = None
     rank: int = 0  # place among the statements of the same message or call

@@ -8,8 +8,7 @@ from typing import Protocol
 
 from palimpsest.errors import NotFound, Unavailable
 from palimpsest.memory.filters import Filter, MemoryType
-from palimpsest.models import Space, Vector
-from palimpsest.models.embedding import check
+from palimpsest.models import Space, Vector, check_vector
 from palimpsest.scope import UserScope
 
 ANYTHING = Filter()
@@ -60,7 +59,7 @@ def check_vectors(changes: Sequence[Document | Gone], space: Space | None) -> No
     """Raise `ValueError` for a document's vector that is not of the space."""
     for change in changes:
         if isinstance(change, Document) and change.vector is not None:
-            check(change.vector, space)
+            check_vector(change.vector, space)
 
 
 class Words(Protocol):

@@ -26,8 +26,7 @@ from palimpsest.memory import GRAPH, Record
 from palimpsest.memory.conditions import metadata_terms
 from palimpsest.memory.filters import record_terms
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Vector
-from palimpsest.models.embedding import unit
+from palimpsest.models import Vector, unit
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import Document, Gone
 

@@ -17,8 +17,7 @@ from palimpsest.jobs import Job
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, Vector
-from palimpsest.models.embedding import unpacked
+from palimpsest.models import Embedder, Vector, unpacked
 from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
 from palimpsest.search import Document, Gone, SearchIndex
 from palimpsest.search.documents import SESSION_GONE, EmbedPlans, Indexable, Plan, gone

@@ -20,7 +20,7 @@ from palimpsest.incoming import json_object
 from palimpsest.memory import GRAPH, MAX_CONTENT, Record
 from palimpsest.memory.ports import Progress
 from palimpsest.scope import checked_id
-from palimpsest.transfer.lines import (
+from palimpsest.transfer import (
     BEGINNINGS,
     FORMAT,
     HEADER,

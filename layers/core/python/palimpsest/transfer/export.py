@@ -13,8 +13,8 @@ from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
+from palimpsest.transfer import HEADER, Kind, Row, line
 from palimpsest.transfer.files import folder
-from palimpsest.transfer.lines import HEADER, Kind, Row, line
 
 MOST_BYTES = 8_000_000  # of one file, but for its last line
 

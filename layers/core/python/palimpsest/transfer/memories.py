@@ -15,10 +15,11 @@ from palimpsest.memory.preferences import limited
 from palimpsest.memory.remember import Room
 from palimpsest.scope import UserScope
 from palimpsest.tenants import Tenants
-from palimpsest.transfer.lines import Kind, Outcome, Page, Row, Topic, read, topic_of, values
+from palimpsest.transfer import Kind, Outcome, Page, Row, Topic, read, topic_of, values
 from palimpsest.vectors import AT_ONCE, Namespace, StoredVector, VectorStore
 
 PAGE = 50
+VECTORS_PAGE = 500
 AHEAD = 1_000
 """Milliseconds by which versions of restored records are ahead of the clock: what removes the document of an erased
 record has read its own clock a moment later, and must not win.
@@ -84,9 +85,6 @@ class RecordsKind:
             return (exported,)
         newer = replace(exported, version=stored.version, was=stored.was)
         return (stored if stored.order > exported.order else newer,)
-
-
-VECTORS_PAGE = 500
 
 
 @dataclass(frozen=True, slots=True)

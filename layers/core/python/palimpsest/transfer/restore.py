@@ -20,9 +20,9 @@ from palimpsest.memory.ports import Memories
 from palimpsest.memory.removal.erase import erased_at
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
+from palimpsest.transfer import Kind, Outcome, Row, by_beginning, units
 from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import folder, sent, uploaded
-from palimpsest.transfer.lines import Kind, Outcome, Row, by_beginning, units
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,7 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.tenants import Tenants
-from palimpsest.transfer.lines import Kind, Outcome, Page, Row, head_of, read, settings_of, values
+from palimpsest.transfer import Kind, Outcome, Page, Row, head_of, read, settings_of, values
 
 MESSAGES_AT_ONCE = 200
 AT_ONCE = 4_000_000  # bytes of large contents on one page

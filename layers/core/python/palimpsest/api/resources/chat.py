@@ -21,7 +21,7 @@ from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
-from palimpsest.api.resources.fields import LIKE_AN_ID, Timestamp
+from palimpsest.api.resources import LIKE_AN_ID, Timestamp
 from palimpsest.conversations import CHAT_FIELDS, ITEM, Chat, unlike_a_summary
 from palimpsest.conversations.drafts import MAX_TOOL_CALLS, Draft
 from palimpsest.errors import BadRequest

@@ -10,10 +10,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import Given
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     LONGEST_WAIT,
     Closed,
     Json,
@@ -25,8 +24,9 @@ from palimpsest.api.resources.fields import (
     provenance,
     rfc3339,
 )
+from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
-from palimpsest.context.blocks.block import Item
+from palimpsest.context.blocks import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import Context as ReadContext

@@ -11,8 +11,8 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
+from palimpsest.api.resources import NOT_BLANK, Closed, Timestamp, milliseconds_of, not_blank
 from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import NOT_BLANK, Closed, Timestamp, milliseconds_of, not_blank
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory import MAX_METADATA_TERMS, ListedType, filters
 from palimpsest.memory.conditions import OPERATORS, RANGES, leaves, place

@@ -13,20 +13,11 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, listing
-from palimpsest.api.resources.fields import (
-    LIKE_AN_ID,
-    Json,
-    Moment,
-    Wait,
-    Window,
-    answered,
-    check_ids,
-    rfc3339,
-    rfc3339_or_null,
-)
+from palimpsest.api.resources import LIKE_AN_ID, Json, Moment, Wait, Window, answered, check_ids, rfc3339
+from palimpsest.api.resources.receipts import Receipt, RedactionReceipt, receipt_of
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.report import Ledger as CountedLedger
 from palimpsest.extraction.report import Report, spent_of
@@ -69,64 +60,6 @@ class ListedJob(TypedDict):
     attempt: int
     error: Annotated[str | None, Field(description="A code")]
     created_at: Moment
-
-
-class Reached(TypedDict):
-    state: Literal["pending", "done"]
-    count: Annotated[int, Field(description="How much was removed")]
-
-
-class Indexed(TypedDict):
-    """Whether the index holds nothing of it any more. It answers nothing that the tables do not have, also before."""
-
-    state: Literal["pending", "done"]
-
-
-class Expires(TypedDict):
-    """What ends by itself, and when the last of it does."""
-
-    state: Literal["expires"]
-    until: Moment
-
-
-class Stays(TypedDict):
-    """What remains for good."""
-
-    state: Literal["stays"]
-
-
-class Nameless(TypedDict):
-    """What remains without the user's name."""
-
-    state: Literal["pending", "nameless"]
-
-
-class Receipt(TypedDict):
-    """What the erasure of a user has reached, store by store."""
-
-    sessions: Reached
-    memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
-    index: Indexed
-    usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
-    jobs: Annotated[Expires, Field(description="They hold ids and counts")]
-    tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
-    keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]
-    queues: Annotated[Expires, Field(description="Dead letters name jobs")]
-    exports: Annotated[Expires, Field(description="Of the whole tenant; those of the user are removed")]
-    logs: Annotated[Expires, Field(description="They hold hashes of the user's id, with a key that is in no log")]
-    backups: Expires
-    epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
-
-
-class RedactionReceipt(TypedDict):
-    """From which stores the old text of a redacted message is gone."""
-
-    messages: Reached
-    summaries: Annotated[Reached, Field(description="Those that may have held it lost their text, and are made anew")]
-    memories: Annotated[Reached, Field(description="Those that came from the message alone, with their quotes")]
-    index: Indexed
-    streams: Annotated[Expires, Field(description="The tables' logs of changes")]
-    backups: Expires
 
 
 class WorkedJob(ListedJob):
@@ -304,17 +237,5 @@ def _job(found: StoredJob, report: Report | None) -> Job:
     if found.kind == "export":
         answer["files"] = call().use.export.files(found)
     if found.kind in ("erase", "redact"):
-        answer["receipt"] = _receipt(found)
+        answer["receipt"] = receipt_of(found)
     return answer
-
-
-def _receipt(job: StoredJob) -> Receipt | RedactionReceipt:
-    """What it has reached; its backups end by themselves."""
-    from palimpsest.memory.removal.erase import receipt
-    from palimpsest.memory.removal.messages import redaction_receipt
-
-    stores = (receipt if job.kind == "erase" else redaction_receipt)(job)
-    for store in stores.values():
-        if "until" in store:
-            store["until"] = rfc3339_or_null(store["until"])
-    return cast(Receipt, stores)

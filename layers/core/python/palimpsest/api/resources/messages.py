@@ -11,12 +11,10 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, with_config
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
-from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
-from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     NOT_BLANK,
     Closed,
     Json,
@@ -31,6 +29,8 @@ from palimpsest.api.resources.fields import (
     size_in_answer,
     window,
 )
+from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
+from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended as AppendedMessages

@@ -11,11 +11,10 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
-from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     LIKE_AN_ID,
     Closed,
     Deleted,
@@ -27,6 +26,7 @@ from palimpsest.api.resources.fields import (
     answered,
     rfc3339,
 )
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.memory import Record
 from palimpsest.memory.filters import Filter

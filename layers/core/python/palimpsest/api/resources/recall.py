@@ -11,10 +11,9 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     LIKE_AN_ID,
     NOT_BLANK,
     Closed,
@@ -29,6 +28,7 @@ from palimpsest.api.resources.fields import (
     provenance,
     rfc3339,
 )
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter
 from palimpsest.memory import filters
 from palimpsest.recall import FoundMemory

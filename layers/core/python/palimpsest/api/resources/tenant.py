@@ -11,11 +11,11 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, after, cursor_at
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.fields import Closed, MemoryFields
+from palimpsest.api.resources import Closed, MemoryFields
 from palimpsest.conversations.configuration import check_allowed, parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.jobs import Job, JobState

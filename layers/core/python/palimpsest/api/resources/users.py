@@ -12,11 +12,11 @@ from pydantic import Field
 from typing_extensions import TypedDict
 
 from palimpsest import parallel
+from palimpsest.api import operations_on
 from palimpsest.api.call import Call, call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
+from palimpsest.api.resources import LIKE_AN_ID, Closed, Json, Moment, UserId, Wait, WaitSeconds, rfc3339
 from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import LIKE_AN_ID, Closed, Json, Moment, UserId, Wait, WaitSeconds, rfc3339
 from palimpsest.api.resources.jobs import awaited
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.scope import checked_id

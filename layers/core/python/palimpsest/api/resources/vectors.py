@@ -9,10 +9,10 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
+from palimpsest.api.resources import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
 from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
 from palimpsest.api.resources.filters import Conditions, Metadata
 from palimpsest.vectors import DEFAULT_NAMESPACE, Namespace, NewVector
 

@@ -14,8 +14,7 @@ from cachetools import LRUCache
 
 from palimpsest import parallel, prompts
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
-from palimpsest.context.blocks.ranking import RecordRanking
+from palimpsest.context.blocks import BlockContent, Conversation, Delete, Item, RecordRanking, Update, read_only
 from palimpsest.conversations.configuration import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory import Record

@@ -9,7 +9,7 @@ from time import monotonic
 from typing import Any
 
 from palimpsest import parallel
-from palimpsest.context.blocks.block import BlockContent, Conversation
+from palimpsest.context.blocks import BlockContent, Conversation
 from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory
 from palimpsest.conversations.configuration import BlockType

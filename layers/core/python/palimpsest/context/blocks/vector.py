@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from palimpsest.context.blocks.block import BlockContent, Conversation, Delete, Item, Update, read_only
+from palimpsest.context.blocks import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations import name_of
 from palimpsest.conversations.configuration import VectorBlock
 from palimpsest.scope import UserScope

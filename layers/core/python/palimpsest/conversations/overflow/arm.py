@@ -13,7 +13,7 @@ from palimpsest.conversations import text_of
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
-from palimpsest.conversations.overflow.plan import Armed, arm, evict, fifo
+from palimpsest.conversations.overflow import Armed, decide, evict, fifo
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
@@ -73,7 +73,7 @@ class Arm:
             return Requested(why_not="paused_after_failure")
         config = parsed(dict(settings.memory))
         held = window(self.sessions, scope, head)
-        decided = arm(planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
+        decided = decide(planned, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
         if decided.overflow is None and again:
             return Requested(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)
@@ -128,7 +128,7 @@ class Prune:
         if head.job is not None:
             return Requested(head.job)
         held = window(self.sessions, scope, head)
-        decided = arm(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
+        decided = decide(head, config, held, scope=scope, now=seconds(now), created_at=stamp(now))
         if not decided.jobs:
             return Requested(why_not="only_recent_turns")
         return _committed(self.sessions, scope, head, decided, now=now)

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from palimpsest.conversations import UNSHOWN_ROLES, Message, text_of
-from palimpsest.conversations.overflow.plan import Eviction, evict
+from palimpsest.conversations.overflow import Eviction, evict
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import turns
 from palimpsest.text import terms

@@ -10,8 +10,8 @@ from palimpsest.clock import Clock, stamp
 from palimpsest.conversations import UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
+from palimpsest.conversations.overflow import step
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
-from palimpsest.conversations.overflow.plan import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, Wanted
 from palimpsest.conversations.session import Commit, Compaction, Head
 from palimpsest.conversations.window import SUMMARY_SHARE

@@ -10,13 +10,13 @@ from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Any
 
+from palimpsest.engines import calls_name, tally_name
+from palimpsest.engines.dynamodb import Item, OneTable, key
 from palimpsest.engines.dynamodb.lists import BUCKETS, bucket_for, buckets_of
 from palimpsest.engines.dynamodb.memories.commits import job_put
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
-from palimpsest.engines.dynamodb.table import Item, OneTable, key
-from palimpsest.engines.places import calls_name, tally_name
 from palimpsest.errors import CommitLost
 from palimpsest.jobs import Job
 from palimpsest.parallel import each

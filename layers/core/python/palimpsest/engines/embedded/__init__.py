@@ -32,8 +32,7 @@ from palimpsest.engines.embedded.writing import PART_SIGN
 from palimpsest.errors import Unavailable
 from palimpsest.memory.conditions import TermTest
 from palimpsest.memory.filters import Filter
-from palimpsest.models import Space, Vector
-from palimpsest.models.embedding import Matrix, check, unit
+from palimpsest.models import Matrix, Space, Vector, check_vector, unit
 from palimpsest.scope import UserScope
 from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text import BASE, Asked, QueryTerms, asked, query_terms
@@ -95,7 +94,7 @@ class EmbeddedIndex:
             return _by_words(connection, shelf, query, where=where, k=k) if shelf else ()
 
     def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        check(vector, self._space)
+        check_vector(vector, self._space)
         with self._database.reading() as connection:
             index = index_read(connection)
             if index and index.space != self._space:

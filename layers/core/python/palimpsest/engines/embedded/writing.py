@@ -10,8 +10,7 @@ from collections import Counter
 from dataclasses import dataclass
 
 from palimpsest.engines.embedded.database import Index, Shelf
-from palimpsest.models import Vector
-from palimpsest.models.embedding import unit
+from palimpsest.models import Vector, unit
 from palimpsest.search import Document, Gone
 from palimpsest.text import document_terms, rounded
 

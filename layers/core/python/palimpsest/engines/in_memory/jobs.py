@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from palimpsest.engines import job_cursor, job_listed_as, job_partition, shard_of
+from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.places import job_cursor, job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs import Job, JobState

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.engines.in_memory.state import State, T
-from palimpsest.engines.places import (
+from palimpsest.engines import (
     EXAMINED,
     MOST_ITEMS,
     items_of,
@@ -18,6 +17,7 @@ from palimpsest.engines.places import (
     record_listed_as,
     user_cursor,
 )
+from palimpsest.engines.in_memory import State, T
 from palimpsest.errors import CommitLost
 from palimpsest.jobs import Job
 from palimpsest.jobs.ports import RecordChanged

@@ -8,8 +8,8 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from palimpsest.engines.in_memory.state import State
-from palimpsest.engines.places import calls_name
+from palimpsest.engines import calls_name
+from palimpsest.engines.in_memory import State
 from palimpsest.errors import CommitLost
 from palimpsest.jobs import Job
 from palimpsest.scope import Scope, UserScope

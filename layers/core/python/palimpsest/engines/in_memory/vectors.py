@@ -7,8 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
+from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.memories import InMemoryMemories, Known
-from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
 from palimpsest.vectors import Namespace, StoredVector

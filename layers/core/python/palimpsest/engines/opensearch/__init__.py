@@ -13,8 +13,7 @@ from palimpsest.engines.opensearch import queries
 from palimpsest.engines.opensearch.client import Family, Named, NoIndex, translated
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
-from palimpsest.models import Space, Vector
-from palimpsest.models.embedding import check
+from palimpsest.models import Space, Vector, check_vector
 from palimpsest.scope import UserScope
 from palimpsest.search import ANYTHING, Document, Gone, Hit, check_vectors
 from palimpsest.text import query_terms
@@ -69,7 +68,7 @@ class OpenSearchIndex:
         return self._found(lambda: self._by_words(owner, text, where=where, k=k)) or ()
 
     def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
-        check(vector, self._space)
+        check_vector(vector, self._space)
         return self._found(lambda: self._by_vector(owner, vector, where=where, k=k)) or ()
 
     def _found(self, search: Callable[[], Made]) -> Made | None:

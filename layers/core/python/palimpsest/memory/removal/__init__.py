@@ -1,5 +1,6 @@
-"""What is removed from memory: every removal is of records together with all statements of their topics, planned here.
-Its reasons are the modules: a filter, a session, a user, a time that has passed.
+"""Removal from memory: how records are removed together with all statements of their topics.
+
+The modules say why: by a filter, with a session or a message, with a user, or because their time has passed.
 """
 
 from __future__ import annotations

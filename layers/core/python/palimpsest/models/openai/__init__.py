@@ -11,9 +11,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
-from palimpsest.models import Completion, Schema, Secret, Space, Vector
+from palimpsest.models import Completion, Schema, Secret, Space, Vector, unit
 from palimpsest.models.catalogue import cost, window_of
-from palimpsest.models.embedding import unit
 from palimpsest.models.openai.client import MAX_ANSWER_BYTES, OpenAIServer, ServerCall, completion_of
 
 if TYPE_CHECKING:

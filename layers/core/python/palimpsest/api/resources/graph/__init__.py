@@ -7,10 +7,10 @@ from typing import Annotated
 
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, by_id, listing
-from palimpsest.api.resources.fields import LIKE_AN_ID, Deleted, Json, UserId
+from palimpsest.api.resources import LIKE_AN_ID, Deleted, Json, UserId
 from palimpsest.api.resources.graph.shapes import (
     EntityChange,
     GraphEntities,

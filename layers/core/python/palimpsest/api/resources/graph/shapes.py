@@ -10,8 +10,7 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     NOT_BLANK,
     Change,
     Closed,
@@ -24,6 +23,7 @@ from palimpsest.api.resources.fields import (
     provenance,
     rfc3339,
 )
+from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.memories.shapes import GivenSource
 from palimpsest.graph import (
     ENTITY_TYPE,

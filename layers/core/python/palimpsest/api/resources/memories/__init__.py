@@ -12,10 +12,10 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     LIKE_AN_ID,
     Deleted,
     Json,

@@ -10,8 +10,7 @@ from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
 from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources.chat import ChatMessage, Id
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     NOT_BLANK,
     Change,
     Closed,
@@ -28,6 +27,7 @@ from palimpsest.api.resources.fields import (
     rfc3339,
     rfc3339_or_null,
 )
+from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
@@ -36,8 +36,7 @@ from palimpsest.memory.manage import KEPT
 from palimpsest.memory.manage import Change as Changed
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
-from palimpsest.models import Space
-from palimpsest.models.embedding import packed
+from palimpsest.models import Space, packed
 from palimpsest.recall import freshness
 
 

@@ -13,11 +13,11 @@ from typing import Annotated, Literal
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Find, Limit, Order, listing
 from palimpsest.api.problems import naming
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     LIKE_AN_ID,
     Json,
     SessionId,

@@ -9,8 +9,7 @@ from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
 from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources.chat import Id, Metadata, System
-from palimpsest.api.resources.fields import (
+from palimpsest.api.resources import (
     Closed,
     Json,
     MemoryFields,
@@ -21,6 +20,7 @@ from palimpsest.api.resources.fields import (
     rfc3339_or_null,
     window,
 )
+from palimpsest.api.resources.chat import Id, Metadata, System
 from palimpsest.conversations import Chat, manage
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import DAY

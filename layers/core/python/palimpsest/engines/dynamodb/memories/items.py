@@ -6,8 +6,8 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
+from palimpsest.engines import record_listed_as
 from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
-from palimpsest.engines.places import record_listed_as
 from palimpsest.memory import GRAPH, Order, Record, RecordType, Source, Walk
 from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
 from palimpsest.scope import UserScope

@@ -9,13 +9,13 @@ from functools import partial
 from typing import Any
 
 from palimpsest import parallel
+from palimpsest.engines import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
+from palimpsest.engines.dynamodb import BATCH_GET, Item, OneTable, Refused, Table
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put, put_anew, put_reminder, wipe
 from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
-from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Refused, Table
-from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.jobs import Job
 from palimpsest.memory import Record, RecordType, Walk

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.engines.dynamodb.table import Table, key
+from palimpsest.engines.dynamodb import Table, key
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.models import Space
 

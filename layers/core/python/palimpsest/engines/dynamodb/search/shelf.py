@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from palimpsest import parallel
+from palimpsest.engines.dynamodb import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.engines.dynamodb.search.packing import (
     Columns,
     Postings,
@@ -29,7 +30,6 @@ from palimpsest.engines.dynamodb.search.packing import (
     unfolded,
     unpacked,
 )
-from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.search import Hit

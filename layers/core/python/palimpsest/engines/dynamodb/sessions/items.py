@@ -9,15 +9,8 @@ from typing import Any, cast
 
 from palimpsest.conversations import Large, Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
+from palimpsest.engines import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, session_listed_as, shard_of
 from palimpsest.engines.dynamodb.lists import BUCKET, FAILED, SESSIONS, bucket_for, bucket_of
-from palimpsest.engines.places import (
-    TOMBSTONE_SECONDS,
-    job_listed_as,
-    job_partition,
-    listed_as,
-    session_listed_as,
-    shard_of,
-)
 from palimpsest.idempotency import KeyedCall
 from palimpsest.jobs import RETENTION_SECONDS, Job
 from palimpsest.jobs.kinds import decoded, encoded

@@ -9,20 +9,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, NotRequired, TypeVar, cast
+from typing import Annotated, Any, TypeVar, cast
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
-from typing_extensions import TypedDict
+from pydantic import BaseModel, ValidationError
 
-from palimpsest.api import problems
+from palimpsest.api import operations_on, problems
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
-from palimpsest.api.resources import memories
+from palimpsest.api.resources import LIKE_AN_ID, Json, memories
 from palimpsest.api.resources import recall as recalling
-from palimpsest.api.resources.fields import LIKE_AN_ID, Json
 from palimpsest.api.resources.jobs import ended, shown_job
+from palimpsest.api.resources.mem0.shapes import (
+    Mem0Add,
+    Mem0Change,
+    Mem0List,
+    Mem0Memory,
+    Mem0Message,
+    Mem0Ping,
+    Mem0Query,
+    Mem0Results,
+    Mem0Update,
+)
 from palimpsest.api.resources.memories.shapes import ForgetRequest, IngestRequest, MemoryChange, NewMemories
 from palimpsest.errors import BadRequest, FieldError, Unprocessable
 from palimpsest.memory import ListedType
@@ -42,88 +50,6 @@ MemoryId = Annotated[
 OfUser = Annotated[str | None, Query(description="Whose memories")]
 FromAgent = Annotated[str | None, Query(description="Only what this agent saved")]
 FromRun = Annotated[str | None, Query(description="Only what comes from this session")]
-
-
-class Open(BaseModel):
-    """A body that may hold more than is read."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
-
-
-class Mem0Add(Open):
-    messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
-    user_id: str | None = None
-    agent_id: str | None = None
-    run_id: Annotated[str | None, Field(description="The session that the messages belong to")] = None
-    metadata: dict[str, Any] | None = None
-    filters: dict[str, Any] | None = None
-    infer: Annotated[bool, Field(description="Extract memories; false: each message is a memory as it stands")] = True
-
-
-class Mem0Query(Open):
-    query: Annotated[str, Field(min_length=1, max_length=recalling.MAX_QUERY)]
-    user_id: str | None = None
-    agent_id: str | None = None
-    run_id: str | None = None
-    filters: Annotated[
-        dict[str, Any] | None, Field(description="`user_id`, `agent_id`, `run_id`; also within `AND`")
-    ] = None
-    limit: Annotated[int | None, Field(ge=1, le=100)] = None
-    top_k: Annotated[int | None, Field(ge=1, le=100)] = None
-    threshold: float | None = None
-
-
-class Mem0List(Open):
-    filters: dict[str, Any]
-
-
-class Mem0Update(Open):
-    model_config = ConfigDict(extra="ignore", frozen=True, json_schema_extra={"minProperties": 1})
-
-    text: str | None = None
-    metadata: dict[str, Any] | None = None
-
-
-class Mem0Memory(TypedDict):
-    id: str
-    memory: str
-    user_id: str
-    agent_id: NotRequired[str | None]
-    metadata: Mapping[str, Any]
-    categories: list[str]
-    created_at: str
-    updated_at: str
-    score: NotRequired[float]
-    event: NotRequired[str]
-
-
-class Mem0Results(TypedDict):
-    results: list[Mem0Memory]
-    count: NotRequired[int]
-    next: NotRequired[str | None]
-    previous: NotRequired[str | None]
-
-
-class Mem0Message(TypedDict):
-    message: str
-
-
-class Mem0Ping(TypedDict):
-    """The client does nothing without an organisation and a project; both are the tenant."""
-
-    status: str
-    org_id: str
-    project_id: str
-
-
-class Mem0Change(TypedDict):
-    id: str
-    memory_id: str
-    old_memory: str | None
-    new_memory: str
-    event: str
-    created_at: str
-    updated_at: str
 
 
 @operation("GET /compat/mem0/ping", answers={200: "Mem0Ping"})
@@ -244,7 +170,7 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
     """
     memory, user = _split(mem0_id)
     versions = memories.read_memory_history(user, memory, order="asc")["versions"]
-    changes = [
+    changes: list[Mem0Change] = [
         {
             "id": f"{each['id']}@{user}",
             "memory_id": mem0_id,

@@ -18,10 +18,10 @@ from aws_lambda_powertools.event_handler import Response, content_types
 from pydantic import BaseModel, ConfigDict, WithJsonSchema
 from typing_extensions import TypedDict
 
+from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.operations import operations_on
-from palimpsest.api.resources.fields import Json, UserId, dumps
-from palimpsest.api.resources.protocols.mcp_tools import TOOLS, called
+from palimpsest.api.resources import Json, UserId, dumps
+from palimpsest.api.resources.mcp.tools import TOOLS, called
 
 operation = operations_on("mcp", function="memories")
 

@@ -10,13 +10,11 @@ from typing import Annotated, Any, get_args
 from aws_lambda_powertools.event_handler import Response
 from pydantic import Field, ValidationError, model_validator
 
-from palimpsest.api import problems
+from palimpsest.api import Scope, problems
 from palimpsest.api.call import call
-from palimpsest.api.operations import Scope
-from palimpsest.api.resources import memories
+from palimpsest.api.resources import Closed, Json, dumps, memories
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.chat import Id
-from palimpsest.api.resources.fields import Closed, Json, dumps
 from palimpsest.api.resources.filters import Filter
 from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, NewMemory
 from palimpsest.errors import PalimpsestError

@@ -4,7 +4,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from palimpsest.bootstrap import compiled
+from palimpsest.bootstrap import FILE
 
 PROJECT = Path(__file__).parents[3]
 LOADED = """
@@ -12,8 +12,8 @@ import sys
 texts = []
 sys.addaudithook(lambda event, given: event == "compile" and texts.append(str(given[0])))
 from pathlib import Path
-from palimpsest.bootstrap import compiled
-compiled.use(Path(sys.argv[1]))
+from palimpsest.bootstrap import use_ready_code
+use_ready_code(Path(sys.argv[1]))
 texts.clear()
 from palimpsest.scope import UserScope
 print(sum("def __create_fn__" in text for text in texts))
@@ -23,9 +23,9 @@ from dataclasses import FrozenInstanceError, dataclass, field, replace
 from inspect import signature
 from pathlib import Path
 import sys
-from palimpsest.bootstrap import compiled
+from palimpsest.bootstrap import use_ready_code
 if sys.argv[1:]:
-    compiled.use(Path(sys.argv[1]))
+    use_ready_code(Path(sys.argv[1]))
 from palimpsest.memory import Source
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -48,7 +48,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The file that a layer would hold, for the Python that runs this."""
     folder = tmp_path_factory.mktemp("code")
     subprocess.run([sys.executable, PROJECT / "infra" / "dataclass_code.py", folder], check=True)  # noqa: S603 - ours
-    return folder / compiled.FILE.name
+    return folder / FILE.name
 
 
 def said(script: str, *arguments: Path) -> str:

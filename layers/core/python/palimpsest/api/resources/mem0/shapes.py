@@ -1,0 +1,93 @@
+"""The bodies that operations in mem0's words take, and the answers that they give."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Annotated, Any, NotRequired
+
+from pydantic import BaseModel, ConfigDict, Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.resources.recall import MAX_QUERY
+
+
+class Open(BaseModel):
+    """A body that may hold more than is read."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, defer_build=True)
+
+
+class Mem0Add(Open):
+    messages: Annotated[list[dict[str, Any]], Field(min_length=1, max_length=1_000)]
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: Annotated[str | None, Field(description="The session that the messages belong to")] = None
+    metadata: dict[str, Any] | None = None
+    filters: dict[str, Any] | None = None
+    infer: Annotated[bool, Field(description="Extract memories; false: each message is a memory as it stands")] = True
+
+
+class Mem0Query(Open):
+    query: Annotated[str, Field(min_length=1, max_length=MAX_QUERY)]
+    user_id: str | None = None
+    agent_id: str | None = None
+    run_id: str | None = None
+    filters: Annotated[
+        dict[str, Any] | None, Field(description="`user_id`, `agent_id`, `run_id`; also within `AND`")
+    ] = None
+    limit: Annotated[int | None, Field(ge=1, le=100)] = None
+    top_k: Annotated[int | None, Field(ge=1, le=100)] = None
+    threshold: float | None = None
+
+
+class Mem0List(Open):
+    filters: dict[str, Any]
+
+
+class Mem0Update(Open):
+    model_config = ConfigDict(extra="ignore", frozen=True, json_schema_extra={"minProperties": 1})
+
+    text: str | None = None
+    metadata: dict[str, Any] | None = None
+
+
+class Mem0Memory(TypedDict):
+    id: str
+    memory: str
+    user_id: str
+    agent_id: NotRequired[str | None]
+    metadata: Mapping[str, Any]
+    categories: list[str]
+    created_at: str
+    updated_at: str
+    score: NotRequired[float]
+    event: NotRequired[str]
+
+
+class Mem0Results(TypedDict):
+    results: list[Mem0Memory]
+    count: NotRequired[int]
+    next: NotRequired[str | None]
+    previous: NotRequired[str | None]
+
+
+class Mem0Message(TypedDict):
+    message: str
+
+
+class Mem0Ping(TypedDict):
+    """The client does nothing without an organisation and a project; both are the tenant."""
+
+    status: str
+    org_id: str
+    project_id: str
+
+
+class Mem0Change(TypedDict):
+    id: str
+    memory_id: str
+    old_memory: str | None
+    new_memory: str
+    event: str
+    created_at: str
+    updated_at: str

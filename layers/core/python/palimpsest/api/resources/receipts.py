@@ -1,0 +1,81 @@
+"""What an erasure or a redaction has reached, store by store."""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal, cast
+
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.resources import Moment, rfc3339_or_null
+from palimpsest.jobs import Job
+
+
+class Reached(TypedDict):
+    state: Literal["pending", "done"]
+    count: Annotated[int, Field(description="How much was removed")]
+
+
+class Indexed(TypedDict):
+    """Whether the index holds nothing of it any more. It answers nothing that the tables do not have, also before."""
+
+    state: Literal["pending", "done"]
+
+
+class Expires(TypedDict):
+    """What ends by itself, and when the last of it does."""
+
+    state: Literal["expires"]
+    until: Moment
+
+
+class Stays(TypedDict):
+    """What remains for good."""
+
+    state: Literal["stays"]
+
+
+class Nameless(TypedDict):
+    """What remains without the user's name."""
+
+    state: Literal["pending", "nameless"]
+
+
+class Receipt(TypedDict):
+    """What the erasure of a user has reached, store by store."""
+
+    sessions: Reached
+    memories: Annotated[Reached, Field(description="Counted in items, including those that belong to memories")]
+    index: Indexed
+    usage: Annotated[Nameless, Field(description="Counts of each day, which belong to the tenant")]
+    jobs: Annotated[Expires, Field(description="They hold ids and counts")]
+    tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
+    keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]
+    queues: Annotated[Expires, Field(description="Dead letters name jobs")]
+    exports: Annotated[Expires, Field(description="Of the whole tenant; those of the user are removed")]
+    logs: Annotated[Expires, Field(description="They hold hashes of the user's id, with a key that is in no log")]
+    backups: Expires
+    epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
+
+
+class RedactionReceipt(TypedDict):
+    """From which stores the old text of a redacted message is gone."""
+
+    messages: Reached
+    summaries: Annotated[Reached, Field(description="Those that may have held it lost their text, and are made anew")]
+    memories: Annotated[Reached, Field(description="Those that came from the message alone, with their quotes")]
+    index: Indexed
+    streams: Annotated[Expires, Field(description="The tables' logs of changes")]
+    backups: Expires
+
+
+def receipt_of(job: Job) -> Receipt | RedactionReceipt:
+    """What it has reached; its backups end by themselves."""
+    from palimpsest.memory.removal.erase import receipt
+    from palimpsest.memory.removal.messages import redaction_receipt
+
+    stores = (receipt if job.kind == "erase" else redaction_receipt)(job)
+    for store in stores.values():
+        if "until" in store:
+            store["until"] = rfc3339_or_null(store["until"])
+    return cast(Receipt, stores)
