@@ -26,6 +26,7 @@ from palimpsest.engines.opensearch.client import connected
 from palimpsest.memory.ports import Memories
 from palimpsest.models import CachingEmbedder, Embedder, Reranker
 from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
+from palimpsest.recall.rerank import FIRST
 from palimpsest.search import SearchIndex
 
 from benchmarks.report import Cell, Table
@@ -170,7 +171,8 @@ def _notes(dataset: Dataset, engines: Mapping[str, Engine]) -> tuple[str, ...]:
         " marked outdated. Abstention: unanswerable questions that nothing was told to; lost: answerable ones."
     )
     order = (
-        "Fused: words, meaning and topics, `rerank: false`. Recall: the built-in cross-encoder has read the first 24,"
+        "Fused: words, meaning and topics, `rerank: false`. Recall: the built-in cross-encoder has read the first"
+        f" {FIRST},"
         " however long that took here."
     )
     agreement = f"The indexes agree within {SAME} in every measure."

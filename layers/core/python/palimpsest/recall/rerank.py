@@ -20,7 +20,7 @@ from palimpsest.text.sentences import is_question, sentences
 if TYPE_CHECKING:
     from palimpsest.text.dates import Period
 
-FIRST = 24  # so many of the best are read: one behind them is rarely what was asked for
+FIRST = 21  # so many of the best are read: one behind them is rarely what was asked for
 SECONDS = 0.4
 GRACE = 0.05  # seconds more, in which a reranker that stops in time gives what it has
 LONG = 200  # characters; of a longer text the best sentences are read
