@@ -110,7 +110,7 @@ class Served:
         """What the function `authorize` says."""
         key = credential.removeprefix("Bearer ").removeprefix("Token ")  # the latter is mem0's
         if key not in self.keys:
-            return {"refused": "forbidden" if key else "unauthenticated"}
+            return {"refused": "invalid_key" if key else "unauthenticated"}
         return {"tenant": "acme", "scopes": self.keys[key], "key_id": "k" * 64}
 
     def _work(self) -> None:

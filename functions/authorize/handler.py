@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from palimpsest.bootstrap import engines, warm
-from palimpsest.errors import Forbidden, Unauthenticated, Unavailable
+from palimpsest.errors import Unauthenticated, Unavailable
 from palimpsest.observability import logger
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     authorizer = engines.authorizer()
     try:
         found = authorizer(credential)
-    except (Unauthenticated, Forbidden, Unavailable) as error:
+    except (Unauthenticated, Unavailable) as error:
         logger.info("refused", extra={"why": error.code})
         stated = {"refused": error.code}
     else:

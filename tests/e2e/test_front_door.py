@@ -55,7 +55,7 @@ def test_without_a_key_everything_else_is_401(stack: Stack, path: str) -> None:
 )
 def test_a_credential_that_nobody_gave_is_refused_without_a_word(stack: Stack, headers: Mapping[str, str]) -> None:
     answer = Client(stack.url, key="")("GET", "/v1/sessions", headers=headers)
-    assert (answer.status, answer.json["code"]) == (403, "forbidden")
+    assert (answer.status, answer.json["code"]) == (401, "invalid_key")
     assert answer.json["detail"] == "The key is not valid."
     assert answer.json["request_id"]
 
@@ -63,19 +63,19 @@ def test_a_credential_that_nobody_gave_is_refused_without_a_word(stack: Stack, h
 def test_a_key_in_other_clothes_is_refused(call: Client, stack: Stack) -> None:
     nobody = Client(stack.url, key="")
     for credential in (call.key, f"Basic {call.key}", f"Bearer {call.key}x", f"Bearer {key_id(call.key)}"):
-        assert nobody("GET", "/v1/sessions", headers={"Authorization": credential}).status == 403
+        assert nobody("GET", "/v1/sessions", headers={"Authorization": credential}).status == 401
     assert call("GET", "/v1/sessions").status == 200
 
 
 def test_a_revoked_key_is_refused(stack: Stack) -> None:
     client = stack.client()
     assert stack.keys.revoke(key_id(client.key))
-    assert client("GET", "/v1/sessions").status == 403
+    assert client("GET", "/v1/sessions").status == 401
 
 
 def test_an_expired_key_is_refused(stack: Stack) -> None:
     key = stack.keys.create("acme", scopes=("read",), expires_days=-1)
-    assert Client(stack.url, key)("GET", "/v1/sessions").status == 403
+    assert Client(stack.url, key)("GET", "/v1/sessions").status == 401
 
 
 def test_a_missing_scope_is_a_problem_and_nothing_is_written(stack: Stack) -> None:

@@ -16,7 +16,7 @@ from palimpsest.bootstrap.workers import queue_urls
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.errors import Forbidden
+from palimpsest.errors import InvalidKey
 from palimpsest.jobs import JobState, on_user
 from palimpsest.jobs.kinds import JobKind, ReindexPayload
 from palimpsest.scope import OPERATOR
@@ -164,7 +164,7 @@ def test_only_the_hash_of_a_key_is_stored(ring: KeyRing) -> None:
 def test_a_revoked_key_lets_nobody_in(ring: KeyRing) -> None:
     secret = ring.keys.create("acme", scopes=("read",))
     assert ring.keys.revoke(key_id(secret))
-    with pytest.raises(Forbidden):
+    with pytest.raises(InvalidKey):
         ring.authorize(f"Bearer {secret}")
     assert not ring.keys.works(secret)
 
@@ -176,7 +176,7 @@ def test_revoking_a_key_that_is_none_makes_none(ring: KeyRing) -> None:
 
 def test_an_expired_key_lets_nobody_in(ring: KeyRing) -> None:
     secret = ring.keys.create("acme", scopes=("read",), expires_days=-1)
-    with pytest.raises(Forbidden):
+    with pytest.raises(InvalidKey):
         ring.authorize(f"Bearer {secret}")
     assert not ring.keys.works(secret)
 

@@ -100,7 +100,7 @@ def test_what_is_loaded_later_is_there_to_be_loaded() -> None:
 
 def test_the_authorizer_loads_no_heavy_library_and_counts_no_tokens() -> None:
     modules, answers = first_answers("authorize", STRANGER)
-    assert answers == [{"isAuthorized": True, "context": {"refused": "forbidden"}}]
+    assert answers == [{"isAuthorized": True, "context": {"refused": "invalid_key"}}]
     assert not modules & {*HEAVY, "tiktoken", "jwt", "cryptography"}
 
 

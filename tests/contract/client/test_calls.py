@@ -247,7 +247,7 @@ def test_a_text_with_a_comma_is_found_by_its_metadata(memory: Palimpsest) -> Non
 
 
 def test_a_key_that_is_missing_or_wrong_or_may_too_little_is_told(served: Served) -> None:
-    with pytest.raises(errors.Forbidden):
+    with pytest.raises(errors.InvalidKey):
         Palimpsest(served.url, "pal_another").settings()
     served.keys["pal_reads"] = "read"
     with pytest.raises(errors.MissingScope):

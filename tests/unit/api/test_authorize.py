@@ -1,21 +1,24 @@
 """The authorizer vouches for keys that are known, unrevoked and unexpired; whatever it refuses has no tenant."""
 
+import json
 from datetime import timedelta
 from io import StringIO
 from typing import Any
 
 import pytest
+from palimpsest.api import operations_of
+from palimpsest.api.app import HttpApp
 from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
 from palimpsest.tenants import ApiKey, Authorize, key_id
 
-from tests.unit.api.gateway import authorizer_event, invoked
+from tests.unit.api.gateway import authorizer_event, http_event, invoked
 from tests.unit.api.handlers import load
 
 KEY = "pal_" + "k" * 43
-REFUSED = {"isAuthorized": True, "context": {"refused": "forbidden"}}
+REFUSED = {"isAuthorized": True, "context": {"refused": "invalid_key"}}
 NOBODY = {"isAuthorized": True, "context": {"refused": "unauthenticated"}}
 
 
@@ -143,3 +146,27 @@ def test_no_key_is_ever_logged(service: Authorizing, monkeypatch: pytest.MonkeyP
     assert len(log.getvalue().splitlines()) == 2
     assert "kkkk" not in log.getvalue()
     assert "zzzz" not in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("authorization", "status", "code"),
+    [
+        (None, 401, "unauthenticated"),
+        (f"Basic {KEY}", 401, "invalid_key"),
+        ("Bearer pal_" + "z" * 43, 401, "invalid_key"),
+        (f"Bearer {KEY}", 403, "missing_scope"),
+    ],
+)
+def test_through_authorizer_and_function_a_wrong_key_is_401_and_a_missing_scope_403(
+    service: Authorizing, authorization: str | None, status: int, code: str
+) -> None:
+    def nothing() -> Any:
+        raise AssertionError("the use cases were asked for")
+
+    service.add()
+    who = {"lambda": service(authorization)["context"]}
+    for path, function in (("/v1/settings", "sessions"), ("/v1/static-facts/a", "memories")):
+        answers = HttpApp(nothing, operations_of(function))  # type: ignore[arg-type]
+        answer = invoked(answers, http_event("PUT", path, "{}", authorizer=who))
+        assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (status, code)
+        assert answer["headers"].get("WWW-Authenticate") == ("Bearer" if status == 401 else None)

@@ -5,8 +5,8 @@ PalimpsestError
 ├── Unprocessable         it breaks the schema or a rule
 │   └── BudgetTooSmall    not even the system message and 100 tokens more fit
 ├── Unauthenticated       no tenant in the call
-├── Forbidden             the credential is not valid
-│   └── MissingScope      it lacks a scope that the call needs
+│   └── InvalidKey        its key is not valid
+├── MissingScope          its credential lacks a scope that the call needs
 ├── NotFound              unknown, deleted, expired or another tenant's: all answer alike
 ├── ReadOnlyBlock         a conversation tries to change what only the tenant states
 ├── Conflict              the state contradicts the call
@@ -74,11 +74,11 @@ class Unauthenticated(PalimpsestError):
     code = "unauthenticated"
 
 
-class Forbidden(PalimpsestError):
-    code = "forbidden"
+class InvalidKey(Unauthenticated):
+    code = "invalid_key"
 
 
-class MissingScope(Forbidden):
+class MissingScope(PalimpsestError):
     """`needed` are the scopes of the call, `missing` the first that the credential lacks."""
 
     code = "missing_scope"

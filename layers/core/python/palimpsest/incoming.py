@@ -17,7 +17,6 @@ from palimpsest.scope import checked_id
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
-WITH_BODY = frozenset({"POST", "PUT", "PATCH"})
 REPLACEMENT = "\ufffd"
 """What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
 NAMED_BY = {
@@ -73,14 +72,15 @@ def _decoded(segment: str, named: str) -> str:
         ) from error
 
 
-def guarded(event: Mapping[str, Any], *, method: str, path: str) -> dict[str, Any]:
-    """The event for the routes: path and body decoded, the body taken for JSON whatever its Content-Type.
+def guarded(event: Mapping[str, Any], *, method: str, path: str, reads_body: bool) -> dict[str, Any]:
+    """The event for the routes: path and body decoded, the body taken for JSON whatever its Content-Type. Where the
+    operation reads none, there is none.
 
     Raises `TooLarge` and `BadRequest` (`unsupported_encoding`, `missing_body`, `invalid_json`, `invalid_unicode`).
     The JSON is not parsed here.
     """
     headers = {str(name).lower(): value for name, value in (event.get("headers") or {}).items()}
-    body = _body(event, headers) if method in WITH_BODY else None
+    body = _body(event, headers) if reads_body else None
     if method == "PUT" and not body:
         raise BadRequest("A PUT needs a body, {} for the defaults.", code="missing_body")
     return {

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.errors import Conflict, FieldError, Forbidden, NotFound, TooLarge, Unauthenticated, Unprocessable
+from palimpsest.errors import Conflict, FieldError, InvalidKey, NotFound, TooLarge, Unauthenticated, Unprocessable
 from palimpsest.jobs import Job
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, checked_id
@@ -155,7 +155,7 @@ class Authorize:
     def __call__(self, authorization: str | None) -> ApiKey:
         """The key behind `Authorization: Bearer pal_…` (`Token pal_…` from clients of mem0).
 
-        Raises `Unauthenticated` without a credential, `Forbidden` for one that is malformed, unknown, revoked or
+        Raises `Unauthenticated` without a credential, `InvalidKey` for one that is malformed, unknown, revoked or
         expired, and `Unavailable`.
         """
         if not authorization:
@@ -163,7 +163,7 @@ class Authorize:
         match, now = BEARER.fullmatch(authorization), seconds(self.clock.now())
         key = self._found(key_id(match[1]), now) if match else None
         if key is None or key.revoked or (key.expires_at is not None and key.expires_at <= now):
-            raise Forbidden("The key is not valid.")
+            raise InvalidKey("The key is not valid.")
         return key
 
     def _found(self, id_: str, now: int) -> ApiKey | None:

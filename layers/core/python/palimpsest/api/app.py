@@ -9,21 +9,21 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http import HTTPStatus
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 from aws_lambda_powertools.event_handler import APIGatewayHttpResolver, Response
-from aws_lambda_powertools.event_handler.exceptions import NotFoundError
 from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from cachetools import LRUCache
 
-from palimpsest.api import Operation, Scope, problems
+from palimpsest.api import Operation, problems
 from palimpsest.api.call import CURRENT, OWNER, Call, Caller
 from palimpsest.api.problems import Failure, challenge, problem
 from palimpsest.api.resources import Answering
 from palimpsest.clock import seconds
-from palimpsest.errors import FieldError, LimitReached, PalimpsestError, Unavailable, Unprocessable
-from palimpsest.incoming import guarded, json_object, path_of
+from palimpsest.errors import BadRequest, FieldError, LimitReached, PalimpsestError, Unavailable, Unprocessable
+from palimpsest.incoming import guarded, json_object, path_of, read_json
 from palimpsest.observability import logger
 from palimpsest.scope import Scope as TenantScope
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 KNOWN_SECONDS = 60  # that a process goes by a limit of requests that it has read
 MOST_KNOWN = 1_000  # tenants whose limits a process knows
+UNKNOWN = "is not known"
 SECURITY = {
     "X-Content-Type-Options": "nosniff",
     "Cache-Control": "no-store",
@@ -111,14 +112,17 @@ class HttpApp:
         path = path_of(event)
         operation = operation_of(self._operations, seen["method"], path)
         seen |= {"route": operation.path if operation else None} | self._hashed(caller, path)
-        needed = scopes_of(operation, seen["method"])
-        caller.require(*needed)
+        caller.require(*(operation.scopes if operation else ()))
         self._rate.check(caller.tenant, self._wired())
-        request = guarded(event, method=seen["method"], path=path)
+        if operation is None:
+            return _as_event(_no_operation(self._operations, path), str(event["requestContext"]["requestId"]))
+        request = guarded(event, method=seen["method"], path=path, reads_body=operation.reads_body)
+        if not operation.reads_body:
+            _refuse_body(operation, event)
         with self._turn:  # Powertools keeps the current request in attributes that all share
-            shows = "read" in caller.scopes or "admin" in needed
+            shows = "read" in caller.scopes or "admin" in operation.scopes
             called = Call(caller, self._wired(), request, shows)
-            if operation is not None and operation.makes:
+            if operation.makes:
                 _ = called.key  # a malformed one is refused, also by calls that would not use it
             token = CURRENT.set(called)
             try:
@@ -156,10 +160,6 @@ def resolver(operations: tuple[Operation, ...]) -> APIGatewayHttpResolver:
             Answering(each)
         )
 
-    @app.not_found
-    def not_found(_: NotFoundError) -> Response[str]:
-        return _response(app, _no_route(app))
-
     def failed(error: Exception) -> Response[str]:
         return _response(app, _logged(error))
 
@@ -172,22 +172,42 @@ def operation_of(operations: tuple[Operation, ...], method: str, path: str) -> O
     return next((each for each in operations if serves(each, method, path)), None)
 
 
-def scopes_of(operation: Operation | None, method: str) -> tuple[Scope, ...]:
-    """The scopes that a call needs. Where there is no operation: `read` to look, `write` for the rest."""
-    if operation is not None:
-        return operation.scopes
-    return ("read",) if method in ("GET", "HEAD") else ("write",)
-
-
 def serves(operation: Operation, method: str, path: str) -> bool:
     """Whether a call of this method and path, decoded, is this operation."""
+    return method == operation.method and _has_path(operation, path)
+
+
+def _has_path(operation: Operation, path: str) -> bool:
     own, asked = operation.path.split("/"), path.split("/")
-    same = method == operation.method and len(own) == len(asked)
+    same = len(own) == len(asked)
     return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
 
 
+def _refuse_body(operation: Operation, event: Mapping[str, Any]) -> None:
+    """Raise `Unprocessable` for a body that the operation would not read; `{}` says nothing, and may be there."""
+    try:
+        given = read_json(event.get("body") or "{}")
+    except BadRequest:
+        given = None
+    if given == {}:
+        return
+    if not isinstance(given, dict):
+        raise _unknown({"body": "must be empty"})
+    parameters = signature(operation.handler).parameters
+    raise _unknown({
+        name: "is read from the query, not from a body" if name in parameters else UNKNOWN for name in given
+    })
+
+
+def _unknown(found: Mapping[str, str]) -> Unprocessable:
+    """The error for parameters and fields that an operation does not read, each with what is wrong with it."""
+    named = sorted(found)[: problems.MAX_ERRORS]
+    errors = tuple(FieldError(name[: problems.MAX_FIELD], found[name]) for name in named)
+    return Unprocessable(f"The request breaks the schema: {errors[0].field}: {errors[0].message}", errors=errors)
+
+
 def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]:
-    """Refuses query parameters and bodies that the operation does not have: they would silently do nothing."""
+    """Refuses query parameters that the operation does not have: they would silently do nothing."""
 
     def middleware(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         route = app.context["_route"]
@@ -195,20 +215,16 @@ def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]
         unknown = set(app.current_event.query_string_parameters) - known
         if route.operation_id in with_owner:
             unknown -= {OWNER}
-        if not route.dependant.body_params and (body := app.current_event.body):
-            unknown |= json_object(body).keys()
         if unknown:
-            named = sorted(unknown)[: problems.MAX_ERRORS]
-            errors = tuple(FieldError(name[: problems.MAX_FIELD], "is not known") for name in named)
-            raise Unprocessable(f"The request breaks the schema: {errors[0].field}: is not known", errors=errors)
+            raise _unknown(dict.fromkeys(unknown, UNKNOWN))
         return next_middleware(app)
 
     return middleware
 
 
-def _no_route(app: APIGatewayHttpResolver) -> Failure:
-    routes = app._static_routes + app._dynamic_routes  # noqa: SLF001 - no public way to ask for them
-    methods = sorted({route.method for route in routes if route.rule.match(app.current_event.path)})
+def _no_operation(operations: tuple[Operation, ...], path: str) -> Failure:
+    """The answer to a call that no operation serves. It reads nothing of the call but method and path."""
+    methods = sorted({each.method for each in operations if _has_path(each, path)})
     if not methods:
         return Failure(HTTPStatus.NOT_FOUND, "route_not_found", "There is no such route.")
     allowed = ", ".join(methods)

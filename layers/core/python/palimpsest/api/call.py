@@ -17,7 +17,7 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import BadRequest, CommitLost, Forbidden, MissingScope, Unauthenticated, Unavailable
+from palimpsest.errors import BadRequest, CommitLost, InvalidKey, MissingScope, Unauthenticated, Unavailable
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
 
@@ -46,7 +46,7 @@ class Caller:
     def of(cls, event: Mapping[str, Any]) -> Caller:
         """The caller as the function `authorize` states it, nothing from the request.
 
-        Raises `Forbidden` for a key that is not valid, `Unavailable` where that can't be found out, and
+        Raises `InvalidKey` for a key that is not valid, `Unavailable` where that can't be found out, and
         `Unauthenticated` for any other call without a tenant.
         """
         stated = (event.get("requestContext", {}).get("authorizer") or {}).get("lambda") or {}
@@ -64,8 +64,8 @@ class Caller:
     @staticmethod
     def _let_in(refused: object, credential: str) -> None:
         """Raise the error for what the authorizer has refused; it states None where it vouches for the caller."""
-        if refused == Forbidden.code:
-            raise Forbidden(f"The {credential} is not valid.")
+        if refused == InvalidKey.code:
+            raise InvalidKey(f"The {credential} is not valid.")
         if refused == Unavailable.code:
             raise Unavailable("Whose the call is can't be found out now.")
         if refused is not None:

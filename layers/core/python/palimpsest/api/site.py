@@ -29,6 +29,8 @@ DOCS_POLICY = (
 )
 
 
+MOST_ERRORS = 20
+MOST_FIELD = 200  # characters of a name that a caller sent
 CONSOLE_SCRIPTS = {"vendor": "vendor.js", "app": "app.js"}
 
 
@@ -47,29 +49,56 @@ class ProtectedResource(TypedDict):
 
 
 def page(event: Mapping[str, Any], *, stage: str, request_id: str, issuer: str = "") -> dict[str, Any]:
-    """The answer to an HTTP API event; anything but our pages is a 404 problem. `issuer` is whose tokens are taken."""
+    """The answer to an HTTP API event; anything but our pages is a 404 problem, and what no page reads a 422 problem.
+    `issuer` is whose tokens are taken.
+    """
+    found = _found(event, stage=stage, issuer=issuer)
+    if found is None:
+        detail = "There is no such route."
+        return _problem(HTTPStatus.NOT_FOUND, "route_not_found", detail, request_id=request_id)
+    if sent := _not_read(event):
+        detail, errors = "A page takes no parameters and no body.", dict.fromkeys(sent, "is not known")
+        return _problem(HTTPStatus.UNPROCESSABLE_ENTITY, "invalid", detail, request_id=request_id, errors=errors)
+    return found
+
+
+def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, Any] | None:
     if issuer and event["requestContext"]["http"]["method"] == "GET" and (found := _resource(event)):
         return _answer(JSON, json.dumps(protected_resource(found, issuer)))
-    match [event["requestContext"]["http"]["method"], *str(event["rawPath"]).split("/")[-2:]]:
-        case ["GET", "v1", "health"]:
+    below = str(event["rawPath"]).removeprefix(f"/{event['requestContext'].get('stage', '$default')}")
+    match [event["requestContext"]["http"]["method"], below]:
+        case ["GET", "/v1/health"]:
             return _answer(JSON, json.dumps(health(stage)))
-        case ["GET", "v1", "openapi.json"]:
+        case ["GET", "/v1/openapi.json"]:
             return _packed(JSON, openapi(), event)
-        case ["GET", "v1", "docs"]:
+        case ["GET", "/v1/docs"]:
             return _packed(HTML, docs(), event, policy=DOCS_POLICY)
-        case ["GET", "v1", "console"]:
+        case ["GET", "/v1/console"]:
             return _packed(HTML, console(), event, policy=console_policy())
+    return None
+
+
+def _not_read(event: Mapping[str, Any]) -> list[str]:
+    """The names of what was sent along: no page reads anything but its path."""
+    body = (event.get("body") or "").strip() not in ("", "{}")
+    return [*sorted(event.get("queryStringParameters") or {}), *(["body"] if body else [])][:MOST_ERRORS]
+
+
+def _problem(
+    status: HTTPStatus, code: str, detail: str, *, request_id: str, errors: Mapping[str, str] | None = None
+) -> dict[str, Any]:
+    """As the functions answer problems (`problems.py`), of which this one loads nothing."""
     problem = {
-        "type": "urn:palimpsest:problem:route_not_found",
-        "title": HTTPStatus.NOT_FOUND.phrase,
-        "status": HTTPStatus.NOT_FOUND.value,
-        "detail": "There is no such route.",
-        "code": "route_not_found",
+        "type": f"urn:palimpsest:problem:{code}",
+        "title": {HTTPStatus.UNPROCESSABLE_ENTITY: "Unprocessable Content"}.get(status, status.phrase),
+        "status": status.value,
+        "detail": detail,
+        "code": code,
         "request_id": request_id,
         "retryable": False,
-        "errors": [],
+        "errors": [{"field": name[:MOST_FIELD], "message": message} for name, message in (errors or {}).items()],
     }
-    return _answer(PROBLEM, json.dumps(problem), status=HTTPStatus.NOT_FOUND)
+    return _answer(PROBLEM, json.dumps(problem), status=status)
 
 
 @operation("GET /v1/health", answers={200: "Health"})
