@@ -26,9 +26,9 @@ from ministack.core.sigv4 import (
     presigned_request_is_expired,
     request_time_failure,
 )  # fmt: skip
-from ministack.services import lambda_svc, sts
+from ministack.services import apigateway, lambda_svc, sts
 
-from infra.local import function_processes, snapshots, vector_search
+from infra.local import decoding, function_processes, snapshots, vector_search
 from infra.local.guard import Guard, Request
 
 ALGORITHM = "AWS4-HMAC-SHA256"
@@ -126,6 +126,7 @@ def main() -> None:
     snapshots.install()
     function_processes.install()
     vector_search.install()
+    decoding.install(apigateway)
     port = int(os.environ["GATEWAY_PORT"])
     saving = snapshots.Saving(ministack.app.app)
     ministack.app.app = Guard(saving, port=port, claims_key=claims_key, is_signed=is_signed)

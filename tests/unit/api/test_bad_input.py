@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.unit.api.conftest import Service
-from tests.unit.api.gateway import Client
+from tests.unit.api.gateway import Client, http_event, invoked
 
 PATH = "/v1/sessions/s/messages"
 HELLO: dict[str, Any] = {"user_id": "sarah", "messages": [{"role": "user", "content": "hello"}]}
@@ -212,6 +212,50 @@ def test_a_path_that_names_nothing_is_400(call: Client, path: str, segment: str)
 def test_an_encoded_id_is_the_id_that_it_encodes(call: Client) -> None:
     assert call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", HELLO).json["session_id"] == "a:b@c+d|e"
     assert call("GET", "/v1/sessions/a:b@c+d|e").json["session_id"] == "a:b@c+d|e"
+
+
+PROXY = "ANY /v1/users/{proxy+}"
+ONE = "DELETE /v1/users/{user_id}/memories/{memory_id}"
+
+
+@pytest.mark.parametrize(
+    ("path", "route", "parameters"),
+    [
+        ("/v1/users/alice", PROXY, {"proxy": "alice?x"}),
+        ("/v1/users/alice", PROXY, {"proxy": "alice?"}),
+        ("/v1/users/alice", PROXY, {"proxy": "alice%3Fx"}),
+        ("/v1/users/alice", PROXY, {"proxy": "%61lice"}),
+        ("/v1/users/alice", PROXY, {"proxy": "%2561lice"}),
+        ("/v1/users/%61lice", PROXY, {"proxy": "%61lice"}),
+        ("/v1/users/alice%40x", PROXY, {"proxy": "alice%40x"}),
+        ("/v1/users/alice?x", PROXY, {"proxy": "alice?x"}),
+        ("/v1/users/alice/memories/m", ONE, {"user_id": "alice", "memory_id": "m?x"}),
+        ("/v1/users/alice/memories/m", ONE, {"user_id": "alice"}),
+    ],
+)
+def test_a_path_that_a_gateway_has_cut_or_decoded_too_often_names_nobody(
+    service: Service, call: Client, path: str, route: str, parameters: dict[str, str]
+) -> None:
+    call.save("Alice plays chess.", user="alice")
+    answer = sent_through(service, "DELETE", path, route, parameters)
+    assert (answer["statusCode"], json.loads(answer["body"])["code"]) == (400, "invalid_id"), answer["body"]
+    assert call("GET", "/v1/users/alice").json["memories"]["total"] == 1
+
+
+@pytest.mark.parametrize("proxy", ["a:b@c+d|e", "a:b@c+d%7Ce", "a%3ab%40c%2Bd%7Ce", "a:b@c+d|e/"])
+def test_an_id_that_a_gateway_has_decoded_is_itself_however_its_parameters_are_written(
+    service: Service, call: Client, proxy: str
+) -> None:
+    call.save("Plays chess.", user="a:b@c+d|e")
+    answer = sent_through(service, "GET", "/v1/users/a:b@c+d|e", PROXY, {"proxy": proxy})
+    assert json.loads(answer["body"])["memories"]["total"] == 1
+
+
+def sent_through(service: Service, method: str, path: str, route: str, parameters: dict[str, str]) -> dict[str, Any]:
+    """The answer to an event in which a gateway states the route that it has chosen, with its parameters."""
+    who = {"lambda": {"tenant": "acme", "scopes": "read write admin", "key_id": "k" * 64}}
+    event = http_event(method, path, authorizer=who)
+    return invoked(service.handler, event | {"routeKey": route, "pathParameters": parameters})
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,8 @@ from palimpsest.scope import checked_id
 
 MAX_BYTES = 5_000_000
 MAX_DEPTH = 64
+PARAMETER = re.compile(r"\{(\w+)\+?\}")
+ENCODED_LETTER = re.compile(r"%(?:3\d|[46][1-9A-Fa-f]|[57][\dAa])")
 ESCAPED_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 REPLACEMENT = "\ufffd"
 """What a gateway puts where bytes are not UTF-8: the body that arrives then has another length than the one sent."""
@@ -46,21 +48,41 @@ def _as_mem0s_server(path: str) -> str:
 
 
 def path_of(event: Mapping[str, Any]) -> str:
-    """The path below the stage, decoded once.
+    """The path below the stage, decoded.
 
-    Raises `BadRequest` (`invalid_id`) for a segment that is not an id, such as one with an encoded slash or NUL.
+    An HTTP API decodes a path before it passes it on, cuts it at a `?` that it decoded, and states its route's
+    parameters beside it. Where it states them, nothing is decoded again, and a path that they contradict is refused:
+    it would name somebody else. Without them the path is decoded here, once.
+
+    Raises `BadRequest` (`invalid_id`) for such a path, and for a segment that is not an id.
     """
     path, stage = str(event["rawPath"]), event["requestContext"].get("stage", "$default")
     if stage != "$default":
         path = path.removeprefix(f"/{stage}")
+    is_decoded = bool(event.get("pathParameters"))
+    if is_decoded:
+        _check_parameters(path, event)
     if path.startswith(f"{MEM0}/"):
         path = _as_mem0s_server(path)
     segments = path.removeprefix("/").split("/")
     named = "path"
     for number, segment in enumerate(segments):
-        segments[number] = checked_id(_decoded(segment, named), field=named)
+        segments[number] = checked_id(segment if is_decoded else _decoded(segment, named), field=named)
         named = NAMED_BY.get(segment, "path") if number % 2 else "path"
     return "/" + "/".join(segments)
+
+
+def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
+    """Raise `BadRequest` (`invalid_id`) unless the route with its parameters filled in is the path. The parameters may
+    be encoded, but for letters and digits: nobody encodes these.
+    """
+    given = event["pathParameters"]
+    route = str(event.get("routeKey", "")).partition(" ")[2]
+    filled = PARAMETER.sub(lambda name: str(given.get(name[1], "")), route).rstrip("/")
+    decoded = filled if ENCODED_LETTER.search(filled) else unquote(filled)
+    if route and path.rstrip("/") not in (filled, decoded):
+        errors = (FieldError("path", "holds an id with characters that no id has"),)
+        raise BadRequest("An id in the path is not valid.", code="invalid_id", errors=errors)
 
 
 def _decoded(segment: str, named: str) -> str:
