@@ -187,7 +187,7 @@ def test_a_person_talks_to_a_model_that_remembers(memory: Palimpsest, monkeypatc
     asked = [request.body for request in model.requests]
     assert [each["stream"] for each in asked] == [True, True, True]
     assert json.loads(replies) == {"content": "echo: I live in Hamburg."}
-    stored = [(each["role"], each["content"]) for each in memory.session("cli").messages()]
+    stored = [(each["role"], each["content"]) for each in memory.user("sarah").session("cli").messages()]
     assert stored == [
         ("user", "I live in Hamburg."), ("assistant", "echo: I live in Hamburg."),
         ("user", "And [bold]you[/bold]?"), ("assistant", "echo: And [bold]you[/bold]?"),

@@ -1,13 +1,13 @@
 from typing import Any
 
 import pytest
-from palimpsest.memory.filters import record_terms
+from palimpsest.memory.filters import folded, record_terms
 
 from tests.contract.memory_builders import record
 from tests.contract.search_index.builders import EAST, Part, document
 
 FULL: dict[str, Any] = {
-    "kind": "event", "importance": 0.7, "created_at": 1_000, "subject": "Sarah's \"desk\"", "session": "s:1",
+    "kind": "event", "importance": 0.7, "created_at": 1_000, "subject": folded("Sarah's \"desk\""), "session": "s:1",
     "agent": "hr",
     "metadata": record_terms(record(
         1, importance=0.7, confidence=0.25, topic_key="desk",
@@ -15,6 +15,9 @@ FULL: dict[str, Any] = {
                   "ok": True, "tags": ["b", 1], "place": {"city": "Rome"}},
     )),
 }  # fmt: skip
+
+SAID = ("Sarah", "Straße", "ΟΔΟΣ", "Ǆ")
+ASKED = (("Sarah", "sarah", "SARAH", "sArAh"), ("straße", "STRASSE", "Strasse"), ("οδος", "Οδοσ"), ("ǆ", "ǅ"))
 
 
 @pytest.fixture
@@ -37,6 +40,8 @@ def filled(part: Part) -> Part:
         ({"created_before": 1_000}, ["full"]),
         ({"created_before": 0}, []),
         ({"subject": 'Sarah\'s "desk"'}, ["full"]),
+        ({"subject": 'sarah\'s "desk"'}, ["full"]),
+        ({"subject": 'SARAH\'S "DESK"', "types": frozenset({"event", "fact"})}, ["full"]),
         ({"subject": "sarah"}, []),
         ({"subject": "*"}, []),
         ({"session": "s:1"}, ["full"]),
@@ -80,3 +85,18 @@ def test_metadata_of_64_terms_and_a_very_long_one_is_kept(part: Part) -> None:
     terms = [f"key{number}=value {number}" for number in range(63)] + ["long=" + "x" * 40_000]
     part.put(document("a", "apple", metadata=terms, subject="y" * 40_000))
     assert part.words("apple", metadata={f"key{number}": f"value {number}" for number in range(63)}) == ["a"]
+
+
+def test_a_subject_is_found_in_any_case_by_both_searches(part: Part) -> None:
+    part.put(*(document(f"d{n}", "apple", vector=EAST, subject=folded(each)) for n, each in enumerate(SAID)))
+    for number, ways in enumerate(ASKED):
+        for way in ways:
+            assert part.words("apple", subject=way) == part.near(EAST, subject=way) == [f"d{number}"], way
+
+
+def test_what_an_earlier_release_has_indexed_is_found_as_it_was_said(part: Part) -> None:
+    part.put(
+        document("old", "apple", vector=EAST, subject="Sarah"), document("new", "apple", vector=EAST, subject="sarah")
+    )
+    assert sorted(part.words("apple", subject="Sarah")) == sorted(part.near(EAST, subject="Sarah")) == ["new", "old"]
+    assert part.words("apple", subject="SARAH") == part.near(EAST, subject="SARAH") == ["new"]

@@ -33,7 +33,7 @@ def contents(call: Client, user: str = "sarah") -> list[str]:
         ({"types": ["event", "task"]}, 0),
         ({"min_importance": 0.8}, 1),
         ({"subject": "Sarah's work"}, 1),
-        ({"subject": "sarah's work"}, 0),
+        ({"subject": "sarah's WORK"}, 1),
         ({"session_id": "s1"}, 1),
         ({"agent_id": "coach"}, 1),
         ({"agent_id": "nobody"}, 0),

@@ -18,7 +18,7 @@ from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
 from palimpsest_client.said import OnText, Said, is_stream, message_of, read_stream
-from palimpsest_client.sessions import SessionCalls, Turn
+from palimpsest_client.sessions import SessionCalls, Turn, id_for
 from palimpsest_client.tenants import TenantCalls
 from palimpsest_client.users import UserCalls
 
@@ -131,6 +131,12 @@ class User(Over):
     def __init__(self, connection: Connection, user_id: str) -> None:
         super().__init__(connection, UserCalls(user_id))
         self.id = user_id
+
+    def session(self, name: str, **options: Any) -> Session:
+        """The user's session of this name, under an id of its own (`id_for`), with the options of `Palimpsest.session`.
+        Raises `InvalidId`.
+        """
+        return Session(self._connection, SessionCalls(id_for(self.id, name), user=self.id, **options))
 
     read = value(UserCalls.read)
     recall = value(UserCalls.recall)
@@ -271,8 +277,8 @@ class Palimpsest(Over):
         memory: Mapping[str, Any] | None = None,
         tools: bool = True,
     ) -> Session:
-        """A session, which its first append begins for `user`; `memory` is then its configuration. With `tools` its
-        turns offer our tools to the model.
+        """A session by its id, which is the tenant's: no two users have the same. Its first append begins it for
+        `user`; `memory` is then its configuration. With `tools` its turns offer our tools to the model.
         """
         return Session(self._connection, SessionCalls(session_id, user=user, agent=agent, memory=memory, tools=tools))
 

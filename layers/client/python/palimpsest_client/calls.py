@@ -7,6 +7,7 @@ retries, keys and answers are written once, for both clients.
 from __future__ import annotations
 
 import random
+import re
 import uuid
 from collections.abc import Generator, Mapping
 from dataclasses import dataclass, field
@@ -15,7 +16,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from palimpsest_client.errors import ConnectionLost, NotConfigured, problem_of
+from palimpsest_client.errors import ConnectionLost, InvalidId, NotConfigured, problem_of
 
 T = TypeVar("T")
 Row = TypeVar("Row")
@@ -25,6 +26,8 @@ PATIENCE = 60.0  # seconds from the first try to the last
 FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds
 BUSY = frozenset({429, 502, 503, 504})
 LARGEST_PAGE = 100
+ID = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
+LONGEST_SHOWN = 64  # characters of a value that is no id
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 
 
@@ -90,11 +93,12 @@ def call(
     A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
     twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
     asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem`, `ConnectionLost`, or
-    `NotConfigured` if something else answers.
+    `NotConfigured` if something else answers; and `InvalidId`, before anything is sent, for a part of the path that is
+    no id: gateways decode paths, and would read another path in it.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     given = body if body is None or method in CHANGING else _without_none(body)
-    place = "/v1/" + "/".join(quote(str(each), safe="") for each in path)
+    place = "/v1/" + "/".join(quote(checked_id(str(each)), safe="") for each in path)
     request = Send(method, place, given, _as_query(query or {}), headers)
     begun, lost_before = monotonic(), False
     for number in range(1, TRIES + 1):
@@ -116,6 +120,16 @@ def call(
     if isinstance(sent.body, str):
         raise NotConfigured(f"What answers at {sent.address} is not the service: its answers are JSON.")
     return sent.body
+
+
+def checked_id(value: str) -> str:
+    """The value, if it is an id as the service has them. Raises `InvalidId`."""
+    if not ID.fullmatch(value) or not value.strip("."):
+        field = {"field": "id", "message": "1 to 128 of A-Z a-z 0-9 . _ : @ + | = - and not only dots"}
+        shown = ascii(value[:LONGEST_SHOWN])
+        detail = f"{shown} is not a valid id; nothing was sent."
+        raise InvalidId({"status": InvalidId.status, "code": InvalidId.code, "detail": detail, "errors": [field]})
+    return value
 
 
 def _pause(sent: Sent, number: int) -> float | None:

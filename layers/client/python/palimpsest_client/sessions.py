@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from palimpsest_client.calls import Listing, Steps, call
+from palimpsest_client.calls import ID, Listing, Steps, call, checked_id
 from palimpsest_client.errors import SessionExists, SessionNotFound
 from palimpsest_client.said import Message, Said, message_of
 from palimpsest_client.types import Appended, Compaction, Context, EndedSession, HistoryMessage, Session, WindowEmptied
@@ -237,6 +237,22 @@ class SessionCalls:
     def delete(self, *, keep_memories: bool | None = None, wait: float | None = None) -> Steps[JSON]:
         """Remove the session, and the memories that have no other source unless they are to be kept."""
         return call("DELETE", "sessions", self.id, query={"keep_memories": keep_memories, "wait": wait})
+
+
+def id_for(user: str, name: str) -> str:
+    """The id of the session that this user calls so, the same each time: ids are the tenant's, and another user's
+    session of this name has another one. Raises `InvalidId`.
+    """
+    whose, what = checked_id(user), checked_id(name)
+    plain = f"{whose}:{what}"
+    if ":" not in whose and ID.fullmatch(plain):
+        return plain
+    short = f"{_hash(whose)}:{what}"  # "a:b" may name no session of "a"
+    return short if ID.fullmatch(short) else f"{_hash(whose)}:{_hash(what)}"
+
+
+def _hash(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()[:40]
 
 
 def _key_of_ids(messages: Sequence[Message]) -> str | None:

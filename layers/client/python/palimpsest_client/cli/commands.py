@@ -16,6 +16,7 @@ from palimpsest_client.blocking import Palimpsest
 from palimpsest_client.cli import files, shown, stdio
 from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
+from palimpsest_client.sessions import id_for
 
 app = typer.Typer(no_args_is_help=True, help="Memory for agents: what is kept, what is known, and what was said.")
 
@@ -57,7 +58,9 @@ def login(
 @app.command()
 def chat(
     user: User,
-    session: Annotated[str, typer.Option("--session", "-s", help="Id of the session.")] = "cli",
+    session: Annotated[
+        str | None, typer.Option("--session", "-s", help="Id of the session; else the user's own.")
+    ] = None,
     model: Annotated[str, typer.Option(help="Answers, by OPENAI_API_KEY and OPENAI_BASE_URL.")] = "gpt-4.1-nano",
     json_: AsJson = False,
 ) -> None:
@@ -71,7 +74,7 @@ def chat(
     except openai.OpenAIError:
         raise ValueError("This command needs a model's key: set OPENAI_API_KEY.") from None
     try:
-        talk = Palimpsest().session(session, user=user)
+        talk = Palimpsest().session(session or id_for(user, "cli"), user=user)
         for line in _lines(prompt="" if json_ else "[bold]> [/bold]"):
             turn = talk.say(line)
             while not turn.is_done:

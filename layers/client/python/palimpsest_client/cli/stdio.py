@@ -10,6 +10,7 @@ from urllib.parse import quote
 
 import httpx2
 
+from palimpsest_client.calls import checked_id
 from palimpsest_client.connection import LOST
 
 ENVELOPE = "io.modelcontextprotocol/protocolVersion"
@@ -17,7 +18,8 @@ FAILED = -32603
 
 
 def serve(http: httpx2.Client, user: str, *, lines: Iterable[str], out: TextIO) -> None:
-    """Answer every message, a line each, until there are no more."""
+    """Answer every message, a line each, until there are no more. Raises `InvalidId` if the user's id is none."""
+    checked_id(user)
     for line in lines:
         if line.strip() and (answer := _answer(http, user, line)) is not None:
             out.write(answer + "\n")

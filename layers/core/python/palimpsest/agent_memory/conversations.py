@@ -19,7 +19,7 @@ from palimpsest.context.read import Context
 from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.lifecycle import check_owner
+from palimpsest.conversations.lifecycle import ANOTHERS, check_owner
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction, Session
 from palimpsest.errors import Conflict
@@ -174,5 +174,5 @@ class Conversations:
         if isinstance(session, str):
             return self._user.owner.session(session)
         if session.owner != self._user:
-            raise Conflict("The session belongs to another user.", code="owner_mismatch")
+            raise Conflict(ANOTHERS, code="owner_mismatch")
         return session.scope

@@ -194,9 +194,9 @@ def _refuse_body(operation: Operation, event: Mapping[str, Any]) -> None:
     if not isinstance(given, dict):
         raise _unknown({"body": "must be empty"})
     parameters = signature(operation.handler).parameters
-    raise _unknown({
-        name: "is read from the query, not from a body" if name in parameters else UNKNOWN for name in given
-    })
+    raise _unknown(
+        {name: "is read from the query, not from a body" if name in parameters else UNKNOWN for name in given}
+    )
 
 
 def _unknown(found: Mapping[str, str]) -> Unprocessable:

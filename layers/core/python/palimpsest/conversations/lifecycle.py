@@ -19,6 +19,10 @@ from palimpsest.scope import SessionScope
 
 DAY = 24 * 3600
 MAX_WITHDRAWALS_UNDER_WAY = 8
+ANOTHERS = (
+    "The session belongs to another user or agent. Ids of sessions are the tenant's: no two users can have a session "
+    "of the same id, so make ids that name the user, such as sarah:monday."
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,7 @@ class Configuration:
 def check_owner(head: Head, *, user: str | None, agent: str | None) -> None:
     """Raise `Conflict` (`owner_mismatch`) if the session belongs to another user or agent than the one named."""
     if (user is not None and user != head.user) or (agent is not None and agent != head.agent):
-        raise Conflict("The session belongs to another user or agent.", code="owner_mismatch")
+        raise Conflict(ANOTHERS, code="owner_mismatch")
 
 
 @dataclass(frozen=True, slots=True)

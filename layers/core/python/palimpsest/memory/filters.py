@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, Literal, Self, cast, get_args
+from typing import Any, Literal, Self, cast, get_args, overload
 
 from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.memory import ListedType, Record, RecordType
@@ -21,9 +21,9 @@ _APART = "\x02"
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A record or message must meet every condition; an empty field is no condition. Values match exactly, limits are
-    inclusive, times are epoch milliseconds. With `any_case` a subject matches in upper or lower case; search indexes
-    do not support that. `metadata` names by path a value, or operators (`conditions.Condition`).
+    """A record or message must meet every condition; an empty field is no condition. Values match exactly, but a
+    subject in upper or lower case. Limits are inclusive, times are epoch milliseconds. `metadata` names by path a
+    value, or operators (`conditions.Condition`).
 
     The time of a message is the time at which it was spoken. A message has no subject, topic, importance or confidence,
     so a filter with one of these matches no message.
@@ -41,7 +41,6 @@ class Filter:
     agent: str | None = None
     metadata: Mapping[str, Any] = field(default_factory=dict)
     topic: str | None = None
-    any_case: bool = False
 
     @property
     def record_types(self) -> frozenset[RecordType]:
@@ -58,6 +57,13 @@ class Filter:
         limits = (self.min_importance, self.max_importance, self.min_confidence, self.max_confidence, self.topic)
         is_of_records = self.subject is not None or any(limit is not None for limit in limits)
         return (not self.types or "message" in self.types) and not is_of_records
+
+    @property
+    def subjects(self) -> tuple[str, ...]:
+        """What documents that match may hold as their subject; empty: anything. Documents of an earlier release hold
+        it as it was said, so they are found as it is asked for, and in any case once they were indexed anew.
+        """
+        return () if self.subject is None else tuple(dict.fromkeys((folded(self.subject), self.subject)))
 
     @property
     def tests(self) -> tuple[TermTest, ...]:
@@ -81,15 +87,10 @@ class Filter:
             record.type in self.record_types
             and _within(record.importance, self.min_importance, self.max_importance)
             and _within(record.confidence, self.min_confidence, self.max_confidence)
-            and self._matches_subject(record.subject)
+            and (self.subject is None or folded(self.subject) == folded(record.subject))
             and self.topic in (None, record.topic_key)
             and self._matches_origin(record.source.session, record.agent, record.created_at, record.metadata)
         )
-
-    def _matches_subject(self, subject: str | None) -> bool:
-        if self.subject is None or self.subject == subject:
-            return True
-        return self.any_case and subject is not None and self.subject.casefold() == subject.casefold()
 
     def matches_message(self, *, session: str, agent: str | None, created_at: int, metadata: Mapping[str, Any]) -> bool:
         """Whether a message of this session and agent meets every condition. It was spoken at `created_at` (epoch
@@ -112,6 +113,15 @@ class Filter:
             return True
         terms = metadata_terms(metadata, most=None)
         return all(condition.test.passes(terms) for condition in conditions(self.metadata))
+
+
+@overload
+def folded(subject: str) -> str: ...
+@overload
+def folded(subject: None) -> None: ...
+def folded(subject: str | None) -> str | None:
+    """A subject as filters compare it: without the difference of upper and lower case."""
+    return None if subject is None else subject.casefold()
 
 
 def record_terms(record: Record) -> tuple[str, ...]:
@@ -148,7 +158,7 @@ class StoredFilter:
         return cls(
             owner,
             replace(where, subject=None, topic=None, metadata={}),
-            subject=None if where.subject is None else _digest(owner, "subject", where.subject),
+            subject=None if where.subject is None else _digest(owner, "subject", folded(where.subject)),
             topic=None if where.topic is None else _digest(owner, "topic", where.topic),
             metadata=frozenset(_digest(owner, each.path, each.value) for each in wanted if each.operator == "eq"),
             conditions=frozenset(_stored(owner, each) for each in wanted if each.operator != "eq"),
@@ -177,10 +187,14 @@ class StoredFilter:
         """Whether the record, one of the owner's, meets every condition."""
         return (
             self.plain.matches(record)
-            and self._is(self.subject, "subject", record.subject)
+            and self._matches_subject(record.subject)
             and self._is(self.topic, "topic", record.topic_key)
             and self._matches_metadata(record)
         )
+
+    def _matches_subject(self, subject: str | None) -> bool:
+        """Jobs of an earlier release hold the digest of a subject as it was asked for."""
+        return self._is(self.subject, "subject", folded(subject)) or self._is(self.subject, "subject", subject)
 
     def _is(self, wanted: str | None, name: str, value: str | None) -> bool:
         return wanted is None or (value is not None and _digest(self.owner, name, value) == wanted)

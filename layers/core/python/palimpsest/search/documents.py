@@ -24,7 +24,7 @@ from palimpsest.conversations.session import Head
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory import GRAPH, Record
 from palimpsest.memory.conditions import metadata_terms
-from palimpsest.memory.filters import record_terms
+from palimpsest.memory.filters import folded, record_terms
 from palimpsest.memory.ports import Memories
 from palimpsest.models import Vector, unit
 from palimpsest.scope import SessionScope, UserScope
@@ -107,7 +107,7 @@ def of_record(record: Record) -> Indexable:
         text=_lines(_day(record.valid_from), record.subject, record.content, *record.keywords, *record.queries),
         version=versioned(record.version),
         created_at=record.created_at,
-        subject=record.subject,
+        subject=folded(record.subject),
         session=record.source.session,
         agent=record.agent,
         importance=record.importance,

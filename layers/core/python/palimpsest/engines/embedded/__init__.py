@@ -183,7 +183,7 @@ _RULES = {
     "min_importance": "importance >= :{name}",
     "created_after": "created_at >= :{name}",
     "created_before": "created_at <= :{name}",
-    "subject": "subject = :{name}",
+    "subjects": "subject IN " + _ANY_OF,
     "session": "session = :{name}",
     "agent": "agent = :{name}",
 }

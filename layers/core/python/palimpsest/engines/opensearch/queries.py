@@ -193,7 +193,9 @@ def _conditions(owner: str, where: Filter) -> list[dict[str, Any]]:
 def _terms(where: Filter) -> Iterator[dict[str, Any]]:
     if where.types:
         yield {"terms": {"kind": sorted(where.types)}}
-    for field, value in (("subject", where.subject), ("session", where.session), ("agent", where.agent)):
+    if where.subjects:
+        yield {"terms": {"subject": [*where.subjects]}}
+    for field, value in (("session", where.session), ("agent", where.agent)):
         if value is not None:
             yield {"term": {field: value}}
     for test in where.tests:

@@ -130,7 +130,6 @@ def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
         agent=agent_id,
         metadata=read_terms(as_sent("metadata") if metadata else ()) or {},
         topic=stored_topic(topic_key),
-        any_case=True,
     )
     scope = call().user(user_id)
     find = partial(

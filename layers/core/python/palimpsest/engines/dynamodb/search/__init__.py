@@ -220,7 +220,12 @@ def _digest(value: str) -> str:
 
 def _conditions(where: Filter) -> Iterator[dict[str, str]]:
     """The equalities to search by, one set for each search: as many of the filter's conditions as are equalities."""
-    values = {"subject": where.subject, "session": where.session, "agent": where.agent}
+    for subject in where.subjects or (None,):
+        yield from _equalities(where, subject)
+
+
+def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
+    values = {"subject": subject, "session": where.session, "agent": where.agent}
     same = {name: _digest(value) for name, value in values.items() if value is not None}
     if not where.types or where.types == {*RECORDS, "message"}:
         yield same

@@ -13,9 +13,7 @@ from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from itertools import accumulate, pairwise
-from operator import eq
 from typing import Any, Literal, NamedTuple, Self
 
 from palimpsest.memory.filters import Filter
@@ -152,11 +150,18 @@ def _checks(where: Filter) -> Iterator[tuple[str, Callable[[Any], bool]]]:
         yield "created_at", lambda value: value >= after
     if before is not None:
         yield "created_at", lambda value: value <= before
-    for name in ("subject", "session", "agent"):
-        if (wanted := getattr(where, name)) is not None:
-            yield name, partial(eq, wanted)
+    for name, wanted in _wanted(where):
+        yield name, wanted.__contains__
     if tests := where.tests:
         yield "metadata", lambda terms: all(test.passes(terms or ()) for test in tests)
+
+
+def _wanted(where: Filter) -> Iterator[tuple[str, Collection[str]]]:
+    if where.subjects:
+        yield "subject", where.subjects
+    for name in ("session", "agent"):
+        if (value := getattr(where, name)) is not None:
+            yield name, (value,)
 
 
 def blocks(postings: Mapping[str, Sequence[int]]) -> Iterator[tuple[str, bytes]]:
