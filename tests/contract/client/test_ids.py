@@ -1,4 +1,4 @@
-"""Ids of users, sessions and memories in the client: none that could be misread is sent, and users' names stay apart."""
+"""Ids in the client: none that could be misread is sent, and two users' sessions of one name stay apart."""
 
 import asyncio
 import io

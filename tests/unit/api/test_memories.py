@@ -373,6 +373,7 @@ def test_confidence_and_data_change_in_place(call: Client) -> None:
     ("where", "found"),
     [
         ({"subject": "sport"}, {"ran far"}),
+        ({"subject": "sPoRT"}, {"ran far"}),
         ({"topic_key": "Favourite drink"}, {"likes tea far"}),
         ({"min_confidence": 0.6}, {"ran far"}),
         ({"max_confidence": 0.5}, {"likes tea far"}),
@@ -390,7 +391,7 @@ def test_one_filter_lists_recalls_searches_and_forgets(
     service.work_while_waiting()
     tea = {"type": "fact", "content": "likes tea far", "topic_key": "favourite drink", "confidence": 0.5}
     tea |= {"metadata": {"place": {"floor": 5}, "at": "2026-01-01", "tags": ["a", "b"]}}
-    ran = {"type": "event", "content": "ran far", "subject": "sport", "importance": 0.8}
+    ran = {"type": "event", "content": "ran far", "subject": "Sport", "importance": 0.8}
     call.save(tea, {**ran, "metadata": {"place": {"city": "Rome", "floor": 2}, "at": "2026-01-01T12:00:00Z"}})
     service.brought_up_to_date()
     for path in ("recall", "memories/search"):

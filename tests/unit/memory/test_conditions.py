@@ -1,14 +1,16 @@
 """Conditions on metadata: the tables, search indexes and jobs that forget decide them alike."""
 
 import math
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from palimpsest.jobs.kinds import ForgetPayload
 from palimpsest.memory import Record
 from palimpsest.memory.conditions import place
-from palimpsest.memory.filters import Filter, StoredFilter, record_terms
+from palimpsest.memory.filters import Filter, StoredFilter, _digest, folded, record_terms
 
 from tests.service import DAVID, SARAH
 
@@ -84,6 +86,23 @@ def test_a_condition_holds_or_not_wherever_it_is_decided(wanted: dict[str, Any],
 )
 def test_everybody_decides_every_condition_alike(metadata: dict[str, Any], wanted: Any, path: str) -> None:
     assert len(decided(metadata, {path: wanted})) == 1
+
+
+@given(some.none() | some.text(max_size=5), some.text(min_size=1, max_size=5))
+def test_a_subject_is_one_in_any_case_wherever_it_is_decided(said: str | None, other: str) -> None:
+    record = replace(a_record({}), subject=said)
+    for asked in (other, (said or other).upper(), (said or other).lower()):
+        where = Filter(subject=asked)
+        stored = StoredFilter.of_payload(SARAH, StoredFilter.of(SARAH, where).payload())
+        holds = said is not None and said.casefold() == asked.casefold()
+        assert {where.matches(record), stored.matches(record), folded(said) in where.subjects} == {holds}
+
+
+def test_a_job_of_an_earlier_release_still_forgets_the_subject_that_was_named() -> None:
+    earlier = ForgetPayload(subject=_digest(SARAH, "subject", "Sarah"))
+    stored = StoredFilter.of_payload(SARAH, earlier)
+    assert stored.matches(replace(a_record({}), subject="Sarah"))
+    assert not stored.matches(replace(a_record({}), subject="Tom"))
 
 
 @given(some.floats(allow_nan=False), some.floats(allow_nan=False))

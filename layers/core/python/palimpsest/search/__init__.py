@@ -19,9 +19,9 @@ class Document:
     """What can be found of one item. `key` names the item among its owner's: a record's id, or `session/seq`.
 
     `text` is what words are matched against: content with speaker and date; its first 32,768 characters count.
-    `created_at` is in epoch milliseconds. `subject` is one of `Filter.subjects`: folded. `metadata` holds the terms that
-    `Filter.tests` test. `version` comes from the item and grows with every write of the same key. `vector` lies in the space of the index that it is
-    written to.
+    `created_at` is in epoch milliseconds. `subject` is folded, as one of `Filter.subjects`. `metadata` holds the terms
+    that `Filter.tests` test. `version` comes from the item and grows with every write of the same key. `vector` lies in
+    the space of the index that it is written to.
     """
 
     key: str
