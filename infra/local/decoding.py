@@ -17,16 +17,16 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 def passed_on(path: str) -> str | None:
-    """The path that a function gets, for one that MiniStack has decoded once, but for `%25`. None for a path that the
-    gateway refuses.
+    """The path that a function gets. MiniStack has decoded `path` once, all but `%25`. The gateway refuses a path if
+    this returns None.
     """
     once = path.replace("%25", "%").partition("?")[0]
     return None if NO_ESCAPE.search(once) else unquote(once)
 
 
 def install(gateway: ModuleType) -> None:
-    """Have MiniStack's gateway pass such paths on. Routes are chosen, and their parameters read, before the cut: that
-    parameters keep what the path loses was not seen on AWS, nor that they lose it.
+    """Have MiniStack's gateway pass such paths on. It chooses routes, and reads their parameters, before the cut. Nobody
+    has seen whether AWS does so, too.
     """
     invoke: Callable[..., Awaitable[Answer]] = gateway._invoke_lambda_proxy  # noqa: SLF001 - there is no public way
 

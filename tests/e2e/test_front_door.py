@@ -78,6 +78,32 @@ def test_an_expired_key_is_refused(stack: Stack) -> None:
     assert Client(stack.url, key)("GET", "/v1/sessions").status == 401
 
 
+@pytest.mark.parametrize("wrong", ["alice%3Fx", "alice%3F", "%2561lice", "alice%00", "alice%25zz", "alice%2F..%2Falice"])
+def test_an_id_that_the_gateway_cuts_erases_nobody(call: Client, wrong: str) -> None:
+    said = {"memories": [{"type": "fact", "content": "Alice plays chess."}]}
+    assert call("POST", "/v1/users/alice/memories", said).status == 200
+    assert call("DELETE", f"/v1/users/{wrong}").status == 400
+    assert call("GET", "/v1/users/alice").json["memories"]["total"] == 1
+
+
+def test_an_encoded_id_is_the_id_that_it_encodes(call: Client) -> None:
+    said = {"user_id": "sarah@example.com", "messages": HELLO["messages"]}
+    assert call("POST", "/v1/sessions/a%3Ab%40c%2Bd%7Ce/messages", said).json["session_id"] == "a:b@c+d|e"
+    assert call("GET", "/v1/users/sarah%40example.com").json["sessions"]["total"] == 1
+
+
+def test_a_body_that_a_deletion_does_not_read_is_refused(call: Client) -> None:
+    vectors = [{"id": name, "values": [1.0, 2.0]} for name in "ab"]
+    assert call("POST", "/v1/users/sarah/vectors", {"vectors": vectors}).status == 200
+    assert call("DELETE", "/v1/users/sarah/vectors", {"ids": ["a"]}).status == 422
+    assert call("DELETE", "/v1/users/sarah/vectors?ids=a").json == {"count": 1}
+
+
+def test_a_route_that_is_not_there_is_404_whatever_its_body(call: Client) -> None:
+    answer = call("POST", "/v1/users/sarah/recal", {"query": "Where?"})
+    assert (answer.status, answer.json["code"]) == (404, "route_not_found")
+
+
 def test_a_missing_scope_is_a_problem_and_nothing_is_written(stack: Stack) -> None:
     tenant = stack.client().tenant
     reader, writer = (stack.client(tenant=tenant, scopes=(scope,)) for scope in ("read", "write"))

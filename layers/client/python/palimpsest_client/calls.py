@@ -27,7 +27,7 @@ FIRST_PAUSE, LONGEST_PAUSE = 0.2, 10.0  # seconds
 BUSY = frozenset({429, 502, 503, 504})
 LARGEST_PAGE = 100
 ID = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
-LONGEST_SHOWN = 64  # characters of a value that is no id
+LONGEST_SHOWN = 64  # characters of a wrong id in an error
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
 
 
@@ -93,8 +93,8 @@ def call(
     A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
     twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
     asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem`, `ConnectionLost`, or
-    `NotConfigured` if something else answers; and `InvalidId`, before anything is sent, for a part of the path that is
-    no id: gateways decode paths, and would read another path in it.
+    `NotConfigured` if something else answers. Raises `InvalidId`, before anything is sent, if a part of the path isn't
+    an id. A gateway decodes paths, and would read another path.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
     given = body if body is None or method in CHANGING else _without_none(body)

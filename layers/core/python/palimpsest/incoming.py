@@ -50,9 +50,9 @@ def _as_mem0s_server(path: str) -> str:
 def path_of(event: Mapping[str, Any]) -> str:
     """The path below the stage, decoded.
 
-    An HTTP API decodes a path before it passes it on, cuts it at a `?` that it decoded, and states its route's
-    parameters beside it. Where it states them, nothing is decoded again, and a path that they contradict is refused:
-    it would name somebody else. Without them the path is decoded here, once.
+    An HTTP API decodes a path before it passes it on, and cuts it at a `?` that it decoded. The event also states the
+    parameters of the route. Then the path is not decoded again, and it is refused if the parameters contradict it,
+    because it could name somebody else. If the event states no parameters, the path is decoded here, once.
 
     Raises `BadRequest` (`invalid_id`) for such a path, and for a segment that is not an id.
     """
@@ -74,7 +74,7 @@ def path_of(event: Mapping[str, Any]) -> str:
 
 def _check_parameters(path: str, event: Mapping[str, Any]) -> None:
     """Raise `BadRequest` (`invalid_id`) unless the route with its parameters filled in is the path. The parameters may
-    be encoded, but for letters and digits: nobody encodes these.
+    be encoded, except for their letters and digits, which nobody encodes.
     """
     given = event["pathParameters"]
     route = str(event.get("routeKey", "")).partition(" ")[2]

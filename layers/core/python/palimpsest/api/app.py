@@ -200,14 +200,14 @@ def _refuse_body(operation: Operation, event: Mapping[str, Any]) -> None:
 
 
 def _unknown(found: Mapping[str, str]) -> Unprocessable:
-    """The error for parameters and fields that an operation does not read, each with what is wrong with it."""
+    """The error for parameters and fields that an operation does not read; `found` says for each why not."""
     named = sorted(found)[: problems.MAX_ERRORS]
     errors = tuple(FieldError(name[: problems.MAX_FIELD], found[name]) for name in named)
     return Unprocessable(f"The request breaks the schema: {errors[0].field}: {errors[0].message}", errors=errors)
 
 
 def _only_known_parameters(with_owner: set[str]) -> Callable[..., Response[Any]]:
-    """Refuses query parameters that the operation does not have: they would silently do nothing."""
+    """Refuses query parameters that the operation does not have. They would silently do nothing."""
 
     def middleware(app: APIGatewayHttpResolver, next_middleware: NextMiddleware) -> Response[Any]:
         route = app.context["_route"]

@@ -79,7 +79,7 @@ def _found(event: Mapping[str, Any], *, stage: str, issuer: str) -> dict[str, An
 
 
 def _not_read(event: Mapping[str, Any]) -> list[str]:
-    """The names of what was sent along: no page reads anything but its path."""
+    """The names of parameters, and `body`, that were sent along. A page reads only its path."""
     body = (event.get("body") or "").strip() not in ("", "{}")
     return [*sorted(event.get("queryStringParameters") or {}), *(["body"] if body else [])][:MOST_ERRORS]
 
