@@ -25,8 +25,8 @@ def passed_on(path: str) -> str | None:
 
 
 def install(gateway: ModuleType) -> None:
-    """Have MiniStack's gateway pass such paths on. It chooses routes, and reads their parameters, before the cut. Nobody
-    has seen whether AWS does so, too.
+    """Have MiniStack's gateway pass such paths on. It chooses routes, and reads their parameters, before the cut. It is
+    not known whether AWS does so, too.
     """
     invoke: Callable[..., Awaitable[Answer]] = gateway._invoke_lambda_proxy  # noqa: SLF001 - there is no public way
 

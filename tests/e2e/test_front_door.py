@@ -78,10 +78,10 @@ def test_an_expired_key_is_refused(stack: Stack) -> None:
     assert Client(stack.url, key)("GET", "/v1/sessions").status == 401
 
 
-@pytest.mark.parametrize("wrong", ["alice%3Fx", "alice%3F", "%2561lice", "alice%00", "alice%25zz", "alice%2F..%2Falice"])
+@pytest.mark.parametrize("wrong", ["alice%3Fx", "alice%3F", "%2561lice", "alice%00", "alice%25zz", "alice%2F.."])
 def test_an_id_that_the_gateway_cuts_erases_nobody(call: Client, wrong: str) -> None:
     said = {"memories": [{"type": "fact", "content": "Alice plays chess."}]}
-    assert call("POST", "/v1/users/alice/memories", said).status == 200
+    assert call("POST", "/v1/users/alice/memories", said).status == 201
     assert call("DELETE", f"/v1/users/{wrong}").status == 400
     assert call("GET", "/v1/users/alice").json["memories"]["total"] == 1
 
