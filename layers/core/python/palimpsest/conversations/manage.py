@@ -11,7 +11,8 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat, weigh
-from palimpsest.conversations.configuration import Strategy, asked_of_memories, check_allowed, merged, stored
+from palimpsest.conversations.allowed import asked_of_memories, check_allowed
+from palimpsest.conversations.configuration import Strategy, merged, stored
 from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import (
     Configuration,

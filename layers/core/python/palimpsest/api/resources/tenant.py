@@ -16,7 +16,8 @@ from palimpsest.api.call import call
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, after, cursor_at
 from palimpsest.api.problems import naming
 from palimpsest.api.resources import Closed, MemoryFields
-from palimpsest.conversations.configuration import check_allowed, parsed, stored
+from palimpsest.conversations.allowed import check_allowed
+from palimpsest.conversations.configuration import parsed, stored
 from palimpsest.conversations.manage import check_room
 from palimpsest.jobs import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
