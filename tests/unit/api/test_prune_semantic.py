@@ -173,4 +173,5 @@ def test_each_message_of_a_long_session_is_compared(talk: Client, service: Servi
     similar = compare(messages)
     assert similar is not None
     assert [*similar] == [message.seq for message in messages]
-    assert max(similar, key=lambda seq: similar[seq]) % 4 == 3, "a message about cats"
+    best = max(similar, key=lambda seq: similar[seq])
+    assert "Cats" in str(messages[best - 1].chat["content"])
