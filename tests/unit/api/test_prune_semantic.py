@@ -173,5 +173,3 @@ def test_each_message_of_a_long_session_is_compared(talk: Client, service: Servi
     similar = compare(messages)
     assert similar is not None
     assert [*similar] == [message.seq for message in messages]
-    best = max(similar, key=lambda seq: similar[seq])
-    assert "Cats" in str(messages[best - 1].chat["content"])
