@@ -1,11 +1,16 @@
-"""What a memory configuration may ask for: long-term memory where there is some, and models that are allowed."""
+"""What a configuration may ask for: long-term memory where there is some, models that are allowed, and room."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
+from typing import Any
 
+from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat
 from palimpsest.conversations.configuration import Flush, Strategy
-from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.errors import FieldError, TooLarge, Unprocessable
+
+MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 
 def asked_of_memories(config: Strategy) -> str | None:
@@ -30,3 +35,12 @@ def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str]
     message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
     error = FieldError(field, message)
     raise Unprocessable("The operator allows other models only.", code="model_not_allowed", errors=(error,))
+
+
+def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
+    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one stored item."""
+    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", memory, MAX_SETTINGS_BYTES)):
+        size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
+        if size > most:
+            error = FieldError(field, f"{size} bytes of at most {most}")
+            raise TooLarge("The settings are too large.", code="settings_too_large", errors=(error,))

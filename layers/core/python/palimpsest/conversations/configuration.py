@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import ceil
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
 from palimpsest.conversations.blocks import ALL_BLOCKS, STORING, Block, BlockType, Prompt, SomeBlock, tag_of
+from palimpsest.conversations.kept import Retention
 from palimpsest.models.catalogue import window_of
 
 MemoryAs = Literal["user", "system", "tool_call", "none"]
@@ -17,6 +19,7 @@ DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
 
 MEMORY_AS, INSERTS = "memory_as", "insert_into_system_prompt"
+RETENTION, CONVERSATIONS = "retention", "conversations"
 KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 
 
@@ -26,6 +29,7 @@ class _Strategy(BaseModel):
     stands: behind the system message as a message of the user or as a tool's answer, in the system message
     (`insert_into_system_prompt` is another name for that), or, with none, only in `memory_prompt`. With `extract` auto
     a session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
+    `retention` is how long this session and what is extracted from it are kept, by kind, whatever the tenant says.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -39,6 +43,7 @@ class _Strategy(BaseModel):
     auto_recall: bool = False
     extract: Literal["auto", "manual"] = "auto"
     max_buffer_turns: int = Field(5, ge=1, le=1_000)
+    retention: Retention = Retention()
 
     @model_validator(mode="before")
     @classmethod
@@ -220,6 +225,23 @@ def _is_derived(config: dict[str, Any]) -> bool:
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """The configuration as it is stored: the given fields, strategy and budget, without defaults."""
+    """The configuration as it is stored: the given fields, strategy and budget, without defaults. How long the session
+    itself is kept is stored beside it.
+    """
     given = config.model_dump(mode="json", exclude_unset=True)
+    if RETENTION in given:
+        given[RETENTION] = {kind: kept for kind, kept in given[RETENTION].items() if kind != CONVERSATIONS}
     return {"strategy": config.strategy, "max_tokens": config.max_tokens, **given}
+
+
+def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:
+    """The days for which a session with this stored configuration keeps what is extracted from it, by type; 0 = for
+    ever. A type that is not in it is kept as the tenant says.
+    """
+    return {kind: days or 0 for kind, days in parsed(dict(memory)).retention.by_type.items()}
+
+
+def names_days(memory: Mapping[str, Any] | None) -> bool:
+    """Whether these fields say how long the session itself is kept."""
+    retention = (memory or {}).get(RETENTION)
+    return isinstance(retention, Mapping) and retention.get(CONVERSATIONS) is not None
