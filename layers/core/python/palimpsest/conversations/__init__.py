@@ -115,7 +115,7 @@ def call_ids(chat: Chat) -> tuple[str, ...]:
 
 
 def short_call_id(call_id: str) -> str:
-    """The id that contexts show for a call and its result: the id itself, or a digest of one that is too long."""
+    """The id that contexts show for a call and its result: the id itself, or its digest if it is too long."""
     return call_id if len(call_id) <= MAX_CALL_ID else digested_call_id(call_id)
 
 
@@ -125,8 +125,8 @@ def digested_call_id(call_id: str) -> str:
 
 
 def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
-    """The call among those `waiting` that a result with this id answers; None if it answers none. A caller may name a
-    call by its own id, or by what a context shows in its place.
+    """The call among those `waiting` that a result with this id answers; None if it answers none. A caller may give the
+    id of the call itself, or the id that a context shows.
     """
     if call_id in waiting:
         return call_id

@@ -165,8 +165,8 @@ class Prune:
     def _similar(
         self, scope: SessionScope, head: Head, asked: str, messages: Sequence[Message], *, until: datetime
     ) -> Mapping[int, float]:
-        """How similar the messages are to what is asked, as far as they have vectors. Until then it waits for those of
-        messages that were just stored.
+        """The similarity of the messages that have vectors to the topic. For messages that were just stored it waits
+        until they have vectors, but not longer than `until`.
         """
         if self.near is None or not messages or not asked.strip():
             return {}

@@ -89,7 +89,7 @@ def _turns_of(window: Sequence[Message]) -> list[Sequence[Message]]:
 
 
 def _room(head: Head, budget: int) -> int:
-    """What the budget leaves to turns."""
+    """The tokens of the budget that turns may take."""
     return budget - (head.tokens - head.window_tokens - head.pin_tokens)
 
 

@@ -202,8 +202,8 @@ class RetainPages:
 def _kept_as_its_session(
     head: Head, session: str, own: Mapping[str, int], tenant: TenantSettings, record: Record
 ) -> Record:
-    """The record with the days of the session that it was extracted from; that of another session, or one that a caller
-    saved, is unchanged. What another session said too is not made to expire earlier.
+    """The record with the days of the session, if it was extracted from that session. Records of other sessions and
+    records that callers saved are unchanged. If another session said the same, the record does not expire earlier.
     """
     source = record.source
     is_extracted = record.method != "given" and source.session == session and min(source.seqs, default=0) > head.base
