@@ -87,6 +87,7 @@ class RetainPages:
     expiries: Expiries
     steps: UserSteps
     clock: Clock
+    settling: float = SETTLING
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the counts may then be lower. Raises `Unavailable`."""
@@ -95,7 +96,7 @@ class RetainPages:
             return
         scope, until, place = Scope(job.tenant), self.steps.deadline, job.payload_as(RetainPayload)
         if job.parent is None:
-            self.clock.sleep(SETTLING)
+            self.clock.sleep(self.settling)
         pages = self._of_session(job, place) if job.session else self._of_tenant(scope, place)
         for place in pages:
             if self.clock.now() >= until:
