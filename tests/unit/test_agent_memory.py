@@ -127,6 +127,19 @@ def test_a_session_is_listed_configured_shortened_and_erased_with_its_user() -> 
     assert (list(memory.sessions()), list(memory.memories())) == ([], [])
 
 
+def test_a_sessions_own_retention_holds_at_once_and_survives_an_export() -> None:
+    memory = AgentMemory(user="sarah", memory={"retention": {"facts": "10d"}})
+    memory.append("s", "I live in Lisbon.", {"role": "assistant", "content": "Noted."})
+    memory.extract("s")
+    assert [record.retention for record in memory.memories()] == [10]
+    memory.configure("s", memory={"retention": {"facts": "permanent"}})
+    (kept,) = memory.memories()
+    assert (kept.retention, kept.expires_at) == (0, None)
+    other = AgentMemory(user="sarah")
+    other.import_(memory.export())
+    assert [(record.retention, record.expires_at) for record in other.memories()] == [(0, None)]
+
+
 UNKNOWN: dict[str, Callable[[AgentMemory], Any]] = {
     "recall": lambda memory: memory.recall("tea", filter={"colour": None}),
     "memories": lambda memory: memory.memories(colour=None),

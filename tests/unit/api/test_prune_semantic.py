@@ -5,12 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from palimpsest.clock import FakeClock
+from palimpsest.recall.search import MOST_COMPARED, nearness
+from palimpsest.search import Gone
 
+from tests.service import SARAH
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
 from tests.unit.conversations.validity import problems
 
 PATH = "/v1/sessions/s"
+START = FakeClock().now()
 TOPICS = ("The harbour of Genoa is old", "My dentist is Dr Molar", "Cats sleep all day", "I like green tea")
 
 
@@ -113,3 +118,58 @@ def test_a_withdrawal_and_a_redaction_know_what_was_kept(talk: Client, service: 
     assert all(ref["seq"] <= pinned for ref in left["refs"] if ref)
     assert left["tokens"]["context"] == talk("GET", PATH).json["window"]["tokens"]
     assert prune(service.client(tenant="other")).status == 404
+
+
+def waits(service: Service) -> float:
+    return (service.time.now() - START).total_seconds()
+
+
+def test_a_pruning_beside_an_ingest_waits_for_the_vectors_that_are_on_their_way(talk: Client, service: Service) -> None:
+    service.waiting.work = service.brought_up_to_date
+    answer = prune(talk, "When do cats rest?").json
+    assert answer["degraded"] == []
+    assert {each["from"] for each in answer["kept"][:-1]} & {5, 13}, "the turns about cats"
+    assert 0 < waits(service) <= 3
+
+
+def test_where_vectors_do_not_come_in_time_the_answer_says_so(talk: Client, service: Service) -> None:
+    answer = prune(talk).json
+    assert (answer["state"], answer["degraded"]) == ("done", ["vector"])
+    assert 3 <= waits(service) <= 4
+    assert answer["kept"]
+
+
+def test_one_message_without_a_vector_is_enough_to_say_so(talk: Client, service: Service) -> None:
+    service.brought_up_to_date()
+    service.index.write(SARAH, [Gone("s/3", version=10**18)])
+    assert prune(talk).json["degraded"] == ["vector"]
+
+
+def test_nobody_waits_for_a_message_that_was_stored_long_ago(talk: Client, service: Service) -> None:
+    service.time.sleep(120)
+    service.waiting.work = service.brought_up_to_date
+    assert prune(talk).json["degraded"] == ["vector"]
+    assert waits(service) == 120
+
+
+def test_turns_that_stay_anyway_need_no_vectors(talk: Client, service: Service) -> None:
+    service.brought_up_to_date()
+    talk.append("s", "When does my dentist open?")
+    assert prune(talk, None).json["degraded"] == []
+    assert waits(service) == 0
+
+
+def test_each_message_of_a_long_session_is_compared(talk: Client, service: Service) -> None:
+    for number in range(22):
+        service.time.sleep(1)
+        said = [{"role": "user", "content": f"{TOPICS[each % 4]}, {number} {each}"} for each in range(48)]
+        assert talk("POST", f"{PATH}/messages", {"messages": said}).status == 201
+    service.brought_up_to_date()
+    messages = list(service.sessions.messages(service.session(), first=1, last=service.head().seq))
+    assert len(messages) > MOST_COMPARED
+    near = nearness(lambda: service.memories_app.search)
+    compare = near(SARAH, service.session(), "When do cats rest?", stored=len(messages))
+    assert compare is not None
+    similar = compare(messages)
+    assert similar is not None
+    assert [*similar] == [message.seq for message in messages]

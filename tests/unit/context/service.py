@@ -9,7 +9,7 @@ from typing import Any
 from palimpsest.context.blocks.reader import stores
 from palimpsest.context.read import Context
 from palimpsest.conversations import Chat
-from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.context.blocks import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
-from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.blocks import BlockType
 from palimpsest.memory import Source
 from palimpsest.text.cutting import harmless
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from palimpsest.context.blocks import BlockContent, Item, ItemKind
 from palimpsest.context.prompt import MEMORY_SHARE, MemoryPrompt, fit_with_memory, inserted, memory_messages
 from palimpsest.conversations import weigh
-from palimpsest.conversations.configuration import BlockType, MemoryAs
+from palimpsest.conversations.blocks import BlockType
+from palimpsest.conversations.configuration import MemoryAs
 from palimpsest.conversations.window import Fitted, Material
 from palimpsest.conversations.window.render import shown
 from palimpsest.errors import BudgetTooSmall

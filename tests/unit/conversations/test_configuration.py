@@ -4,19 +4,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations.configuration import (
-    ALL_BLOCKS,
-    Delete,
-    ExtractiveBlock,
-    Flush,
-    NoWindow,
-    Summarize,
-    Trim,
-    VectorBlock,
-    merged,
-    parsed,
-    stored,
-)
+from palimpsest.conversations.blocks import ALL_BLOCKS, ExtractiveBlock, VectorBlock
+from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Summarize, Trim, merged, parsed, stored
 from pydantic import ValidationError
 
 
@@ -44,8 +33,6 @@ def test_each_strategy_has_its_own_fields(config: dict[str, Any], kind: type) ->
     "config",
     [
         {"strategy": "summarise"},
-        {"strategy": "flush", "blocks": []},
-        {"strategy": "flush", "blocks": [{"type": "static"}]},
         {"strategy": "flush", "max_stm_token_ratio": 0},
         {"strategy": "flush", "keep_recent_turns": 0},
         {"strategy": None},
@@ -53,6 +40,14 @@ def test_each_strategy_has_its_own_fields(config: dict[str, Any], kind: type) ->
         {"blocks": [{"type": "graph"}]},
         {"blocks": [{}]},
         {"blocks": [{"type": "static", "k": 5}]},
+        *(
+            {"blocks": [{"type": "static", "name": name}]}
+            for name in ("", "a b", "1st", "a>", "<a", "a\n", "x" * 65, "é")
+        ),
+        *({"blocks": [{"type": "static", "name": name}]} for name in ("memory", "Memory", "XMLish", "xml")),
+        {"blocks": [{"type": "static", "name": "a"}, {"type": "vector", "name": "a"}]},
+        {"blocks": [{"type": "static", "name": "vector"}, {"type": "vector"}]},
+        {"blocks": [{"type": "static", "name": "vector_memory"}, {"type": "vector"}]},
         {"blocks": [{"type": "static"}, {"type": "static"}]},
         {"blocks": [{"type": "extractive", "max_tokens": 49}]},
         {"blocks": [{"type": "vector", "k": 0}]},
@@ -199,3 +194,30 @@ def test_blocks_survive_a_change_of_strategy_and_are_stored_as_they_were_said() 
     assert kept == {"strategy": "flush", "max_tokens": 100_000, **told}
     assert parsed(kept) == changed
     assert "blocks" not in stored(parsed({"strategy": "flush"}))
+
+
+def test_a_block_is_named_by_its_type_unless_it_is_given_a_name() -> None:
+    config = parsed({"blocks": [{"type": "static", "name": "company"}, {"type": "vector"}]})
+    assert config.names == {"static": "company", "vector": "vector"}
+    assert config.tags == {"static": "company", "vector": "vector_memory"}
+    assert parsed(config.model_dump()).tags == parsed(stored(config)).tags == config.tags
+
+
+@pytest.mark.parametrize("blocks", [[], [{"type": "static"}]])
+def test_a_flush_takes_any_list_of_blocks(blocks: list[dict[str, str]]) -> None:
+    config = parsed({"strategy": "flush", "blocks": blocks})
+    assert isinstance(config, Flush)
+    assert config.parts == ()
+
+
+def test_of_two_ways_to_count_what_stays_the_one_that_was_given_last_counts() -> None:
+    messages = stored(merged({}, {"summary_message_count": 4}))
+    turns = merged(messages, {"keep_recent_turns": 2})
+    assert isinstance(turns, Summarize)
+    assert (turns.summary_message_count, turns.keep_recent_turns) == (None, 2)
+    both = merged(messages, {"keep_recent_turns": 2, "summary_message_count": 6})
+    assert isinstance(both, Summarize)
+    assert (both.summary_message_count, both.keep_recent_turns) == (6, 2)
+    later = merged(stored(turns), {"summary_message_count": 3})
+    assert isinstance(later, Summarize)
+    assert later.summary_message_count == 3

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 from palimpsest.conversations.listing import ListSessions
 from palimpsest.conversations.manage import Wanted
-from palimpsest.errors import BadRequest, Conflict, NotFound
+from palimpsest.errors import BadRequest, Conflict, NotFound, Unprocessable
 from palimpsest.jobs import LONGEST_DELAY
 
 from tests.service import TENANT
@@ -275,3 +275,13 @@ def test_withdrawing_all_that_follows_a_compaction_leaves_room_for_the_next_one(
     service.drain()
     service.say(40)
     assert service.app.manage.read(service.session()).head.window_start > evicted
+
+
+def test_a_flush_that_stores_nothing_needs_no_long_term_memory() -> None:
+    manage = ConversationService().app.manage
+    bare = Wanted(memory={"strategy": "flush", "blocks": []})
+    assert manage.create(TENANT.session("bare"), user="sarah", agent=None, wanted=bare)[1]
+    for flush in ({"strategy": "flush"}, {"strategy": "flush", "blocks": [{"type": "static"}]}):
+        with pytest.raises(Unprocessable) as refused:
+            manage.create(TENANT.session("other"), user="sarah", agent=None, wanted=Wanted(memory=flush))
+        assert refused.value.code == "no_long_term_memory"

@@ -45,6 +45,7 @@ BAD: dict[str, tuple[Sequence[Any], str]] = {
     "a name with a space": ([user(name="Sarah Miller")], "a name"),
     "no calls in the list": ([assistant(tool_calls=[])], "empty list"),
     "a call without an id": ([assistant(tool_calls=[{"type": "function"}])], "without an id"),
+    "an id of more than 40 characters": ([calling("a" * 41), result("a" * 41)], "a call without an id"),
     "a call without a name": (
         [assistant(tool_calls=[{"id": "a", "type": "function", "function": {}}]), result("a")],
         "names no function",

@@ -56,12 +56,12 @@ def _is_name(name: Any) -> bool:
 
 
 def _is_id(value: Any) -> bool:
-    return isinstance(value, str) and value != ""
+    return isinstance(value, str) and 0 < len(value) <= 40
 
 
 def _call(call: Any) -> Iterator[str]:
     if not isinstance(call, dict) or not _is_id(call.get("id")):
-        yield "a call without an id"
+        yield "a call without an id that the chat API takes"
         return
     name, text = called(call)
     if not name:

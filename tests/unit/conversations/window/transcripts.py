@@ -101,7 +101,12 @@ def last_user_seq(window: Sequence[Message]) -> int:
 
 def repaired(messages: Sequence[Chat]) -> list[Chat]:
     """The messages, ready to send."""
-    return with_every_result(messages, chat=lambda message: message, missing=no_result)
+    return with_every_result(
+        messages,
+        chat=lambda message: message,
+        missing=no_result,
+        answering=lambda message, call: {**message, "tool_call_id": call},
+    )
 
 
 def shown(window: Sequence[Message]) -> list[Message]:
@@ -132,7 +137,8 @@ def _call(draw: st.DrawFn, call_id: str) -> dict[str, Any]:
 @st.composite
 def _exchanges(draw: st.DrawFn, number: int) -> list[Chat]:
     """An assistant's calls, and results for some of them in any order."""
-    ids = [f"call_{number}_{each}" for each in range(draw(st.sampled_from((1, 1, 2, 3, 12))))]
+    beginning = draw(st.sampled_from(("call", "call", "provider" * 20)))
+    ids = [f"{beginning}_{number}_{each}" for each in range(draw(st.sampled_from((1, 1, 2, 3, 12))))]
     calls = [draw(_call(each)) for each in ids]
     answered = draw(st.permutations(draw(st.sampled_from((ids, ids, ids[1:], ids[:-1], [])))))
     return [

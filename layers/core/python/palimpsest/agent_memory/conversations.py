@@ -97,9 +97,11 @@ class Conversations:
         body = checked(SessionChange, fields)
         clears = "system" in fields and fields["system"] is None
         with naming("memory"):
-            return self._memories.manage.patch(
+            changed = self._memories.manage.patch(
                 self.conversation(session).scope, wanted=body.wanted(), clear_system=clears
             )
+        self._work()
+        return changed
 
     def sessions(self) -> Iterator[Session]:
         """The user's sessions, the newest first."""

@@ -15,7 +15,7 @@ from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
 from palimpsest.conversations import CHAT_FIELDS, ITEM
-from palimpsest.conversations.configuration import PRIORITY
+from palimpsest.conversations.blocks import PRIORITY
 from palimpsest.errors import (
     BadRequest,
     BudgetTooSmall,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
 from typing import TYPE_CHECKING
@@ -31,8 +31,8 @@ from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.history import History
 from palimpsest.conversations.listing import ListJobs, ListSessions, SessionLimit
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.conversations.overflow.arm import Near, OverflowJobs, Prune
-from palimpsest.conversations.ports import Blobs, Sessions
+from palimpsest.conversations.overflow.arm import OverflowJobs, Prune
+from palimpsest.conversations.ports import Blobs, Compare, Near, Sessions
 from palimpsest.conversations.redact import Redact
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.extraction.commit import Steps
@@ -48,7 +48,7 @@ from palimpsest.memory.removal.epochs import EpochGuard
 from palimpsest.memory.removal.forget import ForgetSessions
 from palimpsest.memory.removal.retention import ManageSettings
 from palimpsest.models import TokenCounter
-from palimpsest.scope import UserScope
+from palimpsest.scope import SessionScope, UserScope
 from palimpsest.tenants import StaticFacts, Tenants
 from palimpsest.transfer.files import Export
 from palimpsest.usage import ReadUsage, Usages
@@ -145,10 +145,10 @@ def wire_sessions(
 
 
 def _near(search: Callable[[], SearchMemories]) -> Near:
-    def near(scope: UserScope, session: str, text: str) -> Mapping[int, float] | None:
+    def near(scope: UserScope, session: SessionScope, text: str, *, stored: int) -> Compare | None:
         from palimpsest.recall.search import nearness
 
-        return nearness(search)(scope, session, text)
+        return nearness(search)(scope, session, text, stored=stored)
 
     return near
 

@@ -48,7 +48,7 @@ from palimpsest.memory.removal.erase import ErasePages
 from palimpsest.memory.removal.expire import Expire, Remind
 from palimpsest.memory.removal.forget import ForgetPages, ForgetSessionPages
 from palimpsest.memory.removal.messages import ForgetMemoriesOfSession, RemoveFromSession, TakeBackRedacted
-from palimpsest.memory.removal.retention import RetainPages
+from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.models import TokenCounter
 from palimpsest.tenants import Tenants
 from palimpsest.transfer.export import ExportPages
@@ -75,9 +75,11 @@ def wire_sweep(
     clock: Clock,
     queues: Queues | None = None,
     is_indexed: bool = True,
+    settling: float = SETTLING,
 ) -> tuple[Router, Sweep]:
     """Build the worker of the sweep queue, and the scheduled sweep, which sends lost messages to `queues` again;
-    changes of records only where there is an index.
+    changes of records only where there is an index. `settling` is how many seconds a changed retention waits for
+    writes that are under way.
     """
     contents = Contents(blobs, jobs, clock)
     kinds = (
@@ -101,7 +103,7 @@ def wire_sweep(
             "erase": Handling(
                 ErasePages(sessions, memories, usages, pages, clock, contents, partial(forget_exports, blobs)), give_up
             ),
-            "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
+            "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock, settling), give_up),
             "upload": Handling(contents.settle, contents.give_up),
             "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),
             "import": Handling(ImportPages(kinds, blobs, memories, pages, clock), give_up),

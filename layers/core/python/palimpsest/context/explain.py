@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from palimpsest.context.read import Context
-from palimpsest.conversations.configuration import PRIORITY, BlockType
+from palimpsest.conversations.blocks import PRIORITY, BlockType
 
 Json = dict[str, Any]
 
@@ -65,7 +65,8 @@ def _memory_parts(context: Context) -> Iterator[Json]:
         items = context.memory.of(block)
         if items:
             shown = [{"id": item.id, "score": item.score} for item in items]
-            yield {"part": f"{block}_memory", "items": shown, "why": WHY_MEMORY[block]}
+            name = context.config.names[block]
+            yield {"part": f"{block}_memory", "name": name, "items": shown, "why": WHY_MEMORY[block]}
 
 
 def _left_out_messages(context: Context) -> Iterator[Json]:
@@ -81,4 +82,5 @@ def _left_out_messages(context: Context) -> Iterator[Json]:
 
 def _left_out_items(context: Context) -> Iterator[Json]:
     for item in context.memory.left_out:
-        yield {"part": f"{item.block}_memory", "id": item.id, "why": item.why}
+        name = context.config.names[item.block]
+        yield {"part": f"{item.block}_memory", "name": name, "id": item.id, "why": item.why}

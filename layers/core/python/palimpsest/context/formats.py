@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.conversations import SYSTEM_ROLES, Chat, called, text_of
+from palimpsest.conversations import SYSTEM_ROLES, Chat, called, digested_call_id, text_of
 from palimpsest.conversations.window.render import plain
 
 ContextFormat = Literal["openai", "anthropic", "converse", "responses"]
@@ -21,7 +21,7 @@ BEFORE = "[The conversation began earlier.]"
 """The user message that stands first where an API wants one there and the window begins with the assistant."""
 EMPTY = "[empty]"
 """The text of a message or result without any, which these APIs refuse."""
-_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_CALL_ID = re.compile(r"[a-zA-Z0-9_-]{1,40}")
 _DATA_URL = re.compile(r"data:(?P<media>[\w.+-]+/[\w.+-]+);base64,(?P<data>.+)", re.DOTALL)
 IMAGES = {"image/png": "png", "image/jpeg": "jpeg", "image/gif": "gif", "image/webp": "webp"}
 """Images that Anthropic's models take, by what Converse calls them."""
@@ -107,9 +107,7 @@ def _alternating(chats: Sequence[Chat], blocks: _Blocks) -> list[tuple[str, list
 
 def _call_id(call_id: str) -> str:
     """The id of a call as these APIs take it."""
-    if _CALL_ID.fullmatch(call_id):
-        return call_id
-    return "call_" + hashlib.sha256(call_id.encode()).hexdigest()[:32]
+    return call_id if _CALL_ID.fullmatch(call_id) else digested_call_id(call_id)
 
 
 def _input(call: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -7,11 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import partial
+from types import MappingProxyType
 from typing import Literal
 
 from palimpsest.context.blocks import BlockContent, Item
 from palimpsest.conversations import MEMORY_TOOL, Chat, line_of, text_of, weigh
-from palimpsest.conversations.configuration import PRIORITY, BlockType, MemoryAs
+from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
+from palimpsest.conversations.configuration import MemoryAs
 from palimpsest.conversations.window import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
@@ -25,6 +27,10 @@ DATED = frozenset({"event", "message"})
 without the day, and of two statements the later one holds.
 """
 
+
+Tags = Mapping[BlockType, str]
+"""The tag around the text of each block; `<type>_memory` for a block that is not in it."""
+NO_TAGS: Tags = MappingProxyType({})
 
 Why = Literal["in_window", "shown_before", "no_room", "over_limit"]
 
@@ -61,6 +67,7 @@ def shared_out(
     count: Count,
     cost: Callable[[str], int],
     is_held: Callable[[Item], bool],
+    tags: Tags = NO_TAGS,
 ) -> MemoryPrompt:
     """Give the room (in tokens) to the blocks by priority, and within a block to the best items that fit and that the
     window does not show (`is_held`). `cost` gives the tokens that the whole text takes of the room, `count` those of a
@@ -69,10 +76,10 @@ def shared_out(
     taken: dict[BlockType, list[Item]] = {}
     left_out: list[LeftOut] = []
     shown_before: list[Item] = []
-    left = room - count(_within("memory", "\n"))
+    left = room - count(_within(OUTER_TAG, "\n"))
     for found in sorted(contents, key=lambda each: PRIORITY.index(each.block)):
         most = left if found.max_tokens is None else min(left, found.max_tokens)
-        share = _Share(found, most, count)
+        share = _Share(found, most - count(_within(_tag(found.block, tags), "\n")), count)
         for item in found.items:
             reason = share.refused(item, is_held=is_held(item), is_shown=_is_shown(item, shown_before))
             if reason is not None:
@@ -81,10 +88,10 @@ def shared_out(
             taken[found.block] = share.taken
             left -= most - share.left
             shown_before += share.taken
-    text = _text(taken)
+    text = _text(taken, tags)
     while taken and (tokens := cost(text)) > room:
         left_out.append(_shed(taken))
-        text = _text(taken)
+        text = _text(taken, tags)
     if not taken:
         return MemoryPrompt(left_out=tuple(left_out))
     return MemoryPrompt(text, tokens, {block: tuple(items) for block, items in taken.items()}, tuple(left_out))
@@ -100,11 +107,11 @@ def _is_shown(item: Item, before: Sequence[Item]) -> bool:
 
 
 class _Share:
-    """The part of the room that one block takes."""
+    """The part of the room that the items of one block take."""
 
     def __init__(self, found: BlockContent, room: int, count: Count) -> None:
         self.taken: list[Item] = []
-        self.left = room - count(_within(_tag(found.block), "\n"))
+        self.left = room
         self._most = found.max_items
         self._count = count
         self._headings: Counter[str] = Counter()
@@ -143,9 +150,9 @@ def _shed(taken: dict[BlockType, list[Item]]) -> LeftOut:
     return LeftOut(block, item.id, "no_room")
 
 
-def _text(taken: Mapping[BlockType, Sequence[Item]]) -> str:
-    parts = [_within(_tag(block), "\n" + "\n".join(_lines(items)) + "\n") for block, items in taken.items()]
-    return _within("memory", "".join(parts)) if parts else ""
+def _text(taken: Mapping[BlockType, Sequence[Item]], tags: Tags) -> str:
+    parts = [_within(_tag(block, tags), "\n" + "\n".join(_lines(items)) + "\n") for block, items in taken.items()]
+    return _within(OUTER_TAG, "".join(parts)) if parts else ""
 
 
 def _lines(items: Sequence[Item]) -> Iterator[str]:
@@ -163,8 +170,8 @@ def _lines(items: Sequence[Item]) -> Iterator[str]:
             yield from (f"  - {_said(item)}" for item in group)
 
 
-def _tag(block: BlockType) -> str:
-    return f"{block}_memory"
+def _tag(block: BlockType, tags: Tags) -> str:
+    return tags.get(block, f"{block}_memory")
 
 
 def _within(tag: str, text: str) -> str:
@@ -215,10 +222,10 @@ MEMORY_SHARE = 2  # memory takes at most one part of this many of the budget
 
 
 def fit_with_memory(
-    material: Material, contents: Sequence[BlockContent], *, session: str, memory_as: MemoryAs
+    material: Material, contents: Sequence[BlockContent], *, session: str, memory_as: MemoryAs, tags: Tags = NO_TAGS
 ) -> tuple[Fitted, MemoryPrompt]:
     """Return a context, and its memory; with `none` the memory stands beside it, and both together keep within the
-    budget.
+    budget. `tags` are those of the blocks that have names.
 
     The memory repeats nothing that the context shows of the session, in its messages or word for word in its summary.
     Raises `BudgetTooSmall`.
@@ -227,7 +234,7 @@ def fit_with_memory(
     tight = fit(material, reserve=material.budget // MEMORY_SHARE)
     said = "\n".join(text_of(chat) for chat, seq in zip(tight.messages, tight.places, strict=True) if seq is None)
     cost = partial(_cost, material, memory_as)
-    share = partial(shared_out, contents, count=material.count, cost=cost)
+    share = partial(shared_out, contents, count=material.count, cost=cost, tags=tags)
     memory = share(room=tight.reserved, is_held=_held(session, tight, said))
     fitted = _placed(material, memory, memory_as)
     is_held = _held(session, fitted, said)

@@ -281,5 +281,8 @@ def _with_memory(material: Material, reading: BlockReads, plan: _Plan) -> _Fitte
     """The context with what the blocks bring for the user's newest message."""
     questions = (text_of(message.chat) for message in reversed(material.messages) if message.role == "user")
     found = reading.results(next(questions, None))
-    fitted, memory = fit_with_memory(material, found, session=plan.scope.session, memory_as=plan.config.memory_as)
+    config = plan.config
+    fitted, memory = fit_with_memory(
+        material, found, session=plan.scope.session, memory_as=config.memory_as, tags=config.tags
+    )
     return _Fitted(fitted, memory, tuple(name for each in found for name in each.degraded), reading.failures)

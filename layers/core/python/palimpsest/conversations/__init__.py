@@ -32,6 +32,7 @@ DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id", "item")
 MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
 MAX_TOOL_TEXT = 2_000  # characters of a tool's output: its beginning says what it is about
 MAX_CALL_TEXT = 200  # characters of each call
+MAX_CALL_ID = 40  # characters of a call's id that every chat API takes: OpenAI refuses longer ones
 
 MESSAGE_OVERHEAD = 3  # tokens around each message in the chat format (OpenAI cookbook, "How to count tokens")
 REPLY_PRIMING = 3  # tokens that open the model's reply (same source)
@@ -113,6 +114,27 @@ def call_ids(chat: Chat) -> tuple[str, ...]:
     return tuple(call["id"] for call in chat.get("tool_calls") or ())
 
 
+def short_call_id(call_id: str) -> str:
+    """The id that contexts show for a call and its result: the id itself, or its digest if it is too long."""
+    return call_id if len(call_id) <= MAX_CALL_ID else digested_call_id(call_id)
+
+
+def digested_call_id(call_id: str) -> str:
+    """A digest of a call's id in characters that every API takes."""
+    return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
+    """The call among those `waiting` that a result with this id answers; None if it answers none. A caller may give the
+    id of the call itself, or the id that a context shows.
+    """
+    if call_id in waiting:
+        return call_id
+    short = short_call_id(call_id)
+    shown = (each for each in waiting if short in (each, short_call_id(each), digested_call_id(each)))
+    return next(shown, None)
+
+
 def unlike_a_summary(content: Any) -> Any:
     """A content, text or parts, that does not begin as our summaries do."""
     if isinstance(content, str):
@@ -144,6 +166,7 @@ def text_of(chat: Chat) -> str:
 
 def weigh(chat: Chat, count: Count) -> int:
     """Tokens that a message takes in a context: content, name, tool calls with arguments, the chat format's overhead.
+    An id of a call weighs what a context shows of it (`short_call_id`).
 
     The overhead follows OpenAI's cookbook for text; a part that is no text weighs `IMAGE_TOKENS`. An item, which no
     context shows, weighs nothing.
@@ -163,13 +186,13 @@ def weigh(chat: Chat, count: Count) -> int:
     if "refusal" in chat:
         tokens += count(str(chat["refusal"]))
     if "tool_call_id" in chat:
-        tokens += 1 + count(str(chat["tool_call_id"]))
+        tokens += 1 + count(short_call_id(str(chat["tool_call_id"])))
     return tokens + sum(_weigh_call(call, count) for call in chat.get("tool_calls") or ())
 
 
 def _weigh_call(call: Mapping[str, Any], count: Count) -> int:
     inner = call.get(str(call.get("type", "function"))) or {}
-    texts = (call["id"], inner.get("name", ""), inner.get("arguments", inner.get("input", "")))
+    texts = (short_call_id(call["id"]), inner.get("name", ""), inner.get("arguments", inner.get("input", "")))
     return MESSAGE_OVERHEAD + sum(count(str(text)) for text in texts)
 
 
@@ -216,7 +239,8 @@ def answers_own_tool(message: Message, earlier: Sequence[Message]) -> bool:
     if message.role != "tool":
         return False
     calls = (call for each in reversed(earlier) for call in each.chat.get("tool_calls") or ())
-    answered = (call for call in calls if call["id"] == message.chat.get("tool_call_id"))
+    answering = short_call_id(message.chat.get("tool_call_id", ""))
+    answered = (call for call in calls if short_call_id(call["id"]) == answering)
     return any(map(calls_own_tool, list(answered)[:1]))
 
 

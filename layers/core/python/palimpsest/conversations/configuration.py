@@ -2,84 +2,25 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Sequence
+from collections.abc import Mapping
 from math import ceil
-from typing import Annotated, Any, Literal, Self, TypeVar
+from typing import Annotated, Any, Literal, Self
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, TypeAdapter, model_validator
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, model_validator
 
-from palimpsest.errors import FieldError, Unprocessable
+from palimpsest.conversations.blocks import ALL_BLOCKS, STORING, Block, BlockType, Prompt, SomeBlock, tag_of
+from palimpsest.conversations.kept import Retention
 from palimpsest.models.catalogue import window_of
 
-BlockType = Literal["static", "extractive", "vector"]
-PRIORITY: tuple[BlockType, ...] = ("static", "extractive", "vector")
-"""The order in which blocks get room, and in which they stand in a context."""
-STORING: frozenset[BlockType] = frozenset({"extractive", "vector"})
-"""The blocks that a flush stores messages into. Static facts are not among them: only the tenant changes those."""
 MemoryAs = Literal["user", "system", "tool_call", "none"]
-
-
-MAX_PROMPT_BYTES = 6_000  # three of them fit what a session may store of its configuration
-
-
-def _short_enough(prompt: str) -> str:
-    size = len(json.dumps(prompt, ensure_ascii=False).encode())
-    if size > MAX_PROMPT_BYTES:
-        message = f"{size} bytes of at most {MAX_PROMPT_BYTES}"
-        raise ValueError(message)
-    return prompt
-
-
-Prompt = Annotated[str, Field(min_length=1, max_length=MAX_PROMPT_BYTES), AfterValidator(_short_enough)]
-
-
-class _Block(BaseModel):
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
-
-
-class StaticBlock(_Block):
-    """Facts that the tenant states for all its users, or for those of one agent."""
-
-    type: Literal["static"]
-
-
-class ExtractiveBlock(_Block):
-    """What was extracted from the user's conversations: the most telling facts, ranked without a model.
-
-    `extraction_prompt` tells the extraction what to look for. With a `retrieval_prompt` a model picks the facts, where
-    a message is given.
-    """
-
-    type: Literal["extractive"]
-    max_tokens: int = Field(2_000, ge=50, le=20_000)
-    extraction_prompt: Prompt | None = None
-    retrieval_prompt: Prompt | None = None
-
-
-class VectorBlock(_Block):
-    """Past interactions that resemble a given message by meaning; `min_score` is a cosine similarity."""
-
-    type: Literal["vector"]
-    k: int = Field(5, ge=1, le=50)
-    min_score: float | None = Field(None, ge=-1, le=1)
-
-
-Block = Annotated[StaticBlock | ExtractiveBlock | VectorBlock, Field(discriminator="type")]
-ALL_BLOCKS: tuple[Block, ...] = (
-    StaticBlock(type="static"),
-    ExtractiveBlock(type="extractive"),
-    VectorBlock(type="vector"),
-)
-
 
 MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
 
 MEMORY_AS, INSERTS = "memory_as", "insert_into_system_prompt"
-
-SomeBlock = TypeVar("SomeBlock", bound=Block)
+RETENTION, CONVERSATIONS = "retention", "conversations"
+KEEP_TURNS, KEEP_MESSAGES = "keep_recent_turns", "summary_message_count"
 
 
 class _Strategy(BaseModel):
@@ -88,6 +29,7 @@ class _Strategy(BaseModel):
     stands: behind the system message as a message of the user or as a tool's answer, in the system message
     (`insert_into_system_prompt` is another name for that), or, with none, only in `memory_prompt`. With `extract` auto
     a session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
+    `retention` is how long this session and what is extracted from it are kept, by kind, whatever the tenant says.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -101,6 +43,7 @@ class _Strategy(BaseModel):
     auto_recall: bool = False
     extract: Literal["auto", "manual"] = "auto"
     max_buffer_turns: int = Field(5, ge=1, le=1_000)
+    retention: Retention = Retention()
 
     @model_validator(mode="before")
     @classmethod
@@ -133,11 +76,24 @@ class _Strategy(BaseModel):
         if len(set(types)) < len(types):
             message = "at most one block of each type"
             raise ValueError(message)
+        if any(len({part(block) for block in self.blocks}) < len(types) for part in (tag_of, lambda one: one.name)):
+            message = "two blocks have the same name"
+            raise ValueError(message)
         return self
 
     def block(self, kind: type[SomeBlock]) -> SomeBlock | None:
         """The block of this type, if there is one."""
         return next((block for block in self.blocks if isinstance(block, kind)), None)
+
+    @property
+    def names(self) -> dict[BlockType, str]:
+        """The name of each block."""
+        return {block.type: block.name for block in self.blocks}
+
+    @property
+    def tags(self) -> dict[BlockType, str]:
+        """The tag around the text of each block."""
+        return {block.type: tag_of(block) for block in self.blocks}
 
     @property
     def names_blocks(self) -> bool:
@@ -160,9 +116,10 @@ class _Strategy(BaseModel):
 
 
 class Summarize(_Strategy):
-    """Old turns are folded into a rolling summary; the recent turns stay as they are: `keep_recent_turns`, or, where it
-    is given, the turns of the newest `summary_message_count` messages. Nothing is folded before `fold_at_least`
-    messages can be, unless the window exceeds `max_tokens`.
+    """Old turns are folded into a rolling summary; the recent turns stay as they are. `keep_recent_turns` says how many
+    turns stay. `summary_message_count` says how many of the newest messages stay, in whole turns; where it is given,
+    it counts in place of `keep_recent_turns`. Nothing is folded before `fold_at_least` messages can be, unless the
+    window exceeds `max_tokens`.
     """
 
     strategy: Literal["summarize"] = "summarize"
@@ -201,18 +158,13 @@ class Delete(_Strategy):
 
 
 class Flush(_Strategy):
-    """Old turns leave the window once the session's blocks have stored them; the recent turns stay."""
+    """Old turns leave the window once those of the session's blocks that store messages have stored them; the recent
+    turns stay. Without such a block the old turns leave at once, and stay in the history alone.
+    """
 
     strategy: Literal["flush"]
     max_stm_token_ratio: float = Field(0.5, gt=0, le=1)
     keep_recent_turns: int = Field(5, ge=1, le=1_000)
-
-    @model_validator(mode="after")
-    def _somewhere_to_store(self) -> Self:
-        if not self.parts:
-            message = "flush stores into blocks: name an extractive or a vector block"
-            raise ValueError(message)
-        return self
 
     @property
     def trigger(self) -> int:
@@ -250,12 +202,15 @@ def parsed(config: dict[str, Any]) -> Strategy:
 
 def merged(base: dict[str, Any], patch: dict[str, Any]) -> Strategy:
     """`base` with the fields of `patch` in place of its own. If the strategy changes, fields of the old strategy are
-    dropped. If model or reserve change, a budget that was derived from a model's window is derived again.
+    dropped. If model or reserve change, a budget that was derived from a model's window is derived again. Recent turns
+    that the patch counts replace recent messages that the base counts.
     """
     if patch.get("strategy", base.get("strategy", "summarize")) != base.get("strategy", "summarize"):
         base = {name: base[name] for name in _Strategy.model_fields if name in base}
     if patch.keys() & {MEMORY_AS, INSERTS}:
         base = {name: value for name, value in base.items() if name not in (MEMORY_AS, INSERTS)}
+    if KEEP_TURNS in patch:
+        base = {name: value for name, value in base.items() if name != KEEP_MESSAGES}
     asks_model = "model" in patch or ("reserve_tokens" in patch and _is_derived(base))
     if asks_model and "max_tokens" not in patch:
         base = {name: value for name, value in base.items() if name != "max_tokens"}
@@ -270,30 +225,23 @@ def _is_derived(config: dict[str, Any]) -> bool:
 
 
 def stored(config: Strategy) -> dict[str, Any]:
-    """The configuration as it is stored: the given fields, strategy and budget, without defaults."""
+    """The configuration as it is stored: the given fields, strategy and budget, without defaults. How long the session
+    itself is kept is stored beside it.
+    """
     given = config.model_dump(mode="json", exclude_unset=True)
+    if RETENTION in given:
+        given[RETENTION] = {kind: kept for kind, kept in given[RETENTION].items() if kind != CONVERSATIONS}
     return {"strategy": config.strategy, "max_tokens": config.max_tokens, **given}
 
 
-def asked_of_memories(config: Strategy) -> str | None:
-    """The first field that was given and needs long-term memory; None if none does."""
-    asked = {
-        "strategy": isinstance(config, Flush),
-        "blocks": config.names_blocks and bool(config.blocks),
-        "auto_recall": config.auto_recall,
-    }
-    return next((name for name, is_asked in asked.items() if is_asked), None)
-
-
-def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:
-    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model: the operator pays for its calls, and lists
-    what callers may name; a tenant may list fewer. A list that is None holds every model; no model (None) is always
-    allowed. The error names the `field` and the models that all lists hold.
+def own_retention(memory: Mapping[str, Any]) -> dict[str, int]:
+    """The days for which a session with this stored configuration keeps what is extracted from it, by type; 0 = for
+    ever. A type that is not in it is kept as the tenant says.
     """
-    given = [each for each in lists if each is not None]
-    if name is None or all(name in each for each in given):
-        return
-    allowed = [model for model in given[0] if all(model in each for each in given)]
-    message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
-    error = FieldError(field, message)
-    raise Unprocessable("The operator allows other models only.", code="model_not_allowed", errors=(error,))
+    return {kind: days or 0 for kind, days in parsed(dict(memory)).retention.by_type.items()}
+
+
+def names_days(memory: Mapping[str, Any] | None) -> bool:
+    """Whether these fields say how long the session itself is kept."""
+    retention = (memory or {}).get(RETENTION)
+    return isinstance(retention, Mapping) and retention.get(CONVERSATIONS) is not None

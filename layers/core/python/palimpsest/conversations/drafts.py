@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -18,6 +19,7 @@ from palimpsest.conversations import (
     Message,
     call_ids,
     digest,
+    short_call_id,
     size_of,
     text_of,
     weigh,
@@ -27,6 +29,7 @@ from palimpsest.errors import FieldError, TooLarge, Unprocessable
 MAX_MESSAGES_PER_APPEND = 50
 MAX_TOOL_CALLS = 128
 MAX_BATCH_BYTES = 3_000_000  # a transaction holds 4 MB (DynamoDB)
+_SHORTENED = re.compile(r"call_([0-9a-f]{8})[0-9a-f]{24}")  # as `digested_call_id` writes it
 MAX_CALL_BYTES = 5_000_000  # what a request holds: more than an item or a transaction is stored outside the table
 
 
@@ -104,7 +107,7 @@ def _joined(first: Draft, second: Draft) -> Draft | None:
     """One draft with the calls of both; None if the chat API would not take them in one message."""
     calls = [*first.chat.get("tool_calls", ()), *second.chat.get("tool_calls", ())]
     are_calls = bool(call_ids(first.chat) and call_ids(second.chat)) and not text_of(second.chat)
-    if not are_calls or len(calls) > MAX_TOOL_CALLS or len({call["id"] for call in calls}) < len(calls):
+    if not are_calls or len(calls) > MAX_TOOL_CALLS or len({short_call_id(call["id"]) for call in calls}) < len(calls):
         return None
     sent = [call for each in (first, second) for call in each.extra.get("tool_calls", each.chat["tool_calls"])]
     extra = {**second.extra, **first.extra} | ({"tool_calls": sent} if sent != calls else {})
@@ -191,7 +194,7 @@ def open_calls_after(drafts: Iterable[Draft], open_calls: bytes) -> bytes:
     head. After a user's or assistant's message no earlier call waits any longer: a later result of one is refused.
     """
     for number, draft in enumerate(drafts):
-        if draft.chat["role"] == "tool" and call_digest(draft.chat["tool_call_id"]) not in _split(open_calls):
+        if draft.chat["role"] == "tool" and not _answered(draft.chat["tool_call_id"]).intersection(_split(open_calls)):
             error = FieldError(f"messages.{number}.tool_call_id", "answers no call of the message before it")
             detail = "A tool message needs its call before it."
             raise Unprocessable(detail, code="tool_message_without_call", errors=(error,))
@@ -203,12 +206,23 @@ def call_digest(call_id: str) -> bytes:
     return hashlib.sha256(call_id.encode()).digest()[:4]
 
 
+def _answered(call_id: str) -> frozenset[bytes]:
+    """The digests of all calls that a result with this id may answer. A caller has the id as it was sent, or as a
+    context shows it; the digest of an id that was shortened begins the short one.
+    """
+    digests = {call_digest(call_id), call_digest(short_call_id(call_id))}
+    if shortened := _SHORTENED.fullmatch(call_id):
+        digests.add(bytes.fromhex(shortened[1]))
+    return frozenset(digests)
+
+
 def open_calls_through(chats: Iterable[Chat], open_calls: bytes = b"") -> bytes:
     """The calls that still wait after these messages, as four bytes of each one's digest."""
     waiting = _split(open_calls)
     for chat in chats:
         if chat["role"] == "tool":
-            waiting = [call for call in waiting if call != call_digest(chat["tool_call_id"])]
+            answered = _answered(chat["tool_call_id"])
+            waiting = [call for call in waiting if call not in answered]
         elif chat["role"] not in UNSHOWN_ROLES:
             waiting = [call_digest(call) for call in call_ids(chat)]
     return b"".join(waiting)

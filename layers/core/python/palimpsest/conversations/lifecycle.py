@@ -11,6 +11,7 @@ from palimpsest.clock import day_of, milliseconds, seconds, stamp
 from palimpsest.conversations import UNSHOWN_ROLES, Chat, Message, size_of
 from palimpsest.conversations.configuration import Strategy, stored
 from palimpsest.conversations.drafts import open_calls_through
+from palimpsest.conversations.kept import days_of
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
 from palimpsest.jobs import Job, armed
@@ -90,9 +91,13 @@ def begun(
 
 
 def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[Head, Settings]:
-    """The session under another configuration. A pending overflow is dropped, as the old configuration planned it."""
-    memory = setup.memory
-    days = setup.tenant_days if setup.own_days is None else setup.own_days or None
+    """The session under another configuration. A pending overflow is dropped, as the old configuration planned it. Days
+    of the session's own count over those that its memory configuration names.
+    """
+    memory, own = setup.memory, setup.own_days
+    if own is None and memory.retention.conversations is not None:
+        own = days_of(memory.retention.conversations) or 0
+    days = setup.tenant_days if own is None else own or None
     head = replace(
         kept_for(without_overflow(head), days),
         encoding=setup.encoding,
@@ -105,7 +110,7 @@ def configured(head: Head, settings: Settings, setup: Configuration) -> tuple[He
         settings,
         system=setup.system,
         memory=stored(memory),
-        retention=setup.own_days,
+        retention=own,
         metadata=settings.metadata if setup.metadata is None else setup.metadata,
     )
     return head, settings

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -10,8 +10,9 @@ from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat, weigh
-from palimpsest.conversations.configuration import Strategy, asked_of_memories, check_allowed, merged, stored
+from palimpsest.conversations import Chat, weigh
+from palimpsest.conversations.allowed import asked_of_memories, check_allowed, check_room
+from palimpsest.conversations.configuration import Strategy, merged, names_days, own_retention, stored
 from palimpsest.conversations.history import live
 from palimpsest.conversations.lifecycle import (
     Configuration,
@@ -21,21 +22,21 @@ from palimpsest.conversations.lifecycle import (
     deleted,
     deletion,
     ended,
+    job_on,
     touched,
 )
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Session, Settings
-from palimpsest.errors import Conflict, FieldError, NotFound, TooLarge, Unprocessable
+from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.jobs import Job
+from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.models import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.tenants import Tenants, TenantSettings
-
-MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +165,8 @@ class ManageSessions:
             system = None if clear_system else wanted.system or settings.system
             metadata = {**settings.metadata, **(wanted.metadata or {})}
             present = {key: value for key, value in metadata.items() if value is not None}
-            kept = settings.retention if wanted.retention is None else wanted.retention
+            is_kept = wanted.retention is None and not names_days(wanted.memory)
+            kept = settings.retention if is_kept else wanted.retention
             tenant = self.tenants.settings(scope.owner)
             return self._setup(Wanted(system, wanted.memory, present, kept), tenant, base=settings.memory)
 
@@ -186,11 +188,21 @@ class ManageSessions:
     ) -> Session:
         before, settings = live(opened, now=now)
         check_owner(before, user=user, agent=agent)
-        head, settings = configured(before, settings, setup(settings))
+        head, changed = configured(before, settings, setup(settings))
         after = touched(head, now=now)
-        settings = replace(settings, due_at=after.expires_at)
-        self.sessions.commit(scope, Commit(before=before, after=after, settings=settings))
-        return Session(scope.session, after, settings)
+        changed = replace(changed, due_at=after.expires_at)
+        jobs = self._retaining(scope, after, settings, changed, now=now)
+        self.sessions.commit(scope, Commit(before=before, after=after, settings=changed, jobs=jobs))
+        return Session(scope.session, after, changed)
+
+    def _retaining(
+        self, scope: SessionScope, head: Head, before: Settings, after: Settings, *, now: datetime
+    ) -> tuple[Job, ...]:
+        """The job that gives what was extracted from the session the days that it now has, if they are other ones."""
+        if self.schedule is None or own_retention(before.memory) == own_retention(after.memory):
+            return ()
+        payload = RetainPayload(change=secrets.token_hex(16), stage="memories")
+        return (job_on(head, scope, kind="retain", first=0, last=head.seq, payload=payload, now=seconds(now)),)
 
     def _setup(self, wanted: Wanted, tenant: TenantSettings, *, base: Mapping[str, Any] | None = None) -> Configuration:
         """The configuration with the wanted fields over those of `base`, or else over the tenant's defaults. A model is
@@ -283,12 +295,3 @@ def tombstone_session(
     job = deletion(tombstone, scope=scope, now=seconds(now), forgets=forgets)
     sessions.commit(scope, Commit(before=head, after=tombstone, jobs=(job,)))
     return job.id
-
-
-def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
-    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one stored item."""
-    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", memory, MAX_SETTINGS_BYTES)):
-        size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
-        if size > most:
-            error = FieldError(field, f"{size} bytes of at most {most}")
-            raise TooLarge("The settings are too large.", code="settings_too_large", errors=(error,))

@@ -4,7 +4,7 @@ and large things outside the tables, each under a key.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
@@ -181,3 +181,18 @@ class Blobs(Protocol):
 
     def link(self, key: str, *, seconds: int) -> str:
         """An address under which anybody can read the bytes for so many seconds, and nothing else."""
+
+
+Compare = Callable[[Sequence[Message]], Mapping[int, float] | None]
+"""The similarity (-1..1) of messages to a text, by sequence number, without those that have no vector yet; None if no
+message can be compared.
+"""
+
+
+class Near(Protocol):
+    """Compares messages of a user's session with a text by meaning."""
+
+    def __call__(self, scope: UserScope, session: SessionScope, text: str, *, stored: int) -> Compare | None:
+        """What compares them with the text, for which it is embedded once; None if it can't be. `stored` is how many
+        messages the session has at most.
+        """

@@ -175,6 +175,7 @@ def statement_of(
     agent: str | None,
     method: Method,
     prompt_hash: str | None,
+    retention: int | None = None,
 ) -> Statement:
     """The statement of a finding, dated by the last message that it cites. `messages` are given by sequence number."""
     cited = [messages[seq] for seq in finding.seqs]
@@ -200,6 +201,7 @@ def statement_of(
         agent=agent,
         metadata=_metadata(cited),
         valid_from=milliseconds(spoken_at),
+        retention=retention,
         method=method,
         prompt_hash=prompt_hash,
     )

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
+from palimpsest.conversations.configuration import own_retention
 from palimpsest.errors import Conflict
 from palimpsest.extraction import Chunk, Extraction, Extractor, Finding, fitting
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
@@ -204,6 +205,7 @@ def _checked_findings(
 
 def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
     messages = {message.seq: message for message in found.chunk.messages}
+    own = own_retention(at.settings.memory) if at.settings else {}
     return [
         statement_of(
             finding,
@@ -212,6 +214,7 @@ def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
             agent=at.head.agent if at.head else None,
             method=found.extraction.method,
             prompt_hash=found.extraction.prompt_hash,
+            retention=own.get(finding.type),
         )
         for finding in found.findings
     ]

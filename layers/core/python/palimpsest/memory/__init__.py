@@ -69,6 +69,7 @@ class Record:
     expires_at: int | None = None  # epoch seconds
     expiry_given: bool = False  # by the caller, and so not by the retention of its type
     confirmed_at: int | None = None  # when it was last written or confirmed, in epoch seconds
+    retention: int | None = None  # days by the session it was extracted from, 0 = for ever; None: by the tenant
     metadata: Mapping[str, Any] = field(default_factory=dict)
     data: Any = None  # JSON of the caller; of a preference, entity or relationship its value
     embedding: str | None = None  # the caller's own vector (`models.packed`), in place of the model's

@@ -12,7 +12,7 @@ from operator import eq
 from typing import Literal
 
 from palimpsest.memory import KEYED, Order, Record, said_again
-from palimpsest.memory.statements import Statement, confirmed, said_also, updated
+from palimpsest.memory.statements import Statement, confirmed, kept_longer, said_also, updated
 from palimpsest.text import accented_words, normalized, stems
 
 Outcome = Literal["created", "updated", "unchanged"]
@@ -200,7 +200,7 @@ def changed_records(
         record = there.get(one.record.id)
         if record is not None and _is_current(record, topics):
             again = one.record if one.outcome == "updated" else changed.get(record.id, record)
-            again = said_also(again, draft)
+            again = kept_longer(said_also(again, draft), draft, lifetime=lifetime(again.type))
             again = confirmed(again, now=now, lifetime=lifetime(again.type))
             if one.outcome != "unchanged":
                 again = replace(again, index_state="pending")

@@ -20,7 +20,8 @@ TOPICAL = frozenset({"fact", "instruction"})
 @dataclass(frozen=True, slots=True)
 class Statement:
     """Something to remember, checked but not yet stored. `valid_from` is in epoch milliseconds, None = now;
-    `expires_at` is in epoch seconds, None = after the tenant's retention.
+    `expires_at` is in epoch seconds, None = after its retention: days of its session (0 = for ever), or None for the
+    tenant's.
 
     `sets` names the fields that replace those of a stored record with the same text: those that a caller gave.
     """
@@ -40,6 +41,7 @@ class Statement:
     embedding: str | None = None
     valid_from: int | None = None
     expires_at: int | None = None
+    retention: int | None = None
     method: Method = "given"
     prompt_hash: str | None = None
     sets: frozenset[str] = frozenset()
@@ -55,7 +57,8 @@ class Statement:
 def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime: int | None, rank: int = 0) -> Record:
     """The record for a statement. Its `valid_from` is never later than `now` (epoch milliseconds).
 
-    `lifetime` is in seconds (None: it never expires); `rank` is its place among the statements of one message.
+    `lifetime` is the tenant's, in seconds (None: it never expires); `rank` is its place among the statements of one
+    message.
     """
     topic = statement.topic_key
     valid_from = now if statement.valid_from is None else min(max(statement.valid_from, 0), now)
@@ -76,7 +79,8 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         confidence=statement.confidence,
         source=statement.source,
         agent=statement.agent,
-        expires_at=statement.expires_at or _expiry(statement.type, now // 1000, lifetime),
+        expires_at=statement.expires_at or _expiry(statement.type, now // 1000, lasting(statement.retention, lifetime)),
+        retention=statement.retention,
         expiry_given=statement.expires_at is not None,
         confirmed_at=now // 1000,
         metadata=statement.metadata,
@@ -87,6 +91,20 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         rank=rank,
         version=now,
     )
+
+
+def lasting(retention: int | None, lifetime: int | None) -> int | None:
+    """How many seconds something is kept (None: for ever): the days of its session, or else the tenant's lifetime."""
+    if retention is None:
+        return lifetime
+    return retention * DAY or None
+
+
+def kept_longer(record: Record, by: Record, *, lifetime: int | None) -> Record:
+    """The record with the retention of another statement that says the same, if that keeps it longer."""
+    ours, theirs = lasting(record.retention, lifetime), lasting(by.retention, lifetime)
+    is_longer = ours is not None and (theirs is None or theirs > ours)
+    return replace(record, retention=by.retention) if is_longer else record
 
 
 def _expiry(kind: RecordType, since: int, lifetime: int | None) -> int | None:
@@ -154,11 +172,13 @@ def updated(record: Record, statement: Statement) -> Record:
 
 
 def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
-    """The record with its lifetime (seconds) counted from `now` (epoch milliseconds), as it was said again.
+    """The record with its lifetime (the tenant's, in seconds, unless it has a retention of its own) counted from `now`
+    (epoch milliseconds), as it was said again.
 
     It is returned unchanged if it would gain less than a day, or less than a hundredth of its lifetime: that is not
     worth a write. What is permanent, or expires when its caller said, is always unchanged.
     """
+    lifetime = lasting(record.retention, lifetime)
     is_permanent = lifetime is None and record.expires_at is None and record.type == "preference"
     if record.type == "task" or is_permanent or record.expiry_given:
         return record
@@ -174,10 +194,12 @@ def confirmed(record: Record, *, now: int, lifetime: int | None) -> Record:
 
 
 def kept_for(record: Record, lifetime: int | None) -> Record:
-    """The record with this lifetime (seconds; None: it never expires), counted from when it was last written or
-    confirmed. A task, which ends with its session, and what expires when its caller said are unchanged.
+    """The record with this lifetime of the tenant's (seconds; None: it never expires), or its own retention, counted
+    from when it was last written or confirmed. A task, which ends with its session, and what expires when its caller
+    said are unchanged.
     """
     if record.type == "task" or record.expiry_given:
         return record
+    lifetime = lasting(record.retention, lifetime)
     since = record.created_at // 1000 if record.confirmed_at is None else record.confirmed_at
     return replace(record, expires_at=None if lifetime is None else since + lifetime)

@@ -8,8 +8,9 @@ from functools import partial
 from typing import Literal
 
 from palimpsest import parallel
-from palimpsest.clock import Clock
-from palimpsest.conversations.ports import Sessions
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.conversations import Message, message_key, said_at
+from palimpsest.conversations.ports import Compare, Near, Sessions
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
@@ -20,14 +21,15 @@ from palimpsest.recall.find import filters
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.refine import with_outdated
-from palimpsest.scope import Scope, UserScope, paid_by
+from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
 from palimpsest.search import Hit, Vectors, Words
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]
 SPARE_HITS = 20  # hits beyond k: some of what the index names may not be there any more
 SESSION_HITS = 100  # messages that are looked at to find sessions: several are of one session
-NEAREST = 100
+MOST_COMPARED, COMPARED_AT_ONCE = 1_000, 500
+"""How many messages one search compares at most, and how many it is asked for: others may be as old."""
 USERS = 20  # of a tenant, whose sessions are searched at once
 MESSAGES = Filter(types=frozenset({"message"}))
 
@@ -80,7 +82,11 @@ class SearchMemories:
         best_first = sorted(scored, key=lambda one: (-one.score, one.candidate.key))
         return tuple(with_outdated(self.memories, scope, best_first)[:k])
 
-    def _vector(self, scope: UserScope, query: Query) -> Sequence[float]:
+    def vector_of(self, scope: UserScope, text: str) -> Vector:
+        """The vector that the text is searched by. Raises `Unavailable`, `Unprocessable` (`no_vectors`)."""
+        return self._vector(scope, analysed(text, user=scope.user, now=self.clock.now()))
+
+    def _vector(self, scope: UserScope, query: Query) -> Vector:
         if self.embedder is None:
             raise Unprocessable("There is no embedding model here: search by keyword.", code="no_vectors")
         try:
@@ -120,14 +126,46 @@ class FindSessions:
         return scores
 
 
-def nearness(search: Callable[[], SearchMemories]) -> Callable[[UserScope, str, str], Mapping[int, float] | None]:
-    """Compares a text with what was said in a session, by one search by meaning; `search` is called for each."""
+def nearness(search: Callable[[], SearchMemories]) -> Near:
+    """Compares a text with what was said in a session, by meaning; `search` is called for each text."""
 
-    def near(scope: UserScope, session: str, text: str) -> Mapping[int, float] | None:
+    def near(scope: UserScope, session: SessionScope, text: str, *, stored: int) -> Compare | None:
         try:
-            found = search()(scope, text, mode="vector", k=NEAREST, where=replace(MESSAGES, session=session))
+            ask = search()
+            vector = ask.vector_of(scope, text)
         except (Unavailable, Unprocessable):
             return None
-        return {one.source.seqs[0]: one.score for one in found if one.source.session == session}
+        return partial(_compared, ask.vectors, scope, session, vector, stored=stored)
 
     return near
+
+
+def _compared(
+    vectors: Vectors,
+    scope: UserScope,
+    session: SessionScope,
+    vector: Vector,
+    messages: Sequence[Message],
+    *,
+    stored: int,
+) -> Mapping[int, float] | None:
+    """The similarity of each message that has a vector. Where the session has more messages than one search finds,
+    these are searched part by part, each by the times at which its messages were said.
+    """
+    has_more = stored > MOST_COMPARED
+    ordered = sorted(messages, key=said_at) if has_more else messages
+    parts = [ordered[at : at + COMPARED_AT_ONCE] for at in range(0, len(ordered), COMPARED_AT_ONCE)]
+    of_session = replace(MESSAGES, session=session.session)
+
+    def hits(part: Sequence[Message]) -> tuple[Hit, ...]:
+        times = [milliseconds(said_at(message)) for message in part]
+        where = replace(of_session, created_after=times[0], created_before=times[-1]) if has_more else of_session
+        return vectors.by_vector(scope, vector, where=where, k=min(stored, MOST_COMPARED))
+
+    try:
+        found = parallel.each(hits, parts if has_more else [messages])
+    except Unavailable:
+        return None
+    scores = {hit.key: hit.score for some in found for hit in some}
+    keys = {message.seq: message_key(session.session, message.seq) for message in messages}
+    return {seq: scores[key] for seq, key in keys.items() if key in scores}

@@ -165,6 +165,7 @@ def _check_record(row: Row, _: Before) -> None:
         moments = (record.valid_from, record.created_at, *ends)
         _check(min(moments) >= 0 and max(moments) <= LATEST, "a time is before 1970 or after the year 9999")
     _check(0 < len(record.content) <= MAX_CONTENT, f"content has 1 to {MAX_CONTENT} characters")
+    _check((record.retention or 0) >= 0, "retention is negative")
     shares = (record.importance, record.confidence)
     _check(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
     _check(record.type not in GRAPH or is_sound(record), f"its data holds no {record.type}")

@@ -22,7 +22,7 @@ from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
 from palimpsest.api.problems import INVALID_ID
 from palimpsest.api.resources import LIKE_AN_ID, Timestamp
-from palimpsest.conversations import CHAT_FIELDS, ITEM, Chat, unlike_a_summary
+from palimpsest.conversations import CHAT_FIELDS, ITEM, Chat, short_call_id, unlike_a_summary
 from palimpsest.conversations.drafts import MAX_TOOL_CALLS, Draft
 from palimpsest.errors import BadRequest
 from palimpsest.scope import checked_id
@@ -201,7 +201,7 @@ class AssistantMessage(_Message):
         )
         if not said and self.refusal is None and not self.tool_calls:
             raise ValueError("thoughts alone are no message of the chat API: send them with the role item")
-        ids = [call.id for call in self.tool_calls or ()]
+        ids = [short_call_id(call.id) for call in self.tool_calls or ()]
         if len(set(ids)) < len(ids):
             raise ValueError("two tool_calls have the same id")
         return self

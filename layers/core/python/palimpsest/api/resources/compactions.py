@@ -82,7 +82,8 @@ def prune_window(session_id: SessionId, body: PruneRequest) -> Response[str]:
     `fifo` drops the oldest turns at once. `summarize` replaces all but the recent turns by a summary: 200 if that is
     done within `wait` seconds, else 202 and a job. `semantic` keeps at once, within the budget, the recent turns and
     of the older ones those that matter most to the topic, in whole turns of at most 20 messages; `kept` says which and
-    why. What leaves the window stays in the history.
+    why. It waits up to 3 s for the vectors of messages that were just stored; where one is still missing, words and
+    importance decide, and `degraded` names `vector`. What leaves the window stays in the history.
     """
     scope, use = call().session(session_id), call().use
 

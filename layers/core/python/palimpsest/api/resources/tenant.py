@@ -16,8 +16,9 @@ from palimpsest.api.call import call
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, after, cursor_at
 from palimpsest.api.problems import naming
 from palimpsest.api.resources import Closed, MemoryFields
-from palimpsest.conversations.configuration import check_allowed, parsed, stored
-from palimpsest.conversations.manage import check_room
+from palimpsest.conversations.allowed import check_allowed, check_room
+from palimpsest.conversations.configuration import parsed, stored
+from palimpsest.conversations.kept import DAYS_A_YEAR, KINDS, Retention, days_of
 from palimpsest.jobs import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
@@ -27,27 +28,6 @@ from palimpsest.tenants import TenantSettings as StoredSettings
 from palimpsest.usage import By, Sum
 
 operation = operations_on("administration", function="sessions")
-KINDS = {"fact": "facts", "event": "events", "instruction": "instructions", "preference": "preferences"}
-
-
-DAYS_A_YEAR = 365
-Kept = Annotated[
-    str | None,
-    Field(
-        pattern=r"^([1-9]\d{0,3}d|[1-9]\d?y|permanent)$",
-        description="Days or years (365 days), or permanent; left out: as the days beside it say",
-    ),
-]
-
-
-class Retention(Closed):
-    """How long data of a kind is kept, counted as the days beside it are."""
-
-    conversations: Kept = None
-    facts: Kept = None
-    events: Kept = None
-    instructions: Kept = None
-    preferences: Kept = None
 
 
 class Limits(Closed):
@@ -146,15 +126,16 @@ def replace_settings(body: NewTenantSettings) -> TenantSettings:
 
     New sessions and new memories take them. Changed days reach those that exist by a job: sessions count them from
     their last activity, memories from their last mention. Fields that are left out go back to the built-in defaults.
-    `retention` says it by kind, over `memory_days`; sessions with `retention_days` of their own keep them.
+    `retention` says it by kind, over `memory_days`. A session's own `retention_days`, and its own `memory.retention`
+    for what is extracted from it, hold over both.
     """
     with naming("memory"):
         memory = parsed(dict(body.memory))
     settings = StoredSettings(
         memory=body.memory,
-        retention_days=_days(body.retention.conversations) if body.retention.conversations else body.retention_days,
+        retention_days=days_of(body.retention.conversations) if body.retention.conversations else body.retention_days,
         memory_days=body.memory_days,
-        by_type={kind: _days(kept) for kind, name in KINDS.items() if (kept := getattr(body.retention, name))},
+        by_type=body.retention.by_type,
         models=None if body.models is None else tuple(body.models),
         limits=StoredLimits(**body.limits.model_dump()),
     )
@@ -165,10 +146,6 @@ def replace_settings(body: NewTenantSettings) -> TenantSettings:
     manage.check_model(settings.memory, settings)
     check_room(memory=[stored(memory), settings.models])
     return _shown(*call().use.settings.replace(call().caller.tenant, settings))
-
-
-def _days(kept: str) -> int | None:
-    return None if kept == "permanent" else int(kept[:-1]) * (DAYS_A_YEAR if kept.endswith("y") else 1)
 
 
 def _kept(days: int | None) -> str:

@@ -12,7 +12,8 @@ from functools import cached_property
 from typing import Literal, Protocol, TypeVar
 
 from palimpsest.conversations import name_of
-from palimpsest.conversations.configuration import BlockType, Strategy
+from palimpsest.conversations.blocks import BlockType
+from palimpsest.conversations.configuration import Strategy
 from palimpsest.errors import ReadOnlyBlock
 from palimpsest.memory import Record, RecordType, Source, is_quoted
 from palimpsest.recall import faded, words_of

@@ -15,7 +15,7 @@ from cachetools import LRUCache
 from palimpsest import parallel, prompts
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.context.blocks import BlockContent, Conversation, Delete, Item, RecordRanking, Update, read_only
-from palimpsest.conversations.configuration import ExtractiveBlock
+from palimpsest.conversations.blocks import ExtractiveBlock
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.memory import Record
 from palimpsest.memory.ports import Memories, UserState

@@ -12,7 +12,7 @@ from palimpsest import parallel
 from palimpsest.context.blocks import BlockContent, Conversation
 from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
 from palimpsest.context.blocks.vector import VectorMemory
-from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.ports import PartState, Store
 from palimpsest.errors import PalimpsestError, Unavailable
 from palimpsest.jobs import Job

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from palimpsest.context.blocks import BlockContent, Conversation, Delete, Item, Update, read_only
 from palimpsest.conversations import name_of
-from palimpsest.conversations.configuration import VectorBlock
+from palimpsest.conversations.blocks import VectorBlock
 from palimpsest.scope import UserScope
 
 if TYPE_CHECKING:

@@ -192,7 +192,7 @@ def decide(
     eviction = plan(config, head=head, window=window)
     if eviction is None:
         return Armed(replace(head, raised=raised(head, config)))
-    if not isinstance(config, Summarize | Flush):
+    if not isinstance(config, Summarize | Flush) or (isinstance(config, Flush) and not config.parts):
         return evict(head, eviction, method=config.strategy, created_at=created_at)
     flush = config if isinstance(config, Flush) else None
     job = job_on(

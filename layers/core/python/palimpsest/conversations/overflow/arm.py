@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations import text_of
+from palimpsest.conversations import Message, text_of
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
 from palimpsest.conversations.overflow import Armed, decide, evict, fifo
-from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.ports import Near, Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
 from palimpsest.jobs import STUCK, Job, retry_delay
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import ReadJob
 from palimpsest.retry import until_committed
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.scope import Scope, SessionScope
 
 if TYPE_CHECKING:
     from palimpsest.conversations.overflow.semantic import KeptTurn
@@ -32,14 +32,16 @@ a short time ago, or a context fits the budget without it.
 """
 
 
-Near = Callable[[UserScope, str, str], Mapping[int, float] | None]
-"""The similarity (-1..1) of messages of a user's session to a text, by sequence number; None if none can be had."""
+PATIENCE, PAUSE = timedelta(seconds=3), 0.5
+"""How long a pruning waits for vectors, and the seconds after which it looks again."""
+YOUNG = timedelta(minutes=1)
+"""A message that was stored no longer ago may soon have its vector; for an older one nobody waits."""
 
 
 @dataclass(frozen=True, slots=True)
 class Requested:
     """What a request to make room led to: the id of the job that makes it (None: it is made already), or why none is
-    made. `kept` is what a pruning by meaning kept; `has_vectors` is false if it had no vectors to compare.
+    made. `kept` is what a pruning by meaning kept; `has_vectors` is false if a message that it compared had no vector.
     """
 
     job: str | None = None
@@ -106,8 +108,10 @@ class Prune:
         """With `fifo`, drop the oldest turns now until a context fits `max_tokens` (default: the session's budget).
         With `summarize`, create a job that summarises all but the recent turns, even if the window is not full. With
         `semantic`, keep now what matters most to the topic (default: the user's newest message) within `max_tokens`.
-        Raises `NotFound`, `Unavailable`.
+        A pruning by meaning waits up to three seconds for vectors of messages that were just stored. Raises `NotFound`,
+        `Unavailable`.
         """
+        until = self.clock.now() + PATIENCE
 
         def attempt() -> Requested:
             now = self.clock.now()
@@ -120,7 +124,7 @@ class Prune:
                 return Requested(why_not="fits_already")
             if strategy == "fifo":
                 return self._drop(scope, head, budget, now=now)
-            return self._keep(scope, head, budget, topic, now=now)
+            return self._keep(scope, head, budget, topic, until=until)
 
         return until_committed(attempt, clock=self.clock)
 
@@ -140,8 +144,8 @@ class Prune:
         decided = evict(head, eviction, method="fifo", created_at=stamp(now))
         return _committed(self.sessions, scope, head, decided, now=now)
 
-    def _keep(self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, now: datetime) -> Requested:
-        from palimpsest.conversations.overflow.semantic import prune
+    def _keep(self, scope: SessionScope, head: Head, budget: int, topic: str | None, *, until: datetime) -> Requested:
+        from palimpsest.conversations.overflow.semantic import contested, prune
 
         pinned = self.sessions.messages_at(scope, [seq for seq, _ in head.pins]) if head.pins else ()
         held = (
@@ -149,13 +153,35 @@ class Prune:
             *window(self.sessions, scope, head),
         )
         asked = topic or next((text_of(one.chat) for one in reversed(held) if one.role == "user"), "")
-        user = scope.owner.user(head.user)
-        similar = self.near(user, scope.session, asked) if self.near and asked.strip() else None
-        pruned = prune(head, held, budget=budget, topic=asked, near=similar or {}, created_at=stamp(now))
+        compared = contested(head, held, budget=budget)
+        similar = self._similar(scope, head, asked, compared, until=until)
+        now = self.clock.now()
+        pruned = prune(head, held, budget=budget, topic=asked, near=similar, created_at=stamp(now))
         if pruned is None:
             return Requested(why_not="only_recent_turns")
         _committed(self.sessions, scope, head, Armed(pruned.head, compaction=pruned.compaction), now=now)
-        return Requested(kept=pruned.kept, has_vectors=similar is not None)
+        return Requested(kept=pruned.kept, has_vectors=all(message.seq in similar for message in compared))
+
+    def _similar(
+        self, scope: SessionScope, head: Head, asked: str, messages: Sequence[Message], *, until: datetime
+    ) -> Mapping[int, float]:
+        """The similarity of the messages that have vectors to the topic. For messages that were just stored it waits
+        until they have vectors, but not longer than `until`.
+        """
+        if self.near is None or not messages or not asked.strip():
+            return {}
+        compare = self.near(scope.owner.user(head.user), scope, asked, stored=head.seq - head.base)
+        similar = compare(messages) if compare else None
+        while compare and similar is not None and self._is_worth_waiting(messages, similar, until):
+            self.clock.sleep(PAUSE)
+            similar = compare(messages)
+        return similar or {}
+
+    def _is_worth_waiting(self, messages: Sequence[Message], similar: Mapping[int, float], until: datetime) -> bool:
+        """Whether a message without a vector was stored so lately that it may have one in time."""
+        now = self.clock.now()
+        lacking = [message.created_at for message in messages if message.seq not in similar]
+        return now < until and any(datetime.fromisoformat(stored) > now - YOUNG for stored in lacking)
 
     def compact(self, scope: SessionScope, *, wait: float) -> WhyNot | None:
         """Make room if the window passes its trigger, and wait at most `wait` seconds for a job that does. Returns why

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, stamp
-from palimpsest.conversations.configuration import BlockType
+from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.lifecycle import evicted
 from palimpsest.conversations.overflow.arm import OverflowJobs
 from palimpsest.conversations.ports import Sessions, Store

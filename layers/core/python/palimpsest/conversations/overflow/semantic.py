@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from palimpsest.conversations import UNSHOWN_ROLES, Message, text_of
+from palimpsest.conversations import UNSHOWN_ROLES, Message, answers_own_tool, spoken_text, text_of
 from palimpsest.conversations.overflow import Eviction, evict
 from palimpsest.conversations.session import Compaction, Head
 from palimpsest.conversations.window.turns import turns
@@ -44,6 +44,19 @@ class Pruning:
     kept: tuple[KeptTurn, ...]
 
 
+def contested(head: Head, window: Sequence[Message], *, budget: int) -> tuple[Message, ...]:
+    """The messages that a pruning compares with the topic: those of the older turns that say anything, as the others
+    have no vectors. There are none if the window fits the budget (tokens) already.
+    """
+    older = _older(head, _turns_of(window), budget) if head.tokens > budget else ()
+    return tuple(
+        message
+        for turn in older
+        for number, message in enumerate(turn)
+        if spoken_text(message) and not answers_own_tool(message, turn[:number])
+    )
+
+
 def prune(
     head: Head, window: Sequence[Message], *, budget: int, topic: str, near: Mapping[int, float], created_at: str
 ) -> Pruning | None:
@@ -54,14 +67,13 @@ def prune(
     """
     if head.tokens <= budget:
         return None
-    held = turns([message for message in window if message.role not in UNSHOWN_ROLES])
-    room = budget - (head.tokens - head.window_tokens - head.pin_tokens)
-    recent = _recent(held, room)
-    older = held[: len(held) - len(recent)]
+    held = _turns_of(window)
+    older = _older(head, held, budget)
     if not older:
         return None
+    recent = held[len(older) :]
     scores = [_scored(turn, score, near) for turn, score in zip(older, _shares(older, topic), strict=True)]
-    picked = _picked(scores, older, room - sum(map(_weight, recent)))
+    picked = _picked(scores, older, _room(head, budget) - sum(map(_weight, recent)))
     return _pruned(
         head,
         older,
@@ -70,6 +82,20 @@ def prune(
         stays=[older[n] for n in picked],
         created_at=created_at,
     )
+
+
+def _turns_of(window: Sequence[Message]) -> list[Sequence[Message]]:
+    return turns([message for message in window if message.role not in UNSHOWN_ROLES])
+
+
+def _room(head: Head, budget: int) -> int:
+    """The tokens of the budget that turns may take."""
+    return budget - (head.tokens - head.window_tokens - head.pin_tokens)
+
+
+def _older(head: Head, held: Sequence[Sequence[Message]], budget: int) -> Sequence[Sequence[Message]]:
+    """The turns that do not stay by themselves, as the recent ones do."""
+    return held[: len(held) - len(_recent(held, _room(head, budget)))] if held else ()
 
 
 def _recent(held: Sequence[Sequence[Message]], room: int) -> Sequence[Sequence[Message]]:

@@ -196,7 +196,12 @@ def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> lis
     ]
     if given is not None:
         entries.append(_weighed(shown(given), count))
-    entries = with_every_result(entries, chat=attrgetter("chat"), missing=lambda call: _weighed(no_result(call), count))
+    entries = with_every_result(
+        entries,
+        chat=attrgetter("chat"),
+        missing=lambda call: _weighed(no_result(call), count),
+        answering=lambda entry, call: _answering(entry, call, count),
+    )
     if given is not None and given["role"] == "user":
         return [*turns(entries[:-1]), entries[-1:]]
     return turns(entries)
@@ -204,6 +209,11 @@ def _turns(messages: Sequence[Message], given: Chat | None, count: Count) -> lis
 
 def _weighed(chat: Chat, count: Count) -> Entry:
     return Entry(chat, weigh(chat, count))
+
+
+def _answering(entry: Entry, call: str, count: Count) -> Entry:
+    """The result with the id of the call that it answers."""
+    return replace(_weighed({**entry.chat, "tool_call_id": call}, count), seq=entry.seq)
 
 
 def _weight(entries: Sequence[Entry]) -> int:

@@ -8,7 +8,16 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Literal
 
-from palimpsest.conversations import CHAT_FIELDS, SUMMARY_PREFIX, SUMMARY_TOOL, Chat, Message, called, weigh
+from palimpsest.conversations import (
+    CHAT_FIELDS,
+    SUMMARY_PREFIX,
+    SUMMARY_TOOL,
+    Chat,
+    Message,
+    called,
+    short_call_id,
+    weigh,
+)
 from palimpsest.text.cutting import Count, cut, level, marker, replacement
 
 SummaryAs = Literal["user", "system", "tool_call"]
@@ -18,12 +27,18 @@ _END = re.compile(re.escape(SUMMARY_END), re.IGNORECASE)
 
 
 def shown(chat: Chat) -> Chat:
-    """The message as the chat API takes it: the fields of its role, content always there, no empty list of calls."""
+    """The message as the chat API takes it: the fields of its role, content always there, no empty list of calls, and
+    no id of a call that is too long.
+    """
     message = {name: chat[name] for name in CHAT_FIELDS[chat["role"]] if chat.get(name) is not None}
     if not message.get("content"):
         message["content"] = ""
     if not message.get("tool_calls", True):
         del message["tool_calls"]
+    if "tool_calls" in message:
+        message["tool_calls"] = [{**call, "id": short_call_id(call["id"])} for call in message["tool_calls"]]
+    if "tool_call_id" in message:
+        message["tool_call_id"] = short_call_id(message["tool_call_id"])
     return message
 
 
@@ -64,7 +79,8 @@ def transcript(messages: Sequence[Message]) -> str:
 
 def _element(message: Message) -> str:
     attributes = {"seq": message.seq, "speaker": message.role, "name": message.chat.get("name")}
-    attributes["answers"] = message.chat.get("tool_call_id")
+    if "tool_call_id" in message.chat:
+        attributes["answers"] = short_call_id(message.chat["tool_call_id"])
     said = "".join(_inside(message.chat))
     return f"<message{_attributes(attributes)}>{said}</message>"
 
@@ -74,7 +90,8 @@ def _inside(chat: Chat) -> Iterator[str]:
     yield escape(str(chat.get("refusal") or ""), quote=False)
     for call in chat.get("tool_calls") or ():
         name, text = called(call)
-        yield f"<call{_attributes({'id': call['id'], 'name': name})}>{escape(text, quote=False)}</call>"
+        attributes = _attributes({"id": short_call_id(call["id"]), "name": name})
+        yield f"<call{attributes}>{escape(text, quote=False)}</call>"
 
 
 def _attributes(values: Mapping[str, Any]) -> str:

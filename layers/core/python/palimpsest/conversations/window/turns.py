@@ -13,7 +13,7 @@ from itertools import chain as joined
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from palimpsest.conversations import Chat, call_ids, weigh
+from palimpsest.conversations import Chat, answered_call, call_ids, weigh
 from palimpsest.conversations.window.render import Cut, Draft, Entry, Text, drafted, finished, plain
 from palimpsest.text.cutting import Count, level, marker
 
@@ -59,10 +59,12 @@ def no_result(call_id: str) -> Chat:
     return {"role": "tool", "tool_call_id": call_id, "content": NO_RESULT}
 
 
-def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T]) -> list[T]:
+def with_every_result(
+    messages: Sequence[T], *, chat: Callable[[T], Chat], missing: Callable[[str], T], answering: Callable[[T, str], T]
+) -> list[T]:
     """The messages in a form that the chat API accepts: results without their call are left out, and a call without a
     result gets the one that `missing` makes for its id, unless it is the newest: its result is still to come. `chat`
-    gives the chat message of an element.
+    gives the chat message of an element. `answering` makes the result of a call that it names in another form.
     """
     result: list[T] = []
     waiting: list[str] = []
@@ -71,11 +73,10 @@ def with_every_result(messages: Sequence[T], *, chat: Callable[[T], Chat], missi
         if said["role"] != "tool":
             result += map(missing, waiting)
             waiting = list(dict.fromkeys(call_ids(said)))
-        elif said["tool_call_id"] in waiting:
-            waiting.remove(said["tool_call_id"])
-        else:
-            continue
-        result.append(message)
+            result.append(message)
+        elif (call := answered_call(said["tool_call_id"], waiting)) is not None:
+            waiting.remove(call)
+            result.append(message if said["tool_call_id"] == call else answering(message, call))
     return result
 
 

@@ -1,22 +1,25 @@
-"""Change how long a tenant's data is kept, and give everything that exists the expiry that follows, page by page."""
+"""Change how long a tenant's data is kept, or what was extracted from one session, and give everything that exists the
+expiry that follows, page by page.
+"""
 
 from __future__ import annotations
 
 import secrets
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations import lifecycle
+from palimpsest.conversations.configuration import own_retention
 from palimpsest.conversations.ports import Sessions
-from palimpsest.conversations.session import Commit
+from palimpsest.conversations.session import Commit, Head
 from palimpsest.jobs import Job, newest_attempt, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory import is_expired
+from palimpsest.memory import Record, is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
 from palimpsest.memory.statements import kept_for
 from palimpsest.retry import until_committed
@@ -24,6 +27,8 @@ from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.tenants import Tenants, TenantSettings
 
 PAGE = 50  # sessions, users or records; a page of records fits one transaction
+Kept = Callable[[Record], Record]
+"""Gives a record the expiry that it is to have."""
 SETTLING = 5.0
 """Seconds until the job begins. Writes that read the settings before they changed are then over, and the lists have
 caught up with the tables.
@@ -69,9 +74,11 @@ class ManageSettings:
 
 @dataclass(frozen=True, slots=True)
 class RetainPages:
-    """Does the job that applies a tenant's retention to its sessions and memories.
+    """Does the job that applies a tenant's retention to its sessions and memories, or a session's own to the memories
+    that were extracted from it.
 
-    What has expired already stays so. A later change ends the job: that one's own job begins from the first page on.
+    What has expired already stays so. A later change of the tenant's ends the job: that one's own job begins from the
+    first page on. A session's own retention is read again for each page.
     """
 
     tenants: Tenants
@@ -80,6 +87,7 @@ class RetainPages:
     expiries: Expiries
     steps: UserSteps
     clock: Clock
+    settling: float = SETTLING
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the counts may then be lower. Raises `Unavailable`."""
@@ -88,10 +96,9 @@ class RetainPages:
             return
         scope, until, place = Scope(job.tenant), self.steps.deadline, job.payload_as(RetainPayload)
         if job.parent is None:
-            self.clock.sleep(SETTLING)
-        for place in self._pages(scope, place):  # noqa: B020 - it goes on from there
-            if self._wanted(scope, place) is None:
-                break
+            self.clock.sleep(self.settling)
+        pages = self._of_session(job, place) if job.session else self._of_tenant(scope, place)
+        for place in pages:
             if self.clock.now() >= until:
                 self.steps.go_on(job, place, result=_counts(place))
                 return
@@ -102,8 +109,14 @@ class RetainPages:
         settings = self.tenants.settings(scope)
         return settings if settings.change == place.change else None
 
+    def _of_tenant(self, scope: Scope, begun: RetainPayload) -> Iterator[RetainPayload]:
+        """Do page after page until the days change again; each result says where the next one begins."""
+        for place in self._pages(scope, begun):
+            yield place
+            if self._wanted(scope, place) is None:
+                return
+
     def _pages(self, scope: Scope, begun: RetainPayload) -> Iterator[RetainPayload]:
-        """Do page after page; each result says where the next one begins."""
         place = begun
         while place.stage == "sessions":
             place = self._some_sessions(scope, place)
@@ -144,22 +157,62 @@ class RetainPages:
 
     def _of_user(self, scope: UserScope, begun: RetainPayload) -> Iterator[RetainPayload]:
         place = replace(begun, user=scope.user, page=begun.page if begun.user == scope.user else None)
+
+        def kept() -> Kept | None:
+            wanted = self._wanted(scope.owner, place)
+            return None if wanted is None else (lambda record: kept_for(record, wanted.lifetime(record.type)))
+
+        return self._records(scope, place, kept)
+
+    def _of_session(self, job: Job, begun: RetainPayload) -> Iterator[RetainPayload]:
+        """Do page after page of the records of the session's user, as long as the session is there."""
+        scope = Scope(job.tenant)
+
+        def kept() -> Kept | None:
+            opened = self.sessions.open(scope.session(job.session), settings=True)
+            head, settings = opened.head, opened.settings
+            if head is None or settings is None or head.is_gone(seconds(self.clock.now())):
+                return None
+            own, tenant = own_retention(settings.memory), self.tenants.settings(scope)
+            return partial(_kept_as_its_session, head, job.session, own, tenant)
+
+        return self._records(scope.user(job.user or ""), begun, kept)
+
+    def _records(
+        self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]
+    ) -> Iterator[RetainPayload]:
+        """Give the user's records, page by page, the expiry that `kept` says at that time; None ends it."""
         while True:
-            place = until_committed(partial(self._keep_records, scope, place), clock=self.clock)
+            place = until_committed(partial(self._keep_records, scope, place, kept), clock=self.clock)
             yield place
             if place.page is None:
                 return
 
-    def _keep_records(self, scope: UserScope, place: RetainPayload) -> RetainPayload:
-        epoch, wanted = self.memories.user(scope).epoch, self._wanted(scope.owner, place)
-        if wanted is None:
+    def _keep_records(self, scope: UserScope, place: RetainPayload, kept: Callable[[], Kept | None]) -> RetainPayload:
+        epoch, keep = self.memories.user(scope).epoch, kept()
+        if keep is None:
             return replace(place, page=None)
         page, now = self.expiries.records(scope, limit=PAGE, after=place.page), seconds(self.clock.now())
         alive = [record for record in page.records if not is_expired(record, now=now)]
-        changed = [after for record in alive if (after := kept_for(record, wanted.lifetime(record.type))) != record]
+        changed = [after for record in alive if (after := keep(record)) != record]
         if changed:
             self.memories.commit(scope, MemoryCommit(epoch, changed=changed))
         return replace(place, page=page.after, memories=place.memories + len(changed))
+
+
+def _kept_as_its_session(
+    head: Head, session: str, own: Mapping[str, int], tenant: TenantSettings, record: Record
+) -> Record:
+    """The record with the days of the session, if it was extracted from that session. Records of other sessions and
+    records that callers saved are unchanged. If another session said the same, the record does not expire earlier.
+    """
+    source = record.source
+    is_extracted = record.method != "given" and source.session == session and min(source.seqs, default=0) > head.base
+    if not is_extracted:
+        return record
+    after = kept_for(replace(record, retention=own.get(record.type)), tenant.lifetime(record.type))
+    ends_earlier = after.expires_at is not None and (record.expires_at is None or after.expires_at < record.expires_at)
+    return record if record.also and ends_earlier else after
 
 
 def _counts(place: RetainPayload) -> dict[str, int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
@@ -47,6 +47,17 @@ class SessionSetup(Closed):
             description="Days that it is kept after its last activity, whatever the tenant's; null = for ever",
         ),
     ] = None
+
+    @model_validator(mode="after")
+    def _says_it_once(self) -> Self:
+        of_memory = (self.memory or {}).get("retention")
+        if (
+            isinstance(of_memory, Mapping)
+            and of_memory.get("conversations")
+            and "retention_days" in self.model_fields_set
+        ):
+            raise ValueError("memory.retention.conversations and retention_days say the same: give one of them")
+        return self
 
     def wanted(self) -> manage.Wanted:
         kept = (self.retention_days or 0) if "retention_days" in self.model_fields_set else None

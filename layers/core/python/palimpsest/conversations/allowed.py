@@ -1,0 +1,46 @@
+"""What a configuration may ask for: long-term memory where there is some, models that are allowed, and room."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat
+from palimpsest.conversations.configuration import Flush, Strategy
+from palimpsest.errors import FieldError, TooLarge, Unprocessable
+
+MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both
+
+
+def asked_of_memories(config: Strategy) -> str | None:
+    """The first field that was given and needs long-term memory; None if none does."""
+    asked = {
+        "strategy": isinstance(config, Flush) and bool(config.parts),
+        "blocks": config.names_blocks and bool(config.blocks),
+        "auto_recall": config.auto_recall,
+    }
+    return next((name for name, is_asked in asked.items() if is_asked), None)
+
+
+def check_allowed(name: str | None, *, field: str, lists: Sequence[Sequence[str] | None]) -> None:
+    """Raise `Unprocessable` (`model_not_allowed`) if a list lacks the model: the operator pays for its calls, and lists
+    what callers may name; a tenant may list fewer. A list that is None holds every model; no model (None) is always
+    allowed. The error names the `field` and the models that all lists hold.
+    """
+    given = [each for each in lists if each is not None]
+    if name is None or all(name in each for each in given):
+        return
+    allowed = [model for model in given[0] if all(model in each for each in given)]
+    message = f"must be one of: {', '.join(allowed)}" if allowed else "no model may be named here"
+    error = FieldError(field, message)
+    raise Unprocessable("The operator allows other models only.", code="model_not_allowed", errors=(error,))
+
+
+def check_room(*, system: Chat | None = None, memory: Any = None) -> None:
+    """Raise `TooLarge` if the system message, or memory configuration and metadata, do not fit one stored item."""
+    for field, value, most in (("system", system, MAX_MESSAGE_BYTES), ("memory", memory, MAX_SETTINGS_BYTES)):
+        size = len(json.dumps(value, default=dict, ensure_ascii=False).encode())
+        if size > most:
+            error = FieldError(field, f"{size} bytes of at most {most}")
+            raise TooLarge("The settings are too large.", code="settings_too_large", errors=(error,))
