@@ -175,10 +175,7 @@ class Client:
 
 
 def folder_of_its_own() -> Path:
-    """Where OpenSearch finds its data too: it refuses to run as root, and runs as somebody else then."""
-    folder = Path(tempfile.mkdtemp(prefix="stack-"))
-    folder.chmod(0o755)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="stack-"))
 
 
 @dataclass

@@ -74,6 +74,7 @@ def new_place() -> Place:
 def start(home: Path, place: Place) -> Server:
     """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is kept."""
     _lay_out(home, place)
+    paths.close_to_others(home)
     is_root = os.geteuid() == 0
     if is_root:
         _hand_over(home)
@@ -81,6 +82,7 @@ def start(home: Path, place: Place) -> Server:
         process = subprocess.Popen(
             _command(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             user=NOBODY if is_root else None, group=NOBODY if is_root else None, extra_groups=() if is_root else None,
+            umask=paths.PRIVATE,
         )  # fmt: skip
     return Server(process.pid, place, home)
 
