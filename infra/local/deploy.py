@@ -144,9 +144,7 @@ def complete_tables(assembly: Path, stack: str, *, session: boto3.Session, endpo
             _add_vector_indexes(dynamodb, table, resource["Properties"])
             backups = resource["Properties"].get("PointInTimeRecoverySpecification")
             if backups:
-                dynamodb.update_continuous_backups(
-                    TableName=table, PointInTimeRecoverySpecification=backups
-                )
+                dynamodb.update_continuous_backups(TableName=table, PointInTimeRecoverySpecification=backups)
 
 
 def _add_vector_indexes(dynamodb: Any, table: str, declared: Mapping[str, Any]) -> None:
