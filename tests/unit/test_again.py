@@ -22,7 +22,9 @@ def test_flaky_{name}(tmp_path_factory):
     assert had_run, "the first time"
 """
 FAILS, PASSES = "def test_broken(): assert False\n", "def test_good(): pass\n"
-SKIPS_LATER = FAILS_ONCE.replace("    assert had_run", "    __import__('pytest').skip() if had_run else None\n    assert 0")
+SKIPS_LATER = FAILS_ONCE.replace(
+    "    assert had_run", "    __import__('pytest').skip() if had_run else None\n    assert 0"
+)
 
 
 def ran(folder: Path, *tests: str, arguments: Sequence[str] = (), record: Path | None = None) -> tuple[int, list[str]]:

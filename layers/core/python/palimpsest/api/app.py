@@ -74,6 +74,10 @@ class Rate:
         return most
 
 
+_TURN = threading.Lock()
+"""Powertools keeps the current request in attributes of a class: all apps of a process share them."""
+
+
 class HttpApp:
     """A Lambda handler for HTTP API events, which serves `operations`.
 
@@ -84,7 +88,6 @@ class HttpApp:
         self._wired = wired
         self._operations = operations
         self._resolver = resolver(operations)
-        self._turn = threading.Lock()
         self._rate = Rate()
         self._log_keys: dict[TenantScope, bytes] = {}
 
@@ -115,7 +118,7 @@ class HttpApp:
         caller.require(*needed)
         self._rate.check(caller.tenant, self._wired())
         request = guarded(event, method=seen["method"], path=path)
-        with self._turn:  # Powertools keeps the current request in attributes that all share
+        with _TURN:
             shows = "read" in caller.scopes or "admin" in needed
             called = Call(caller, self._wired(), request, shows)
             if operation is not None and operation.makes:
