@@ -116,7 +116,7 @@ def _reporter(config: pytest.Config) -> TerminalReporter:
 
 
 def _lock(project: Path) -> IO[str]:
-    """Who runs tests shares this lock, and who runs a test alone has it to itself."""
+    """All runs share this lock. A run that repeats a test alone takes it for itself."""
     (project / ".build").mkdir(exist_ok=True)
     return (project / ".build" / "alone.lock").open("w")
 

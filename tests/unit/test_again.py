@@ -1,4 +1,4 @@
-"""What fails end to end is run once more, alone: tried on small projects, each in a folder of its own."""
+"""A test that fails end to end is run once more, alone. Here small projects do it, each in a folder of its own."""
 
 import ast
 import os
