@@ -18,7 +18,7 @@ from pathlib import Path
 
 from infra import paths, pythons
 from infra.local import access_key, saved_state
-from infra.local.processes import HOST, CannotRun, has_ended, is_taken, until
+from infra.local.processes import HOST, CannotRun, has_ended, is_taken, on_its_own, until
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
@@ -91,7 +91,7 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
                 command, env=environment, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
                 start_new_session=True, pass_fds=[lock], umask=paths.PRIVATE,
             )  # fmt: skip
-        started = Running(process.pid, port, search)
+        started = Running(on_its_own(process), port, search)
         paths.write_private(_process_file(), json.dumps(asdict(started)))  # the address of search has a credential
     return started
 

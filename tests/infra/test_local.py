@@ -1,14 +1,16 @@
 """What a start of the local stack makes anew, and what it takes from an earlier start."""
 
+import gc
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from infra import paths
 from infra.local import deploy, endpoint
-from infra.local.processes import CannotRun
+from infra.local.processes import CannotRun, end, has_ended, on_its_own
 
 SOURCES = ("cdk.json", "functions/site/handler.py", "infra/stack.py", "layers/runtime/requirements.txt")
 APP = """
@@ -125,3 +127,10 @@ def test_a_synthesis_that_fails_leaves_nothing_to_be_taken_for_an_assembly(proje
     for _ in range(2):
         with pytest.raises(CannotRun):
             deploy.assembly_of("")
+
+
+def test_a_server_that_outlives_its_command_is_nothing_left_open_and_its_end_is_seen() -> None:
+    pid = on_its_own(subprocess.Popen(["sleep", "60"]))  # noqa: S607
+    gc.collect()  # an object that still asked for it would warn here, and fail this test
+    assert not has_ended(pid)
+    assert end(pid, seconds=60)

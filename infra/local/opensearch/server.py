@@ -14,7 +14,7 @@ from pathlib import Path
 
 from infra import paths
 from infra.local.opensearch import jars
-from infra.local.processes import HOST, CannotRun, end, free_port, has_ended
+from infra.local.processes import HOST, CannotRun, end, free_port, has_ended, on_its_own
 
 NOBODY = 65534  # OpenSearch refuses to run as root
 HEAP = "512m"
@@ -84,7 +84,7 @@ def start(home: Path, place: Place) -> Server:
             user=NOBODY if is_root else None, group=NOBODY if is_root else None, extra_groups=() if is_root else None,
             umask=paths.PRIVATE,
         )  # fmt: skip
-    return Server(process.pid, place, home)
+    return Server(on_its_own(process), place, home)
 
 
 def wait(server: Server) -> None:
