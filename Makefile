@@ -12,6 +12,7 @@ STAGES := lint,imports,docs unit contract,type,infra,audit,adapters e2e,stacks,s
 
 BIN := .venv/bin
 PYTHON := $(BIN)/python
+AGAIN := -m pytest -p tests.again
 UV := $(BIN)/uv
 DONE := .venv/.done
 INSTALL := $(UV) pip install --quiet --python $(PYTHON) --require-hashes --only-binary :all:
@@ -50,14 +51,14 @@ engines: $(DONE)/infra
 	@$(PYTHON) -m tests.engines.npm
 
 test: ## The whole gate, stage by stage: what CI runs. Those joined by a comma run side by side, two at a time
-	@times=; begun=$$SECONDS; status=0; \
+	@times=; begun=$$SECONDS; status=0; mkdir -p .build; : > .build/flaky; export FLAKY_RECORD=$$PWD/.build/flaky; \
 	for stage in setup $(STAGES); do \
 		printf '\n== %s\n' $$stage; since=$$SECONDS; \
 		$(MAKE) --no-print-directory --jobs 2 --output-sync=target $${stage//,/ } || status=$$?; \
 		times+="$$stage $$((SECONDS - since))s, "; \
 		[ $$status -eq 0 ] || { times+="failed there, "; break; }; \
 	done; \
-	printf '\n%sall %ss\n' "$$times" $$((SECONDS - begun)); exit $$status
+	echo; cat .build/flaky; printf '%sall %ss\n' "$$times" $$((SECONDS - begun)); exit $$status
 
 lint: setup ## ruff: rules and format
 	@$(BIN)/ruff check --quiet
@@ -88,13 +89,13 @@ adapters: setup ## Each agent framework, in an environment of its own, over its 
 	@$(BIN)/pytest tests/adapters $(ARGS)
 
 e2e: setup ## Through the front door of a local stack that it starts itself
-	@$(BIN)/pytest tests/e2e -m 'not own_stack' $(ARGS)
+	@$(PYTHON) $(AGAIN) tests/e2e -m 'not own_stack' $(ARGS)
 
 stacks: setup ## What brings up stacks of its own: the README's lines on a fresh clone, the CDK's command line, make start
-	@$(BIN)/pytest tests/e2e -m own_stack $(ARGS)
+	@$(PYTHON) $(AGAIN) tests/e2e -m own_stack $(ARGS)
 
 searches: setup ## What searches, end to end once more on a real OpenSearch, or on tables (SEARCH=dynamodb)
-	@SEARCH=$(or $(SEARCH),opensearch) $(BIN)/pytest tests/e2e -m searches $(ARGS)
+	@SEARCH=$(or $(SEARCH),opensearch) $(PYTHON) $(AGAIN) tests/e2e -m searches $(ARGS)
 
 test-deep: setup ## Properties searched far deeper than in the gate
 	@$(BIN)/pytest tests/unit --hypothesis-profile deep --timeout 1800 -n $(WORKERS) $(ARGS)

@@ -2,19 +2,39 @@
 
 import fcntl
 import os
+import stat
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 PROJECT = Path(__file__).parents[1]
 FUNCTIONS = PROJECT / "functions"
 LAYERS = PROJECT / "layers"
 BUILD = PROJECT / ".build"
+PRIVATE = 0o077
+"""The umask of programs that write into the local folder: what they write is their owner's alone."""
+TO_LOOK_INTO = 0o066  # the bits by which others could list a folder, or write into it
 
 
 def local_state() -> Path:
     """The folder of the local stack. PALIMPSEST_LOCAL_DIR names another one: a second stack beside the first."""
     return Path(os.environ.get("PALIMPSEST_LOCAL_DIR") or PROJECT / ".local").resolve()
+
+
+def private(folder: Path) -> Path:
+    """Make the folder for its owner alone. If others could look into it so far, close all that it holds too."""
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    if folder.stat().st_mode & TO_LOOK_INTO:
+        close_to_others(folder)
+    return folder
+
+
+def close_to_others(folder: Path) -> None:
+    """Leave the folder, and every file and folder in it, to its owner alone."""
+    for path in (folder, *folder.rglob("*")):
+        with suppress(FileNotFoundError):  # a running stack removes what it no longer needs
+            if not path.is_symlink():
+                path.chmod(stat.S_IMODE(path.stat().st_mode) & ~PRIVATE)
 
 
 def write_private(file: Path, text: str) -> Path:

@@ -40,7 +40,7 @@ def start(wanted_port: str, search_engine: str) -> None:
     _say("Deploying it")
     place = Target(STACK, target.local_session(), process.endpoint)
     outputs = deploy.deploy(assembly, STACK, session=place.session, endpoint=process.endpoint)
-    deploy.add_vector_indexes(assembly, STACK, session=place.session, endpoint=process.endpoint)
+    deploy.complete_tables(assembly, STACK, session=place.session, endpoint=process.endpoint)
     openai_key.store(place, outputs, os.environ.get("OPENAI_API_KEY", ""))
     url = f"{process.endpoint}/_aws/execute-api/{outputs['ApiId']}/$default"
     key = _api_key(place, outputs["TenantsTable"])

@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -54,9 +54,10 @@ def assembly_of(search: str) -> Path:
     chosen = {name: os.environ[name.upper()] for name in CONTEXT if os.environ.get(name.upper())}
     filled = {"openai_base_url": MODEL_SERVER, "chat_model": CHAT_MODEL}
     shared = _shared(json.dumps({"stage": LOCAL, "search": search, **IN_PLACE, **chosen, **filled}))
-    assembly = paths.local_state() / "cdk.out"
+    assembly = paths.private(paths.local_state()) / "cdk.out"
     shutil.rmtree(assembly, ignore_errors=True)
     shutil.copytree(shared, assembly)
+    paths.close_to_others(assembly)
     _fill_in(assembly / f"{stack_name(LOCAL)}.template.json")
     return assembly
 
@@ -131,21 +132,31 @@ def deploy(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str)
     return _await(formation, stack)
 
 
-def add_vector_indexes(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> None:
-    """Make the vector indexes of the template's tables: the local AWS's CloudFormation leaves them out."""
+def complete_tables(assembly: Path, stack: str, *, session: boto3.Session, endpoint: str) -> None:
+    """Give the template's tables what the local AWS's CloudFormation leaves out: vector indexes, and backups."""
     formation = session.client("cloudformation", endpoint_url=endpoint)
     dynamodb: Any = session.client("dynamodb", endpoint_url=endpoint)
     resources = json.loads((assembly / f"{stack}.template.json").read_text())["Resources"]
     for name, resource in resources.items():
-        for index in resource.get("Properties", {}).get("VectorIndexes", ()):
+        if resource["Type"] == "AWS::DynamoDB::Table":
             found = formation.describe_stack_resource(StackName=stack, LogicalResourceId=name)
             table = found["StackResourceDetail"]["PhysicalResourceId"]
-            if not _index_states(dynamodb, table):
-                attributes = resource["Properties"]["AttributeDefinitions"]
-                create = [{"Create": index}]
-                dynamodb.update_table(TableName=table, AttributeDefinitions=attributes, VectorIndexUpdates=create)
-            while _index_states(dynamodb, table) != {"ACTIVE"}:
-                time.sleep(0.1)
+            _add_vector_indexes(dynamodb, table, resource["Properties"])
+            backups = resource["Properties"].get("PointInTimeRecoverySpecification")
+            if backups:
+                dynamodb.update_continuous_backups(TableName=table, PointInTimeRecoverySpecification=backups)
+
+
+def _add_vector_indexes(dynamodb: Any, table: str, declared: Mapping[str, Any]) -> None:
+    for index in declared.get("VectorIndexes", ()):
+        if not _index_states(dynamodb, table):
+            dynamodb.update_table(
+                TableName=table,
+                AttributeDefinitions=declared["AttributeDefinitions"],
+                VectorIndexUpdates=[{"Create": index}],
+            )
+        while _index_states(dynamodb, table) != {"ACTIVE"}:
+            time.sleep(0.1)
 
 
 def _index_states(dynamodb: Any, table: str) -> set[str]:

@@ -36,7 +36,7 @@ def read() -> Endpoint | None:
 
 
 def write(endpoint: Endpoint) -> None:
-    file().parent.mkdir(parents=True, exist_ok=True)
+    paths.private(file().parent)
     paths.write_private(file(), json.dumps(asdict(endpoint), indent=2) + "\n")  # it holds a key
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from infra import paths, pythons
 from infra.local import access_key, saved_state
-from infra.local.processes import HOST, CannotRun, has_ended, is_taken, until
+from infra.local.processes import HOST, CannotRun, has_ended, is_taken, on_its_own, until
 
 LOCK = paths.PROJECT / "requirements-local.txt"
 PASSED_ON = ("PATH", "HOME", "LANG", "SSL_CERT_FILE", "HTTPS_PROXY", "NO_PROXY")
@@ -75,22 +75,23 @@ def start(port: int, *, enforces_roles: bool = True, search: str = "") -> Runnin
     It goes on from the newest snapshot. A process that ends still saves: this waits for it.
     """
     state = paths.local_state()
-    (state / "s3").mkdir(parents=True, exist_ok=True)
+    (paths.private(state) / "s3").mkdir(mode=0o700, exist_ok=True)
     with _alone(state) as lock:
         _check_free(port)
         shutil.rmtree(state / "tmp", ignore_errors=True)
-        (state / "tmp").mkdir()
+        (state / "tmp").mkdir(mode=0o700)
         snapshot = _taken_up(state, port=port)
         command = [str(install()), "-m", "infra.local.launcher", str(access_key.make(state)), str(state)]
         environment = _environment(port, state, enforces_roles=enforces_roles) | {
             "MINISTACK_OPENSEARCH_ENDPOINT": search, "STATE_DIR": str(snapshot),
         }  # fmt: skip
+        (state / "ministack.log").touch(mode=0o600)
         with (state / "ministack.log").open("ab") as log:
             process = subprocess.Popen(
                 command, env=environment, cwd=paths.PROJECT, stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-                start_new_session=True, pass_fds=[lock],
+                start_new_session=True, pass_fds=[lock], umask=paths.PRIVATE,
             )  # fmt: skip
-        started = Running(process.pid, port, search)
+        started = Running(on_its_own(process), port, search)
         paths.write_private(_process_file(), json.dumps(asdict(started)))  # the address of search has a credential
     return started
 
@@ -119,6 +120,7 @@ def _check_free(port: int) -> None:
 @contextmanager
 def _alone(state: Path) -> Iterator[int]:
     """The descriptor of a lock that the process of the local AWS inherits, and that its end frees, whatever ends it."""
+    (state / "lock").touch(mode=0o600)
     with (state / "lock").open("w") as lock:
         if not _locked(lock.fileno()):
             print("Waiting for the last local AWS, which is still saving what it stores", flush=True)

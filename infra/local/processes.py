@@ -4,6 +4,7 @@ import contextlib
 import os
 import signal
 import socket
+import subprocess
 import time
 from collections.abc import Callable
 
@@ -29,6 +30,12 @@ def free_port() -> int:
         probe.bind((HOST, 0))
         port: int = probe.getsockname()[1]
     return port
+
+
+def on_its_own(process: subprocess.Popen[bytes]) -> int:
+    """The id of a process that outlives this one. `has_ended` asks for its end by the id; the object no longer does."""
+    process.returncode = 0
+    return process.pid
 
 
 def has_ended(pid: int) -> bool:

@@ -33,7 +33,7 @@ def prepare(*, host: str = HOST) -> None:
     environments = _environments(place, template, host=host)
     values, copy = paths.local_state() / "sam.env.json", assembly / "sam.template.json"  # it names assets beside it
     paths.write_private(values, json.dumps(environments, indent=2) + "\n")  # it holds a key
-    copy.write_text(json.dumps(declaring(template, environments)))
+    paths.write_private(copy, json.dumps(declaring(template, environments)))
     print(f"sam local invoke -t {copy} --env-vars {values} \\")
     print(f"  --add-host {HOST}:host-gateway SessionsFunction -e events/sessions/append.json")
     if any("SEARCH_URL" in each and not each["SEARCH_URL"] for each in environments.values()):

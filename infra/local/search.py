@@ -1,6 +1,7 @@
 """The OpenSearch server of a local stack that is started with SEARCH=opensearch: it starts and stops with the stack."""
 
 import json
+import os
 from pathlib import Path
 
 from infra import paths
@@ -8,6 +9,11 @@ from infra.local.opensearch import jars
 from infra.local.opensearch import server as opensearch
 from infra.local.opensearch.server import Place, Server
 from infra.local.processes import CannotRun, has_ended, is_taken
+
+PASSED_THROUGH = 0o711
+"""The mode of the local folder where root starts a server: it runs as somebody else, who has to reach its own folder
+in there, and sees nothing of the rest.
+"""
 
 
 def start() -> Server:
@@ -25,7 +31,10 @@ def start() -> Server:
         raise CannotRun(
             f"Port {place.port} of the search server is in use by another program; `make reset` gives it a new one."
         )
-    _home().mkdir(parents=True, exist_ok=True)
+    folder = paths.private(paths.local_state())
+    if os.geteuid() == 0:
+        folder.chmod(PASSED_THROUGH)
+    _home().mkdir(mode=0o700, exist_ok=True)
     return _noted(opensearch.start(_home(), place))
 
 

@@ -96,10 +96,12 @@ def test_how_long_to_wait_is_told(api: OpenAIApi, step: Step, seconds: float | N
 
 
 def test_how_long_to_wait_may_be_a_date(api: OpenAIApi) -> None:
-    api.script(Step(status=429, retry_after=formatdate(time.time() + 60, usegmt=True)))
+    begun = time.time()
+    api.script(Step(status=429, retry_after=formatdate(begun + 60, usegmt=True)))
     with pytest.raises(ModelUnavailable) as caught:
         ask(model_on(api))
-    assert caught.value.retry_after == pytest.approx(60, abs=5)
+    assert caught.value.retry_after is not None
+    assert 59 - (time.time() - begun) <= caught.value.retry_after <= 60
 
 
 def test_a_429_then_a_500_are_two_failures_with_their_own_waits(api: OpenAIApi) -> None:
@@ -132,6 +134,8 @@ def test_a_connection_that_fails_is_unavailable_in_time(api: OpenAIApi, step: St
     with pytest.raises(ModelUnavailable):
         ask(model_on(api, timeout=0.6))
     assert time.monotonic() - begun < 30
+    while not api.requests:  # on a busy machine the server may read it when nobody waits any more
+        time.sleep(0.01)
     assert len(api.requests) == 1
 
 

@@ -34,6 +34,7 @@ class Step:
     code: str | None = None  # of an error
     param: str | None = None
     delay: float = 0.0  # seconds before the first byte
+    held: threading.Event | None = None  # the first byte comes once it is set
     drip: float = 0.0  # seconds before each tenth of the body
     body: bytes | None = None  # instead of the right one
     content: str | None = None  # what the assistant says
@@ -104,6 +105,8 @@ class OpenAIApi(HttpDouble):
 
     def _play(self, handler: BaseHTTPRequestHandler, step: Step, request: dict[str, Any]) -> None:
         self._closing.wait(step.delay)
+        while step.held and not step.held.wait(0.01) and not self._closing.is_set():
+            pass
         if step.reset:
             handler.connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
             handler.close_connection = True

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from infra.local.processes import on_its_own
 from tests.doubles.openai_api import OpenAIApi
 from tests.e2e.stack import Client, Stack, folder_of_its_own
 from tests.engines import npm, opensearch
@@ -41,7 +42,7 @@ def running(openai_api: OpenAIApi) -> Iterator[Stack]:
         yield stack  # whoever is the first to use it says whether with a model, and starts it
     finally:
         stack.kill()
-        subprocess.Popen(["rm", "-rf", stack.folder])  # nobody waits for that
+        on_its_own(subprocess.Popen(["rm", "-rf", stack.folder]))  # nobody waits for that
 
 
 @pytest.fixture

@@ -29,6 +29,7 @@ DEAD_LETTERS = "DeadLettersUrl"
 MODEL = "gpt-4.1-mini"  # not the default one: changing it gives the workers a new environment
 PATIENCE = loopback.PATIENCE
 WAIT = 20
+MOST_LINES = 10_000  # of a log group in one answer of the local AWS
 
 
 class Status(int):
@@ -175,10 +176,7 @@ class Client:
 
 
 def folder_of_its_own() -> Path:
-    """Where OpenSearch finds its data too: it refuses to run as root, and runs as somebody else then."""
-    folder = Path(tempfile.mkdtemp(prefix="stack-"))
-    folder.chmod(0o755)
-    return folder
+    return Path(tempfile.mkdtemp(prefix="stack-"))
 
 
 @dataclass
@@ -241,19 +239,11 @@ class Stack:
         return Client(self.url, self.keys.create(tenant, scopes=scopes), tenant)
 
     def logs(self, function: str = "", *, since: float = 0) -> list[str]:
-        """What a function has logged since then (epoch seconds), or all log groups together. The local AWS gives the
-        oldest 10,000 lines of a group and no more.
-        """
+        """Every line that a function has logged since then (epoch seconds), or all log groups together."""
         client = self.place.client("logs")
         groups = [group["logGroupName"] for group in client.describe_log_groups()["logGroups"]]
-        pages = client.get_paginator("filter_log_events")
-        return [
-            event["message"]
-            for group in groups
-            if f"/{function}Log" in group or not function
-            for page in pages.paginate(logGroupName=group, startTime=int(since * 1000))
-            for event in page["events"]
-        ]
+        wanted = [group for group in groups if f"/{function}Log" in group or not function]
+        return [line for group in wanted for line in _lines(client, group, since=int(since * 1000))]
 
     def waiting(self, queue: str) -> int:
         """How many messages of a queue can be received."""
@@ -270,13 +260,37 @@ class Stack:
         return bodies
 
 
+def _lines(client: Any, group: str, *, since: int) -> list[str]:
+    """Every line of a log group since then (epoch milliseconds). The local AWS gives the oldest 10,000 and no more, so
+    one asks again from the last millisecond of a full answer on.
+    """
+    lines: list[str] = []
+    while True:
+        events = client.filter_log_events(logGroupName=group, startTime=since, limit=MOST_LINES)["events"]
+        if len(events) < MOST_LINES:
+            return lines + [event["message"] for event in events]
+        next_since = max(since + 1, events[-1]["timestamp"])
+        lines += [event["message"] for event in events if event["timestamp"] < next_since]
+        since = next_since
+
+
 def processes_of(folder: Path) -> list[dict[str, str]]:
-    """The environments of the functions' processes that the local AWS of that folder has started."""
+    """The environments of the functions' processes that the local AWS of that folder has started. Its other children,
+    such as the one that saves a snapshot, come and go by themselves.
+    """
     parent = json.loads((folder / "process.json").read_text())["pid"]
-    children = Path(f"/proc/{parent}/task").glob("*/children")
-    pids = [pid for each in children for pid in each.read_text().split()]
-    found = [Path(f"/proc/{pid}/environ").read_text().split("\0") for pid in pids]
-    return [dict(entry.split("=", 1) for entry in entries if entry) for entries in found]
+    children = [each.read_text() for each in Path(f"/proc/{parent}/task").glob("*/children")]
+    found = [environment_of(Path("/proc", pid)) for each in children for pid in each.split()]
+    return [each for each in found if "AWS_LAMBDA_FUNCTION_NAME" in each]
+
+
+def environment_of(process: Path) -> dict[str, str]:
+    """What a process was given, by its folder in /proc; nothing if it has ended."""
+    try:
+        entries = (process / "environ").read_text(errors="replace").split("\0")
+    except OSError:
+        return {}
+    return dict(entry.split("=", 1) for entry in entries if "=" in entry)
 
 
 def eventually(look: Callable[[], object]) -> None:

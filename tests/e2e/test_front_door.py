@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from infra.operate.api_keys import key_id
-from tests.e2e.stack import Client, Stack
+from tests.e2e.stack import Client, Stack, eventually
 
 pytestmark = pytest.mark.e2e
 HELLO = {"user_id": "sarah", "messages": [{"role": "user", "content": "Hello"}]}
@@ -40,7 +40,7 @@ def test_without_a_key_everything_else_is_401(stack: Stack, path: str) -> None:
     refused = nobody("GET", path)
     assert (refused.status, refused.json["code"]) == (401, "unauthenticated")
     assert refused.headers["www-authenticate"] == "Bearer"
-    assert refused.json["request_id"] in " ".join(stack.logs(since=begun))
+    eventually(lambda: refused.json["request_id"] in " ".join(stack.logs(since=begun)))
     assert nobody("GET", path, query={"api_key": stack.key, "Authorization": f"Bearer {stack.key}"}).status == 401
 
 

@@ -19,11 +19,13 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 
 from infra import paths
 from infra.local import saved_state
+from infra.operate import target
 from tests.e2e.stack import PATIENCE, eventually, folder_of_its_own, processes_of
 from tests.engines.loopback import free_port
 
@@ -71,13 +73,29 @@ class Local:
         assert self.call("POST", "/v1/sessions", body)[0] == 201
 
     def history(self, session: str) -> list[Any]:
-        rows: list[Any] = self.call("GET", f"/v1/sessions/{session}/messages?limit=100")[1]["messages"]
-        return rows
+        """Every row, page after page: how many were acknowledged is the machine's speed."""
+        rows: list[Any] = []
+        cursor = ""
+        while True:
+            page = self.call("GET", f"/v1/sessions/{session}/messages?limit=100{cursor}")[1]
+            rows += page["messages"]
+            if page["next_cursor"] is None:
+                return rows
+            cursor = f"&cursor={quote(page['next_cursor'])}"
 
     def found(self, query: str) -> list[str]:
         asked = {"query": query, "mode": "keyword", "k": 50}
         answer = self.call("POST", "/v1/users/sarah/memories/search", asked)[1]
         return [memory["content"] for memory in answer.get("memories", ())]
+
+    def items(self, table: str, session: str) -> list[Any]:
+        """The items of a session of `make start`'s tenant, in a table of that name."""
+        dynamodb = target.local_session(self.folder).client("dynamodb", endpoint_url=self.endpoint["aws_endpoint"])
+        values = {":pk": {"S": f"local#{session}"}}
+        found: list[Any] = dynamodb.query(
+            TableName=table, KeyConditionExpression="pk = :pk", ExpressionAttributeValues=values
+        )["Items"]
+        return found
 
     @property
     def last_snapshot(self) -> float:
@@ -176,6 +194,29 @@ def test_each_layer_is_unpacked_once_however_many_processes_use_it(local: Local,
     assert len(unpacked) <= LAYERS
     assert list((local.folder / "tmp").glob("ministack-lambda-*/layer_*")) == []
     assert sum(file.stat().st_size for file in local.folder.rglob("*") if file.is_file()) < GIGABYTE
+
+
+def test_nobody_else_can_read_what_the_stack_stores_or_logs(local: Local, greeting: str) -> None:
+    assert local.append_turn(1, session="private") == 201
+    written = [local.folder, *local.folder.rglob("*")]
+    assert {"ministack.log", "endpoint.json", "lock", "cdk.out"} <= {path.name for path in written}
+    assert [path for path in written if not path.is_symlink() and path.stat().st_mode & 0o077] == []
+
+
+def test_the_tables_are_restored_beside_those_in_use_and_an_earlier_second_is_refused(
+    local: Local, greeting: str
+) -> None:
+    assert local.append_turn(1, session="restored") == 201
+    done = local.run("infra.operate.restore")
+    assert done.returncode == 0, done.stdout + done.stderr
+    restored = dict(line.split(" -> ") for line in done.stdout.splitlines()[1:])
+    (sessions,) = (name for name in restored if "Sessions" in name)
+    assert len(restored) == 3
+    assert len(local.items(restored[sessions], "restored")) > 2
+    assert local.items(restored[sessions], "restored") == local.items(sessions, "restored")
+    refused = local.run("infra.operate.restore", "--at", "2026-01-05T09:00:00Z")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "can be restored from" in refused.stderr
 
 
 def test_killed_in_the_middle_of_appends_it_has_what_was_acknowledged_before_the_last_snapshot(

@@ -1,5 +1,6 @@
 """With a key for a model: it writes the summaries, and what it does wrong harms neither appends nor contexts."""
 
+import threading
 import time
 from typing import Any
 
@@ -61,11 +62,13 @@ def test_an_answer_that_is_none_is_repaired_once(call: Client, openai_api: OpenA
 def test_a_model_that_stays_away_fails_the_job_and_nothing_else_until_it_is_driven_again(
     call: Client, stack: Stack, openai_api: OpenAIApi
 ) -> None:
-    openai_api.script(*[Step(status=500, retry_after="1")] * RECEIVES)
+    seen = threading.Event()
+    openai_api.script(*[Step(status=500, retry_after="1", held=seen)] * RECEIVES)
     job_id = call.overflow("s")
     appended = call.say("s", 2, first=100)
     context = call("GET", "/v1/sessions/s/context").json
     assert (context["compaction"], context["tokens"]["context"] <= 400) == ("pending", True)
+    seen.set()
 
     assert (job := call.job(job_id))["state"] == "failed"
     assert job["error"] == "model_unavailable"

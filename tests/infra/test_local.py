@@ -1,14 +1,16 @@
 """What a start of the local stack makes anew, and what it takes from an earlier start."""
 
+import gc
 import json
 import shutil
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from infra import paths
-from infra.local import deploy
-from infra.local.processes import CannotRun
+from infra.local import deploy, endpoint
+from infra.local.processes import CannotRun, end, has_ended, on_its_own
 
 SOURCES = ("cdk.json", "functions/site/handler.py", "infra/stack.py", "layers/runtime/requirements.txt")
 APP = """
@@ -101,8 +103,34 @@ def test_each_start_has_its_own_folder_server_and_model_in_the_assembly_that_it_
     assert len(list((project / ".build" / "assemblies").iterdir())) == 1
 
 
+def open_to_others(folder: Path) -> list[Path]:
+    return [path for path in (folder, *folder.rglob("*")) if path.stat().st_mode & 0o077]
+
+
+def test_what_a_start_copies_or_writes_is_for_its_owner_alone_also_in_a_folder_that_was_open(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "first" / "state" / "1").mkdir(parents=True)
+    (project / "first" / "state" / "1" / "sqs.json").write_text("{}")
+    (project / "first" / "link").symlink_to(project / "cdk.json")
+    assert len(open_to_others(project / "first")) == 5
+    template()
+    endpoint.write(endpoint.Endpoint("http://here", "pal_key", "Palimpsest-local", "http://aws"))
+    assert open_to_others(project / "first") == [project / "first" / "link"]
+    monkeypatch.setenv("PALIMPSEST_LOCAL_DIR", str(project / "new" / "one"))
+    endpoint.write(endpoint.Endpoint("http://here", "pal_key", "Palimpsest-local", "http://aws"))
+    assert open_to_others(project / "new" / "one") == []
+
+
 def test_a_synthesis_that_fails_leaves_nothing_to_be_taken_for_an_assembly(project: Path) -> None:
     (project / "infra" / "app.py").write_text("raise SystemExit(1)")
     for _ in range(2):
         with pytest.raises(CannotRun):
             deploy.assembly_of("")
+
+
+def test_a_server_that_outlives_its_command_is_nothing_left_open_and_its_end_is_seen() -> None:
+    pid = on_its_own(subprocess.Popen(["sleep", "60"]))  # noqa: S607
+    gc.collect()  # an object that still asked for it would warn here, and fail this test
+    assert not has_ended(pid)
+    assert end(pid, seconds=60)

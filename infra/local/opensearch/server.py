@@ -14,7 +14,7 @@ from pathlib import Path
 
 from infra import paths
 from infra.local.opensearch import jars
-from infra.local.processes import HOST, CannotRun, end, free_port, has_ended
+from infra.local.processes import HOST, CannotRun, end, free_port, has_ended, on_its_own
 
 NOBODY = 65534  # OpenSearch refuses to run as root
 HEAP = "512m"
@@ -74,6 +74,7 @@ def new_place() -> Place:
 def start(home: Path, place: Place) -> Server:
     """Start a server and return at once; `wait` returns when it answers. Earlier data in `home` is kept."""
     _lay_out(home, place)
+    paths.close_to_others(home)
     is_root = os.geteuid() == 0
     if is_root:
         _hand_over(home)
@@ -81,8 +82,9 @@ def start(home: Path, place: Place) -> Server:
         process = subprocess.Popen(
             _command(home), cwd=home, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
             user=NOBODY if is_root else None, group=NOBODY if is_root else None, extra_groups=() if is_root else None,
+            umask=paths.PRIVATE,
         )  # fmt: skip
-    return Server(process.pid, place, home)
+    return Server(on_its_own(process), place, home)
 
 
 def wait(server: Server) -> None:

@@ -3,6 +3,7 @@
 import ast
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -91,7 +92,7 @@ def test_every_call_of_the_client_is_in_the_description() -> None:
     }  # fmt: skip
     made = set()
     for module in (sessions, tenants, users):
-        for node in ast.walk(ast.parse(open(str(module.__file__)).read())):  # noqa: PTH123, SIM115
+        for node in ast.walk(ast.parse(Path(str(module.__file__)).read_text())):
             match node:
                 case ast.Call(func=ast.Name(id="call"), args=[ast.Constant(value=method), *path]) if all(
                     not isinstance(each, ast.Starred) for each in path

@@ -179,7 +179,7 @@ from pathlib import Path
 from palimpsest.engines.embedded import EmbeddedIndex
 from palimpsest.scope import UserScope
 from palimpsest.search import Document
-index = EmbeddedIndex(Path(sys.argv[1]), space=None)
+index = EmbeddedIndex(Path(sys.argv[1]), space=None, busy_seconds=120)
 index.prepare()
 sarah = UserScope("acme", "sarah")
 for number in range(25):

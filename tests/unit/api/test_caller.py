@@ -167,9 +167,12 @@ def impatient_threads() -> Iterator[None]:
     sys.setswitchinterval(usual)
 
 
-def test_calls_at_once_do_not_mix(service: Service, impatient_threads: None) -> None:
+@pytest.mark.parametrize("apps", [1, 8])
+def test_calls_at_once_do_not_mix_in_one_app_or_in_several_of_a_process(apps: int, impatient_threads: None) -> None:
+    services = [Service() for _ in range(apps)]
+
     def converse(number: int) -> list[str]:
-        call = service.client(tenant=f"tenant-{number}")
+        call = services[number % apps].client(tenant=f"tenant-{number}")
         for turn in range(10):
             assert call.append("s", f"{number}-{turn}").status == 201
         return [row["content"] for row in call("GET", PATH).json["messages"]]

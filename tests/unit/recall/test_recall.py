@@ -1,7 +1,6 @@
 """Recall finds what answers, shows what is true now, and says what it had to do without."""
 
 import threading
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -604,13 +603,16 @@ def test_a_slow_search_engine_is_not_waited_for(service: RecallService, monkeypa
     service.keep("likes green tea")
     service.index_all()
 
+    answered = threading.Event()
+
     def slow(*args: Any, **more: Any) -> Any:
-        time.sleep(1)
+        answered.wait(timeout=30)
         return ()
 
     monkeypatch.setattr(type(service.index), "by_words", slow)
     monkeypatch.setattr(recall_search, "SEARCH_SECONDS", 0.2)
     recalled = service.recall("green tea")
+    answered.set()
     assert [one.content for one in recalled.memories] == ["likes green tea"]
     assert "search" in recalled.degraded
 

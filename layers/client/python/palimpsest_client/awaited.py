@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from functools import wraps
 from os import PathLike
 from types import TracebackType
@@ -31,7 +31,10 @@ class AsyncConnection:
     """Carries out steps, one after another. Safe to share between tasks."""
 
     def __init__(self, where: Endpoint, *, timeout: float) -> None:
-        self._http = httpx2.AsyncClient(**options(where, timeout=timeout))
+        self._options = options(where, timeout=timeout)
+        self._http = httpx2.AsyncClient(**self._options)
+        self._open: AsyncGenerator[None] | None = None
+        self._is_closed = False
 
     async def run(self, steps: Steps[R]) -> R:
         try:
@@ -46,11 +49,10 @@ class AsyncConnection:
         if isinstance(step, Pause):
             await anyio.sleep(step.seconds)
             return None
+        http = await self._client()
         try:
             return sent_of(
-                await self._http.request(
-                    step.method, step.path, json=step.body, params=step.query, headers=step.headers
-                )
+                await http.request(step.method, step.path, json=step.body, params=step.query, headers=step.headers)
             )
         except LOST as error:
             return lost_of(error)
@@ -65,8 +67,26 @@ class AsyncConnection:
             if cursor is None:
                 return
 
+    async def _client(self) -> httpx2.AsyncClient:
+        """The HTTP client of this event loop. The end of the loop closes it, and another loop gets another client."""
+        if self._http.is_closed and not self._is_closed:
+            self._http, self._open = httpx2.AsyncClient(**self._options), None
+        if self._open is None:
+            self._open = _until_the_loop_ends(self._http)
+            await anext(self._open)
+        return self._http
+
     async def close(self) -> None:
+        self._is_closed = True
         await self._http.aclose()
+
+
+async def _until_the_loop_ends(http: httpx2.AsyncClient) -> AsyncGenerator[None]:
+    """Closes the client where nobody else does: an event loop ends its generators while sockets can still be closed."""
+    try:
+        yield
+    finally:
+        await http.aclose()
 
 
 class AsyncOver:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import wraps
 from os import PathLike
@@ -32,6 +33,7 @@ class Connection:
 
     def __init__(self, where: Endpoint, *, timeout: float) -> None:
         self._http = httpx2.Client(**options(where, timeout=timeout))
+        self._closing = weakref.finalize(self, self._http.close)  # also where nobody closes it
 
     def run(self, steps: Steps[R]) -> R:
         try:
@@ -63,7 +65,7 @@ class Connection:
                 return
 
     def close(self) -> None:
-        self._http.close()
+        self._closing()
 
 
 class Over:

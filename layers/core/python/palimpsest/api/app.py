@@ -75,6 +75,10 @@ class Rate:
         return most
 
 
+_TURN = threading.Lock()
+"""Powertools keeps the current request in attributes of a class: all apps of a process share them."""
+
+
 class HttpApp:
     """A Lambda handler for HTTP API events, which serves `operations`.
 
@@ -85,7 +89,6 @@ class HttpApp:
         self._wired = wired
         self._operations = operations
         self._resolver = resolver(operations)
-        self._turn = threading.Lock()
         self._rate = Rate()
         self._log_keys: dict[TenantScope, bytes] = {}
 
@@ -119,7 +122,7 @@ class HttpApp:
         request = guarded(event, method=seen["method"], path=path, reads_body=operation.reads_body)
         if not operation.reads_body:
             _refuse_body(operation, event)
-        with self._turn:  # Powertools keeps the current request in attributes that all share
+        with _TURN:
             shows = "read" in caller.scopes or "admin" in operation.scopes
             called = Call(caller, self._wired(), request, shows)
             if operation.makes:

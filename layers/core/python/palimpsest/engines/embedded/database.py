@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import queue
 import sqlite3
+import weakref
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -70,6 +71,7 @@ class Database:
         self._path = path
         self._busy_seconds = busy_seconds
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue(IDLE_CONNECTIONS)
+        weakref.finalize(self, _close_all, self._idle)  # where nobody closes it
 
     def create(self) -> None:
         """Make the file and its tables, where they are missing."""
@@ -93,9 +95,7 @@ class Database:
             yield connection
 
     def close(self) -> None:
-        with contextlib.suppress(queue.Empty):
-            while True:
-                self._idle.get_nowait().close()
+        _close_all(self._idle)
 
     @contextlib.contextmanager
     def _connection(self) -> Iterator[sqlite3.Connection]:
@@ -125,6 +125,12 @@ class Database:
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA synchronous = NORMAL")
         return connection
+
+
+def _close_all(idle: queue.LifoQueue[sqlite3.Connection]) -> None:
+    with contextlib.suppress(queue.Empty):
+        while True:
+            idle.get_nowait().close()
 
 
 def _add_counts(connection: sqlite3.Connection) -> None:
