@@ -32,6 +32,8 @@ class Worker:
     done: list[JobNotice] = field(default_factory=list)
     given_up: list[tuple[JobNotice, str]] = field(default_factory=list)
     hidden: list[int] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    cannot_wait: bool = False
 
     def step(self, notice: JobNotice) -> None:
         if self.failure is not None:
@@ -44,9 +46,14 @@ class Worker:
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
         self.hidden.append(seconds)
 
+    def wait(self, notice: JobNotice, *, seconds: int) -> None:
+        self.waiting.append(seconds)
+        if self.cannot_wait:
+            raise Unavailable("The store did not answer.")
+
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = steps.Worker(self.step, self.give_up, self.hide)
+        worker = steps.Worker(self.step, self.give_up, self.hide, self.wait)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -145,6 +152,13 @@ def test_a_failed_step_waits_as_long_as_the_provider_asked() -> None:
     worker = Worker(ModelUnavailable("busy", retry_after=37.0))
     assert worker.receive(message()) == ["m1"]
     assert worker.hidden == [37]
+    assert worker.waiting == [37]  # so that the sweep does not begin the job before
+
+
+def test_a_store_that_does_not_answer_keeps_no_message_from_waiting() -> None:
+    worker = Worker(Unavailable("later"), cannot_wait=True)
+    assert worker.receive(message(1), message(2)) == ["m1", "m2"]
+    assert len(worker.hidden) == 2
 
 
 @pytest.mark.parametrize(("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_RETRY_AFTER)])

@@ -40,7 +40,7 @@ from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Worker
+from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Wait, Worker
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
@@ -220,7 +220,7 @@ def summarize_worker() -> Worker:
         clock=system_clock(),
         models=environment.models,
     )
-    return _worker(work, environment.summarize_queue_url)
+    return _worker(work, environment.summarize_queue_url, jobs)
 
 
 @cache
@@ -241,13 +241,13 @@ def extract_worker() -> Worker:
         blobs=blob_store(environment.contents_bucket),
         graph_index=neptune_index(environment),
     )
-    return _worker(work.queue, environment.extract_queue_url)
+    return _worker(work.queue, environment.extract_queue_url, jobs)
 
 
 @cache
 def remove_worker() -> Worker:
-    work, _ = _sweep()
-    return _worker(work, settings.SweepSettings.read().sweep_queue_url)
+    work, sweep = _sweep()
+    return _worker(work, settings.SweepSettings.read().sweep_queue_url, sweep.jobs)
 
 
 @cache
@@ -277,7 +277,7 @@ def _sweep() -> tuple[Router, Sweep]:
     )
 
 
-def _worker(work: Handling | Router, queue_url: str) -> Worker:
+def _worker(work: Handling | Router, queue_url: str, jobs: Jobs) -> Worker:
     from palimpsest.engines.aws import SqsVisibility
 
-    return Worker(work.step, work.give_up, SqsVisibility(queue_url).hide)
+    return Worker(work.step, work.give_up, SqsVisibility(queue_url).hide, Wait(jobs, system_clock()))

@@ -140,7 +140,9 @@ class Jobs(Protocol):
         """The tenant's jobs that have failed, steps included, as `listed`."""
 
     def start(self, job: Job) -> None:
-        """Mark a pending job as running; does nothing in any other state."""
+        """Mark the job as running, to be looked at when this one is due. Does nothing if the stored job has ended or
+        rests: it has no time to be looked at, because other jobs do its work.
+        """
 
     def mark(self, job: Job, part: str) -> None:
         """Add a part to what the job has stored; does nothing if it has ended."""
@@ -156,7 +158,9 @@ class Jobs(Protocol):
         """
 
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
-        """Change when the sweep looks at a job again; None = never. With `state`, only while the job is in it."""
+        """Change when the sweep looks at a job again; None = never. `lost` becomes that of this job. With `state`,
+        only while the job is in it.
+        """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
         """What has come due at `now`, at most `limit` of each shard, oldest first. Eventually consistent."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -98,7 +99,10 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
             worker.give_up(notice, error=failure["code"])
             worker.hide(record.receipt_handle, seconds=0)
         else:
-            worker.hide(record.receipt_handle, seconds=backoff(error, receives=receives))
+            hidden = backoff(error, receives=receives)
+            worker.hide(record.receipt_handle, seconds=hidden)
+            with suppress(PalimpsestError):  # else the sweep may send a second message, which does no harm
+                worker.wait(notice, seconds=hidden)
         raise
     logger.info("job step done", extra=fields)
 

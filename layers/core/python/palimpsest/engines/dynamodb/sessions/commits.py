@@ -65,6 +65,10 @@ class Update:
         holds = f"#{name} IN ({','.join(allowed)})" if allowed else f"attribute_not_exists(#{name})"
         self._require(name, holds, allowed)
 
+    def require_present(self, name: str) -> None:
+        """Do nothing unless the attribute is there."""
+        self._require(name, f"attribute_exists(#{name})", {})
+
     def require_at_most(self, name: str, value: dict[str, Any]) -> None:
         """Do nothing if the attribute is there and greater."""
         holds = f"(attribute_not_exists(#{name}) OR #{name} <= :most_{name})"
