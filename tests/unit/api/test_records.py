@@ -33,6 +33,7 @@ class Worker:
     given_up: list[tuple[JobNotice, str]] = field(default_factory=list)
     hidden: list[int] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
+    left: list[JobNotice] = field(default_factory=list)
     cannot_wait: bool = False
 
     def step(self, notice: JobNotice) -> None:
@@ -51,9 +52,14 @@ class Worker:
         if self.cannot_wait:
             raise Unavailable("The store did not answer.")
 
+    def leave(self, notice: JobNotice) -> None:
+        self.left.append(notice)
+        if self.cannot_wait:
+            raise Unavailable("The store did not answer.")
+
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = steps.Worker(self.step, self.give_up, self.hide, self.wait)
+        worker = steps.Worker(self.step, self.give_up, self.hide, self.wait, self.leave)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -138,7 +144,13 @@ def test_a_stream_whose_queues_are_down_comes_again_from_where_it_stopped() -> N
 def test_a_step_that_is_done_leaves_nothing_to_do() -> None:
     worker = Worker()
     assert worker.receive(message()) == []
-    assert (worker.done, worker.hidden, worker.given_up) == ([NOTICE], [], [])
+    assert (worker.done, worker.hidden, worker.given_up, worker.left) == ([NOTICE], [], [], [NOTICE])
+
+
+def test_a_step_is_done_although_its_place_in_the_queue_can_not_be_left() -> None:
+    worker = Worker(cannot_wait=True)
+    assert worker.receive(message()) == []
+    assert worker.done == [NOTICE]
 
 
 def test_only_the_message_that_failed_comes_again() -> None:
@@ -180,6 +192,7 @@ def test_a_job_fails_with_the_last_receive_of_its_message_and_not_before(receive
     assert worker.receive(message(receives=receives)) == ["m1"]
     assert worker.given_up == ([(NOTICE, "model_unavailable")] if receives == MAX_RECEIVES else [])
     assert (worker.hidden == [0]) is (receives == MAX_RECEIVES)
+    assert worker.left == ([NOTICE] if receives == MAX_RECEIVES else [])  # until then it keeps its place
 
 
 UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'

@@ -13,7 +13,7 @@ from palimpsest.clock import Clock, SystemClock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
-from palimpsest.jobs.ports import Jobs
+from palimpsest.jobs.ports import Jobs, Shares
 from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
@@ -60,6 +60,13 @@ def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSess
     sessions = DynamoDbSessions(table, memories=memories)
     sessions.warm()
     return sessions, DynamoDbJobs(table)
+
+
+@cache
+def share_store(sessions_table: str) -> Shares:
+    from palimpsest.engines.dynamodb.shares import DynamoDbShares
+
+    return DynamoDbShares(sessions_table)
 
 
 @cache

@@ -81,7 +81,11 @@ def reindex_worker() -> Worker:
         ReindexStep(reindex, jobs, steps, clock, space)(notice)
 
     hide = SqsVisibility(environment.reindex_queue_url).hide
-    return Worker(step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock))
+    return Worker(step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits)
+
+
+def _nothing_waits(_: JobNotice) -> None:
+    """There is one rebuild at a time."""
 
 
 @cache

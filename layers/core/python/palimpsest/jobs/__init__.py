@@ -91,8 +91,8 @@ class Job:
 
     @property
     def is_unheard(self) -> bool:
-        """Whether its message is sent again once it is due: no worker has begun the job, its worker is gone, or it waits
-        for parts that another job may have stored meanwhile.
+        """Whether its message is sent again once it is due: no worker has begun the job, its worker is gone, or parts
+        that it waits for may be stored meanwhile.
         """
         return self.state == "pending" or self.lost < MOST_LOST or bool(self.lacking)
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from palimpsest.jobs import Job, JobState
-from palimpsest.jobs.kinds import JobKind
+from palimpsest.jobs.kinds import JobKind, Queue
 from palimpsest.scope import Scope, UserScope
 from palimpsest.usage import Tally
 
@@ -89,6 +89,38 @@ class Queues(Protocol):
         """Send a stream record that can't be read (event id and keys only) to the parked queue. Raises
         `Unavailable`.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that waits for a place in its queue, `since` its creation (epoch seconds)."""
+
+    job_id: str
+    since: int
+
+
+class Shares(Protocol):
+    """For each tenant and queue: the jobs that are under way, whose messages are in the queue, and those that wait.
+    Every read is strongly consistent, every call is safe to repeat, and raises `Unavailable`.
+    """
+
+    def enter(self, scope: Scope, queue: Queue, job_id: str, *, most: int) -> bool:
+        """Have the job be under way. False if `most` others are; True also if it was already."""
+
+    def leave(self, scope: Scope, queue: Queue, job_id: str) -> None:
+        """The job is not under way any more."""
+
+    def under_way(self, scope: Scope, queue: Queue) -> frozenset[str]:
+        """The ids of the jobs that are under way."""
+
+    def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
+        """Put the job among those that wait. It stays there until it is called, also if it enters."""
+
+    def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
+        """Those that wait, oldest first, read page by page as they are asked for."""
+
+    def call(self, scope: Scope, queue: Queue, waiting: Waiting) -> None:
+        """The job does not wait any more."""
 
 
 @dataclass(frozen=True, slots=True)

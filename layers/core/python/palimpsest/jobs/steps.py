@@ -59,12 +59,15 @@ class Wait:
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a queue's function does with a message: the step, and what happens when it fails."""
+    """What a queue's function does with a message: the step, what happens when it fails, and what follows when the
+    message is done with.
+    """
 
     step: Step
     give_up: GivesUp
     hide: Hide
     wait: Waits
+    done: Step
 
 
 @dataclass(frozen=True, slots=True)
