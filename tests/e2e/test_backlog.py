@@ -19,7 +19,7 @@ def extraction(stack: Stack) -> Iterator[Any]:
     """The mapping from the queue to the function that extracts, which goes on at the end of the test."""
     lambdas = stack.place.client("lambda")
     found = lambdas.list_event_source_mappings(FunctionName=stack.outputs["ExtractFunction"])["EventSourceMappings"]
-    yield lambda enabled: lambdas.update_event_source_mapping(UUID=found[0]["UUID"], Enabled=enabled)
+    yield lambda *, goes_on: lambdas.update_event_source_mapping(UUID=found[0]["UUID"], Enabled=goes_on)
     lambdas.update_event_source_mapping(UUID=found[0]["UUID"], Enabled=True)
 
 
@@ -34,13 +34,13 @@ def ingested(call: Client, user: str) -> str:
 
 def test_a_tenants_backlog_holds_up_no_other_tenants_sentence(stack: Stack, call: Client, extraction: Any) -> None:
     other, begun = stack.client(), time.time()
-    extraction(False)
+    extraction(goes_on=False)
     with ThreadPoolExecutor(4) as threads:
         backlog = list(threads.map(lambda number: ingested(call, f"user-{number}"), range(BACKLOG)))
     eventually(lambda: stack.waiting("ExtractQueueUrl") == SHARE)
     sentence = ingested(other, "sarah")
     eventually(lambda: stack.waiting("ExtractQueueUrl") == SHARE + 1)
-    extraction(True)
+    extraction(goes_on=True)
     assert other.job(sentence)["state"] == "done"
     assert {call.job(job_id)["state"] for job_id in backlog} == {"done"}
     done = [line for line in stack.logs("Extract", since=begun) if "job step done" in line]

@@ -78,7 +78,7 @@ def keyed_calls(sessions_table: str) -> KeyedCalls:
 
 @cache
 def usage_store(sessions_table: str) -> Usages:
-    from palimpsest.engines.dynamodb.tenants import DynamoDbUsages
+    from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 
     return DynamoDbUsages(sessions_table)
 
