@@ -11,6 +11,8 @@ from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants import ApiKey, Limits, TenantSettings
 
+from tests.contract.tables import tenants_table
+
 Tenants = InMemoryTenants | DynamoDbTenants
 KEY = ApiKey(
     id="ab" * 32, tenant="acme", scopes=frozenset({"read", "write"}), expires_at=1_900_000_000, revoked=False,
