@@ -16,6 +16,13 @@ class Sizes:
     burst: int
 
 
+def tenant_jobs_at_once(worker_concurrency: int) -> int:
+    """How many jobs of one tenant are in a queue at a time: a fifth of the workers is left to the others. Where there
+    are few workers, it is enough to keep them busy.
+    """
+    return max(4, worker_concurrency * 4 // 5)
+
+
 SearchTier = Literal["none", "embedded", "dynamodb", "opensearch"]
 """`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two tables, one of them
 with a vector index, and costs nothing while idle; `opensearch` is a managed domain.

@@ -13,7 +13,7 @@ from aws_cdk import aws_lambda_event_sources as sources
 from aws_cdk import aws_sqs as sqs
 from constructs import Construct
 
-from infra.config import BUILTIN, Choices, Stage, stack_name
+from infra.config import BUILTIN, Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.contents import ADD, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.graph import Graph
@@ -41,6 +41,7 @@ GRAPH, MODEL_KEY = "NEPTUNE_GRAPH", "OPENAI_KEY_PARAMETER"
 """The environment variables that name the graph and the key of the model server: who has the first stands in the
 graph's network, who has the second may read the key.
 """
+SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
 SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
 CHATTING = (*SERVER, "CHAT_MODEL")
@@ -109,6 +110,7 @@ class Palimpsest(Stack):
             "OPENAI_BASE_URL": choices.openai_base_url,
             "JWT_ISSUER": choices.jwt_issuer,
             "JWT_AUDIENCE": ",".join(choices.jwt_audience),
+            SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
             MODEL_KEY: self.key_parameter,
             GRAPH: self.graph.id,
         }  # fmt: skip
@@ -194,8 +196,9 @@ class Palimpsest(Stack):
         """Add the function that each minute looks for what has expired, got stuck, or was lost on its way."""
         tables, lines = self.tables, self.queues.of
         sweep = self._worker("sweep", *STORES, *_urls(lines), memory_mb=512)
-        for queue in lines.values():
-            self.queues.grant_send(queue, sweep.role)
+        for name, queue in lines.items():
+            if name != "sweep":
+                self.queues.grant_send(queue, sweep.role)
         tables.grant_tenants(sweep.role)
         tables.grant(sweep.role, tables.sessions, READS, WRITES, DELETES, indexes=["by_user", "by_owner", "due"])
         indexes = ["by_created", "by_tenant", "due"]
@@ -246,9 +249,13 @@ class Palimpsest(Stack):
 
     def _add_dispatch(self) -> None:
         queues = self._queues_by_name
-        dispatch = self._function("dispatch", *_urls(queues), "SESSIONS_TABLE", "EVENT_BUS", seconds=30, memory_mb=512)
+        dispatch = self._function(
+            "dispatch", *_urls(queues), "SESSIONS_TABLE", "EVENT_BUS", SHARE, seconds=30, memory_mb=512
+        )
         self.bus.grant_put_events_to(dispatch.role)
         self.tables.grant_usage(dispatch.role)
+        self.tables.grant_shares(dispatch.role)
+        self.tables.grant_reading_jobs(dispatch.role)
         for queue in queues.values():
             self.queues.grant_send(queue, dispatch.role)
         self._receive(dispatch, self.queues.events, UNTOLD)
@@ -267,9 +274,12 @@ class Palimpsest(Stack):
     ) -> PythonFunction:
         """A function that processes the messages of the queue with its name."""
         queue, line = self.queues.of[name], self._lines[name]
-        names = dict.fromkeys((*variables, *_urls({name: queue})))
+        names = dict.fromkeys((*variables, *_urls({name: queue}), *([SHARE] if name in LINES else [])))
         worker = self._function(name, *names, seconds=line.seconds, memory_mb=memory_mb, layers=layers)
         self.queues.grant_back_off(queue, worker.role)
+        if name in LINES:  # one job's end lets the next one of its tenant in
+            self.queues.grant_send(queue, worker.role)
+            self.tables.grant_shares(worker.role)
         self._receive(worker, queue, line)
         return worker
 

@@ -1,1 +1,11 @@
-"""Commands that operate a deployed stack, or the local one: keys, redrive, reindex."""
+"""Commands for the operator of a stack: keys, redriving, reindexing, restoring. They share models of tables with the
+functions.
+"""
+
+import sys
+
+from infra import paths
+
+MODELS = str(paths.LAYERS / "core" / "python")
+if MODELS not in sys.path:
+    sys.path.append(MODELS)

@@ -16,7 +16,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from botocore.exceptions import ClientError
+from botocore import xform_name
+from palimpsest_tables.model import bound
+from palimpsest_tables.tenants import ApiKeyItem, key_place, whole
+from pynamodb.exceptions import DoesNotExist, PynamoDBException, UpdateError
 
 from infra.operate import target
 from infra.operate.target import Target
@@ -48,8 +51,13 @@ class ApiKeys:
     """The API keys in the table of a stack."""
 
     def __init__(self, place: Target, table: str) -> None:
-        self._table = table
-        self._client: Any = place.client("dynamodb")
+        client: Any = place.client("dynamodb")
+
+        def call(operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+            answer: dict[str, Any] = getattr(client, xform_name(operation))(**arguments)
+            return answer
+
+        self._items = bound(ApiKeyItem, table, call)
 
     def create(
         self,
@@ -62,37 +70,36 @@ class ApiKeys:
     ) -> str:
         """Store a new key and return it; it cannot be read again. `secret` is a key that the table has lost."""
         secret = secret or "pal_" + base64.urlsafe_b64encode(secrets.token_bytes(32)).decode().rstrip("=")
-        item = _key_of(key_id(secret)) | {
-            "type": {"S": "api_key"}, "tenant": {"S": tenant}, "scopes": {"L": [{"S": scope} for scope in scopes]},
-            "label": {"S": label}, "created_at": {"S": datetime.now(UTC).isoformat(timespec="seconds")},
-            "revoked": {"BOOL": False},
-        }  # fmt: skip
-        if expires_days is not None:
-            item["expires_at"] = {"N": str(int(time.time() + expires_days * DAY))}
-        self._client.put_item(TableName=self._table, Item=item, ConditionExpression="attribute_not_exists(pk)")
+        item = self._items(
+            *key_place(key_id(secret)),
+            type="api_key",
+            tenant=tenant,
+            scopes=list(scopes),
+            label=label,
+            created_at=datetime.now(UTC).isoformat(timespec="seconds"),
+            expires_at=None if expires_days is None else int(time.time() + expires_days * DAY),
+        )
+        item.save(condition=ApiKeyItem.pk.does_not_exist())
         return secret
 
     def works(self, secret: str) -> bool:
         """Whether the service accepts the key now."""
         item = self._item(secret)
-        return item is not None and _read(item).works
+        return item is not None and _key(item).works
 
     def knows(self, secret: str) -> bool:
         """Whether the table has the key, be it revoked or not."""
         return self._item(secret) is not None
 
-    def _item(self, secret: str) -> dict[str, Any] | None:
-        answer = self._client.get_item(TableName=self._table, Key=_key_of(key_id(secret)), ConsistentRead=True)
-        found: dict[str, Any] | None = answer.get("Item")
-        return found
+    def _item(self, secret: str) -> ApiKeyItem | None:
+        try:
+            return self._items.get(*key_place(key_id(secret)), consistent_read=True)
+        except DoesNotExist:
+            return None
 
     def list(self, tenant: str | None = None) -> Iterator[Key]:
         """All keys, or those of a tenant. This scans the table, which is small; nothing else does."""
-        pages = self._client.get_paginator("scan").paginate(
-            TableName=self._table, FilterExpression="begins_with(pk, :key)",
-            ExpressionAttributeValues={":key": {"S": "key#"}},
-        )  # fmt: skip
-        found = (_read(item) for page in pages for item in page["Items"])
+        found = map(_key, self._items.scan(ApiKeyItem.pk.startswith("key#")))
         return (key for key in found if tenant is None or key.tenant == tenant)
 
     def meant_by(self, text: str) -> tuple[Key, ...]:
@@ -102,36 +109,34 @@ class ApiKeys:
 
     def revoke(self, identity: str) -> bool:
         """Revoke the key; returns whether it exists. The authorizer caches its answers for a minute."""
+        item = self._items(*key_place(identity))
         try:
-            self._client.update_item(
-                TableName=self._table, Key=_key_of(identity), UpdateExpression="SET revoked = :yes",
-                ConditionExpression="attribute_exists(pk)", ExpressionAttributeValues={":yes": {"BOOL": True}},
-            )  # fmt: skip
-        except self._client.exceptions.ConditionalCheckFailedException:
+            item.update([ApiKeyItem.revoked.set(True)], condition=ApiKeyItem.pk.exists())
+        except UpdateError as error:
+            if error.cause_response_code != "ConditionalCheckFailedException":
+                raise
             return False
         return True
 
     def remove(self, identity: str) -> None:
         """Delete the key, whether or not it exists; revoked keys stay listed, deleted ones do not."""
-        self._client.delete_item(TableName=self._table, Key=_key_of(identity))
+        self._items(*key_place(identity)).delete()
 
 
 def key_id(secret: str) -> str:
     return hashlib.sha256(secret.encode()).hexdigest()
 
 
-def _key_of(identity: str) -> dict[str, dict[str, Any]]:
-    return {"pk": {"S": f"key#{identity}"}, "sk": {"S": "key"}}
-
-
-def _read(item: dict[str, Any]) -> Key:
-    expires = item.get("expires_at")
+def _key(item: ApiKeyItem) -> Key:
     return Key(
-        id=item["pk"]["S"].removeprefix("key#"), tenant=item["tenant"]["S"],
-        scopes=tuple(scope["S"] for scope in item["scopes"]["L"]), label=item["label"]["S"],
-        created_at=item["created_at"]["S"], expires_at=int(expires["N"]) if expires else None,
-        revoked=item["revoked"]["BOOL"],
-    )  # fmt: skip
+        id=item.id,
+        tenant=item.tenant,
+        scopes=tuple(map(str, item.scopes)),
+        label=item.label,
+        created_at=item.created_at,
+        expires_at=whole(item.expires_at),
+        revoked=item.revoked,
+    )
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -140,7 +145,7 @@ def main(arguments: list[str] | None = None) -> None:
     keys = ApiKeys(place, place.outputs()["TenantsTable"])
     try:
         parsed.run(keys, parsed)
-    except ClientError as error:
+    except PynamoDBException as error:
         raise SystemExit(f"The table of API keys refused: {error}") from error
 
 

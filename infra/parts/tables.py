@@ -52,6 +52,15 @@ class Tables(Construct):
         """Allow counting what is used, which lies beside the sessions."""
         self._grant(counter, self.sessions, ["dynamodb:UpdateItem"], leading="*#usage#*")
 
+    def grant_shares(self, sender: iam.IGrantable) -> None:
+        """Allow keeping tenants' shares of the queues, which lie beside the sessions."""
+        changes = ("dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem")
+        self._grant(sender, self.sessions, ["dynamodb:GetItem", "dynamodb:Query", *changes], leading="*#share#*")
+
+    def grant_reading_jobs(self, sender: iam.IGrantable) -> None:
+        """Allow reading jobs."""
+        self._grant(sender, self.sessions, ["dynamodb:GetItem"], leading="*#job#*")
+
     def grant_jobs(self, worker: iam.IGrantable) -> None:
         """Allow changing jobs, which lie beside the sessions."""
         self._grant(worker, self.sessions, ["dynamodb:UpdateItem"], leading="*#job#*")

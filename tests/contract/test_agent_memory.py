@@ -12,7 +12,8 @@ from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants, DynamoDbUsages
+from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTenants
+from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions

@@ -19,7 +19,8 @@ from palimpsest.engines.dynamodb import connected
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.dynamodb.tenants import DynamoDbTenants, DynamoDbUsages
+from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter

@@ -174,7 +174,7 @@ def test_no_read_ever_takes_a_fault_for_nothing(api: DynamoDbApi, talk: Conversa
         lambda: sessions.reschedule(scope, settings(), due_at=None),
         lambda: jobs.get(scope.owner, "job_1"),
         lambda: list(jobs.due(now=NOW, limit=5)),
-        lambda: jobs.start(job(scope)),
+        lambda: jobs.start(job(scope).begun(now=NOW)),
         lambda: jobs.settle(job(scope), due_at=None),
         lambda: jobs.finish(job(scope)),
     ]
@@ -241,7 +241,7 @@ def test_what_a_failed_call_used_counts_once_also_where_the_answer_is_lost(
 def test_a_conflict_that_stays_is_not_taken_for_a_failed_condition(
     api: DynamoDbApi, talk: Conversation, jobs: DynamoDbJobs
 ) -> None:
-    writes: list[Any] = [lambda: jobs.start(job(talk.scope)), lambda: jobs.finish(job(talk.scope))]
+    writes: list[Any] = [lambda: jobs.start(job(talk.scope).begun(now=NOW)), lambda: jobs.finish(job(talk.scope))]
     for write in writes:
         api.script(*[CONFLICT] * tables.BUSY_ATTEMPTS)
         with pytest.raises(Unavailable):

@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from palimpsest.engines import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
-from palimpsest.jobs import Job
+from palimpsest.jobs import LEASE_SECONDS, Job
 from palimpsest.jobs.kinds import FlushPayload, ForgetPayload
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, SessionScope
@@ -105,16 +105,23 @@ def test_an_id_that_is_none_is_refused(store: Store, job_id: str) -> None:
         store.jobs.get(Scope("acme"), job_id)
 
 
-def test_a_pending_job_is_started_once(store: Store, armed: Job) -> None:
-    store.jobs.start(armed)
-    store.jobs.start(armed)
-    assert read(store, armed) == replace(armed, state="running")
+def test_a_job_that_is_begun_runs_until_its_worker_must_have_ended(store: Store, armed: Job) -> None:
+    for now in (NOW, NOW + 50):  # the second delivery begins it again
+        store.jobs.start(armed.begun(now=now))
+        assert read(store, armed) == replace(armed, state="running", due_at=now + LEASE_SECONDS)
+    assert list(store.jobs.due(now=NOW + LEASE_SECONDS, limit=5)) == []
+
+
+def test_a_job_that_rests_while_others_do_its_work_is_not_begun_again(store: Store, armed: Job) -> None:
+    store.jobs.finish(replace(armed, state="running", due_at=None))
+    store.jobs.start(armed.begun(now=NOW))
+    assert read(store, armed) == replace(armed, state="running", due_at=None)
 
 
 def test_starting_a_job_that_ended_or_is_unknown_does_nothing(store: Store, armed: Job) -> None:
     store.jobs.finish(ended(armed))
-    store.jobs.start(armed)
-    store.jobs.start(replace(armed, id="job_unknown"))
+    store.jobs.start(armed.begun(now=NOW))
+    store.jobs.start(replace(armed, id="job_unknown").begun(now=NOW))
     assert read(store, armed) == ended(armed)
     assert store.jobs.get(Scope(armed.tenant), "job_unknown") is None
 
@@ -122,7 +129,7 @@ def test_starting_a_job_that_ended_or_is_unknown_does_nothing(store: Store, arme
 @pytest.mark.parametrize("state", ["pending", "running"])
 def test_finishing_keeps_what_was_to_be_done_and_says_how_it_went(store: Store, armed: Job, state: str) -> None:
     if state == "running":
-        store.jobs.start(armed)
+        store.jobs.start(armed.begun(now=NOW))
     failed = ended(armed, state="failed", error="model_unavailable", due_at=NOW + 7)
     store.jobs.finish(replace(failed, first=77, kind="delete", created_at=1))
     assert read(store, armed) == failed
@@ -182,6 +189,14 @@ def test_settling_changes_only_when_a_job_is_looked_at(store: Store, armed: Job)
     store.jobs.settle(armed, due_at=None)
     assert read(store, armed) == replace(armed, due_at=None)
     assert list(store.jobs.due(now=NOW + 999, limit=5)) == []
+
+
+def test_settling_stores_how_many_workers_a_job_has_lost(store: Store, armed: Job) -> None:
+    store.jobs.settle(replace(armed, lost=2), due_at=NOW + 5)
+    assert read(store, armed) == replace(armed, due_at=NOW + 5, lost=2)
+    store.jobs.start(armed.begun(now=NOW))
+    store.jobs.finish(replace(armed, state="running", due_at=NOW + 9))
+    assert read(store, armed) == replace(armed, state="running", due_at=NOW + 9, lost=2)
 
 
 def test_settling_a_job_that_is_gone_makes_none(store: Store, armed: Job) -> None:

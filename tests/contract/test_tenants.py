@@ -1,11 +1,17 @@
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
+import boto3
 import pytest
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
 from palimpsest.tenants import ApiKey, Limits, TenantSettings
+
+from tests.contract.tables import tenants_table
 
 Tenants = InMemoryTenants | DynamoDbTenants
 KEY = ApiKey(
@@ -54,6 +60,49 @@ def test_settings_are_replaced_whole(tenants: Tenants, days: int | None, models:
     tenants.replace_settings(Scope("acme"), told)
     assert tenants.settings(Scope("acme")) == told
     assert tenants.settings(Scope("acm")) == TenantSettings()
+
+
+@pytest.fixture
+def earlier(engine: str, endpoint: str | None) -> Callable[[str, str, dict[str, Any]], DynamoDbTenants]:
+    """A store over a table in which the release before has put an item."""
+    if engine == "in_memory":
+        pytest.skip("nothing is there when a process begins")
+    table = tenants_table(endpoint)
+
+    def put(partition: str, sort: str, attributes: dict[str, Any]) -> DynamoDbTenants:
+        item = {"pk": {"S": partition}, "sk": {"S": sort}, **attributes}
+        boto3.client("dynamodb", endpoint_url=endpoint).put_item(TableName=table, Item=item)
+        return DynamoDbTenants(table, endpoint=endpoint)
+
+    return put
+
+
+def test_a_key_that_an_earlier_release_stored_is_read(
+    earlier: Callable[[str, str, dict[str, Any]], DynamoDbTenants],
+) -> None:
+    tenants = earlier(
+        "key#ab", "key", {"type": {"S": "key"}, "tenant": {"S": "acme"}, "scopes": {"L": [{"S": "read"}]}}
+    )
+    assert tenants.api_key("ab") == ApiKey("ab", "acme", frozenset({"read"}))
+
+
+def test_settings_that_an_earlier_release_stored_are_read(
+    earlier: Callable[[str, str, dict[str, Any]], DynamoDbTenants],
+) -> None:
+    tenants = earlier("tenant#acme", "defaults", {"memory": {"S": '{"strategy":"trim"}'}, "retention_days": {"N": "7"}})
+    assert tenants.settings(Scope("acme")) == TenantSettings(memory={"strategy": "trim"}, retention_days=7)
+    tenants = earlier("tenant#acme", "defaults", {"memory": {"S": "{}"}, "memory_days": {"NULL": True}})
+    assert tenants.settings(Scope("acme")) == TenantSettings(retention_days=None, memory_days=None)
+
+
+def test_settings_are_stored_with_the_change_that_they_follow_or_not_at_all(tenants: Tenants) -> None:
+    first, second = TenantSettings(change="1" * 32), TenantSettings(change="2" * 32, memory_days=None)
+    tenants.replace_settings(Scope("acme"), first, before=TenantSettings())
+    tenants.replace_settings(Scope("acme"), second, before=first)
+    for stale in (TenantSettings(), first):
+        with pytest.raises(CommitLost):
+            tenants.replace_settings(Scope("acme"), TenantSettings(retention_days=1), before=stale)
+    assert tenants.settings(Scope("acme")) == second
 
 
 def test_a_tenants_log_key_is_made_once(tenants: InMemoryTenants | DynamoDbTenants) -> None:

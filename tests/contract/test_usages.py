@@ -9,7 +9,7 @@ import pytest
 from palimpsest.engines.dynamodb import connected
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.dynamodb.tenants import DynamoDbUsages
+from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.parallel import each

@@ -312,6 +312,7 @@ def test_who_may_delete_items_of_which_tables(prod: Template) -> None:
     assert found == {
         ("sweep", "Sessions"), ("sweep", "Memories"), ("memories", "Memories"), ("memories", "Tenants"),
         ("extract", "Memories"),
+        ("dispatch", "Sessions"), ("summarize", "Sessions"), ("extract", "Sessions"),
     }  # fmt: skip
 
 
@@ -355,10 +356,33 @@ def test_nobody_sees_an_api_key_but_authorize_and_authorize_nothing_else(prod: T
         assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": [leading]}}
 
 
-def test_dispatch_writes_nothing_but_counts(prod: Template) -> None:
-    (statement,) = (each for each in prod.statements("dispatch") if UPDATE in str(each["Action"]))
-    assert (statement["Action"], "Sessions" in str(statement["Resource"])) == (UPDATE, True)
-    assert statement["Condition"] == {"ForAllValues:StringLike": {"dynamodb:LeadingKeys": ["*#usage#*"]}}
+def test_dispatch_writes_nothing_but_counts_and_who_has_a_place_in_a_queue(prod: Template) -> None:
+    writing = [each for each in prod.statements("dispatch") if UPDATE in str(each["Action"])]
+    assert all("Sessions" in str(each["Resource"]) for each in writing)
+    assert sorted(leading_of(each) for each in writing) == ["*#share#*", "*#usage#*"]
+
+
+@pytest.mark.parametrize("function", ["dispatch", "summarize", "extract"])
+def test_what_sends_jobs_deletes_of_sessions_nothing_but_their_places_in_a_queue(prod: Template, function: str) -> None:
+    deleting = [each for each in prod.statements(function) if "dynamodb:DeleteItem" in each["Action"]]
+    of_sessions = [each for each in deleting if "Sessions" in str(each["Resource"])]
+    assert [leading_of(each) for each in of_sessions] == ["*#share#*"]
+
+
+def leading_of(statement: dict[str, Any]) -> str:
+    (leading,) = statement["Condition"]["ForAllValues:StringLike"]["dynamodb:LeadingKeys"]
+    return str(leading)
+
+
+def test_one_tenant_never_has_all_workers_of_a_queue(prod: Template) -> None:
+    mappings = prod.of_type("AWS::Lambda::EventSourceMapping").values()
+    limits = {each["ScalingConfig"]["MaximumConcurrency"] for each in mappings if "ScalingConfig" in each}
+    shares = {
+        int(function["Environment"]["Variables"]["TENANT_JOBS_AT_ONCE"])
+        for function in prod.functions().values()
+        if "TENANT_JOBS_AT_ONCE" in function["Environment"]["Variables"]
+    }
+    assert max(shares) < min(limits)
 
 
 def test_embed_writes_of_sessions_nothing_but_ends_of_jobs_and_counts(prod: Template) -> None:

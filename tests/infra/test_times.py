@@ -4,6 +4,8 @@ import pytest
 from palimpsest.api.call import LONGEST
 from palimpsest.api.resources import LONGEST_WAIT
 from palimpsest.engines.opensearch import BULK_SECONDS
+from palimpsest.jobs import LEASE_SECONDS
+from palimpsest.jobs.kinds import KINDS
 from palimpsest.models.openai import SECONDS as EMBEDDING_SECONDS
 from palimpsest.models.openai import TIMEOUT_SECONDS
 from palimpsest.recall.answer import MODEL_SECONDS
@@ -15,11 +17,20 @@ from palimpsest.search.rebuild import SETTLING, STEP
 from tests.infra.conftest import Template
 
 GATEWAY_SECONDS = 30
+SWEEP_SECONDS, THREE_MINUTES = 60, 180
 
 
 @pytest.mark.parametrize("function", ["summarize", "extract"])
 def test_a_model_call_its_repair_and_the_commit_end_before_their_function_does(prod: Template, function: str) -> None:
     assert 2 * TIMEOUT_SECONDS + PATIENCE.total_seconds() < prod.functions()[function]["Timeout"]
+
+
+def test_a_worker_whose_lease_has_passed_is_gone_and_its_job_is_begun_again_within_three_minutes(
+    prod: Template,
+) -> None:
+    queued = [prod.functions()[listed.queue]["Timeout"] for listed in KINDS.values()]
+    assert max(queued) < LEASE_SECONDS
+    assert LEASE_SECONDS + SWEEP_SECONDS < THREE_MINUTES
 
 
 def test_an_answer_and_the_search_before_it_come_before_function_and_gateway_give_up(prod: Template) -> None:

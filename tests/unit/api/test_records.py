@@ -32,6 +32,9 @@ class Worker:
     done: list[JobNotice] = field(default_factory=list)
     given_up: list[tuple[JobNotice, str]] = field(default_factory=list)
     hidden: list[int] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    left: list[JobNotice] = field(default_factory=list)
+    cannot_wait: bool = False
 
     def step(self, notice: JobNotice) -> None:
         if self.failure is not None:
@@ -44,9 +47,19 @@ class Worker:
     def hide(self, receipt_handle: str, *, seconds: int) -> None:
         self.hidden.append(seconds)
 
+    def wait(self, notice: JobNotice, *, seconds: int) -> None:
+        self.waiting.append(seconds)
+        if self.cannot_wait:
+            raise Unavailable("The store did not answer.")
+
+    def leave(self, notice: JobNotice) -> None:
+        self.left.append(notice)
+        if self.cannot_wait:
+            raise Unavailable("The store did not answer.")
+
     def receive(self, *records: dict[str, Any]) -> list[str]:
         """The messages that the queue is to keep."""
-        worker = steps.Worker(self.step, self.give_up, self.hide)
+        worker = steps.Worker(self.step, self.give_up, self.hide, self.wait, self.leave)
         answer = work_batch({"Records": list(records)}, LambdaContext(), worker=worker)  # type: ignore[arg-type]
         return [failure["itemIdentifier"] for failure in answer["batchItemFailures"]]
 
@@ -131,7 +144,13 @@ def test_a_stream_whose_queues_are_down_comes_again_from_where_it_stopped() -> N
 def test_a_step_that_is_done_leaves_nothing_to_do() -> None:
     worker = Worker()
     assert worker.receive(message()) == []
-    assert (worker.done, worker.hidden, worker.given_up) == ([NOTICE], [], [])
+    assert (worker.done, worker.hidden, worker.given_up, worker.left) == ([NOTICE], [], [], [NOTICE])
+
+
+def test_a_step_is_done_although_its_place_in_the_queue_can_not_be_left() -> None:
+    worker = Worker(cannot_wait=True)
+    assert worker.receive(message()) == []
+    assert worker.done == [NOTICE]
 
 
 def test_only_the_message_that_failed_comes_again() -> None:
@@ -145,6 +164,13 @@ def test_a_failed_step_waits_as_long_as_the_provider_asked() -> None:
     worker = Worker(ModelUnavailable("busy", retry_after=37.0))
     assert worker.receive(message()) == ["m1"]
     assert worker.hidden == [37]
+    assert worker.waiting == [37]  # so that the sweep does not begin the job before
+
+
+def test_a_store_that_does_not_answer_keeps_no_message_from_waiting() -> None:
+    worker = Worker(Unavailable("later"), cannot_wait=True)
+    assert worker.receive(message(1), message(2)) == ["m1", "m2"]
+    assert len(worker.hidden) == 2
 
 
 @pytest.mark.parametrize(("asked", "waits"), [(0.0, 1), (0.2, 1), (-5.0, 1), (86_400.0, LONGEST_RETRY_AFTER)])
@@ -166,6 +192,7 @@ def test_a_job_fails_with_the_last_receive_of_its_message_and_not_before(receive
     assert worker.receive(message(receives=receives)) == ["m1"]
     assert worker.given_up == ([(NOTICE, "model_unavailable")] if receives == MAX_RECEIVES else [])
     assert (worker.hidden == [0]) is (receives == MAX_RECEIVES)
+    assert worker.left == ([NOTICE] if receives == MAX_RECEIVES else [])  # until then it keeps its place
 
 
 UNKNOWN = '{"tenant": "acme", "job_id": "job_1", "kind": "summarize", "priority": 3}'

@@ -9,7 +9,7 @@ from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.scope import Scope
 
-from tests.contract.builders import Conversation, job, message, settings
+from tests.contract.builders import NOW, Conversation, job, message, settings
 
 SCOPE = Scope("acme").session("talk")
 
@@ -69,7 +69,7 @@ def test_every_write_is_announced(faults: CrashAt) -> None:
     talk, made = Conversation(sessions, SCOPE), job(SCOPE)
     talk.begin()
     talk.append(jobs=(made,))
-    jobs.start(made)
+    jobs.start(made.begun(now=NOW))
     jobs.settle(made, due_at=None)
     jobs.finish(replace(made, state="done"))
     sessions.reschedule(SCOPE, settings(), due_at=None)

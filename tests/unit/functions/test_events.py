@@ -123,10 +123,14 @@ def test_site_answers_its_samples(sample: Path, monkeypatch: pytest.MonkeyPatch)
     assert answer["body"]
 
 
+def ignored(*_: object, **__: object) -> None:
+    """What a test does not ask for."""
+
+
 def test_reindex_answers_its_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     service, module = ConversationService(), load("reindex")
     done: list[JobNotice] = []
-    worker = Worker(done.append, give_up=service.give_up, hide=lambda *_, **__: None)
+    worker = Worker(done.append, service.give_up, hide=ignored, wait=ignored, done=ignored)
     monkeypatch.setattr(module.indexing, "reindex_worker", lambda: worker)
     monkeypatch.setattr(module.indexing, "reindex_starter", lambda: StartReindex(service.jobs, service.clock))
     begun, again = (answer_to(module, EVENTS / "reindex" / "start.json") for _ in range(2))

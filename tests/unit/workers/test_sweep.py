@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from palimpsest.bootstrap.workers import wire_sweep
+from palimpsest.clock import seconds
 from palimpsest.errors import Unavailable
-from palimpsest.jobs import OVERDUE_SECONDS, UNHEARD_SECONDS, Job
-from palimpsest.jobs.ports import RecordChanged
+from palimpsest.jobs import LEASE_SECONDS, MOST_LOST, OVERDUE_SECONDS, STUCK, UNHEARD_SECONDS, Job
+from palimpsest.jobs.ports import JobNotice, RecordChanged
+from palimpsest.jobs.steps import Wait
 
 from tests.service import SARAH
 from tests.unit.conversations.service import ConversationService
@@ -21,8 +23,10 @@ MINUTE = 60
 
 
 def fold(service: ConversationService) -> Job:
-    service.say(8)
-    return service.outbox[-1]
+    service.say(14)
+    (job,) = service.outbox
+    assert job.kind == "summarize"
+    return job
 
 
 def delete(service: ConversationService) -> Job:
@@ -45,7 +49,7 @@ def erase(service: ConversationService) -> Job:
 
 @pytest.fixture
 def service() -> ConversationService:
-    return ConversationService(max_tokens=400, keep_recent_turns=2, long_term=True)
+    return ConversationService(max_tokens=400, keep_recent_turns=2, extract="manual", long_term=True)
 
 
 @pytest.mark.parametrize("cause", [fold, extract, delete, erase])
@@ -93,13 +97,108 @@ def test_what_waits_in_a_long_queue_is_sent_again_ever_more_rarely(service: Conv
     assert len(service.sent_again) <= 6
 
 
-def test_a_job_that_a_worker_has_begun_is_not_sent_again(service: ConversationService) -> None:
+def seconds_of(service: ConversationService) -> int:
+    return seconds(service.time.now())
+
+
+@pytest.mark.parametrize("step", ["before start", "after start"])
+@pytest.mark.parametrize("cause", [fold, extract, delete, erase])
+def test_the_job_of_a_killed_worker_is_done_within_three_minutes_and_takes_effect_once(
+    service: ConversationService, cause: Callable[[ConversationService], Job], step: str
+) -> None:
+    job = cause(service)
+    service.delivered = len(service.outbox)
+    with service.killed_at(step):
+        service.handle(job)
+    for _ in range(3):  # the queue hides the message of the killed worker for nine minutes
+        service.time.advance(MINUTE)
+        service.sweep()
+        service.drain()
+    assert service.job(job.id).state == "done"
+    before = (service.all_jobs(), len(service.summarizer.read))
+    service.handle(job)  # now the queue delivers it again
+    assert (service.all_jobs(), len(service.summarizer.read)) == before
+
+
+@pytest.mark.parametrize("step", ["before commit", "after commit"])
+def test_a_worker_killed_at_its_commit_leaves_one_summary(service: ConversationService, step: str) -> None:
     job = fold(service)
-    service.jobs.start(job)
-    service.time.advance(UNHEARD_SECONDS)
+    service.delivered = len(service.outbox)
+    with service.killed_at(step):
+        service.handle(job)
+    for _ in range(3):
+        service.time.advance(MINUTE)
+        service.sweep()
+        service.drain()
+    assert service.job(job.id).state == "done"
+    assert len(service.app.history.compactions(service.session(), limit=9)[0]) == 1
+
+
+def test_a_job_that_a_worker_has_begun_is_not_sent_again_while_its_function_may_run(
+    service: ConversationService,
+) -> None:
+    job = fold(service)
+    service.jobs.start(job.begun(now=seconds_of(service)))
+    service.time.advance(LEASE_SECONDS - 1)
     service.sweep()
     assert list(service.sent_again) == []
-    assert service.job(job.id).due_at == job.created_at + OVERDUE_SECONDS
+    service.time.advance(1)
+    service.sweep()
+    assert [notice.job_id for notice in service.sent_again] == [job.id]
+
+
+def test_a_job_that_ends_every_worker_is_sent_again_a_few_times_and_then_begun_anew(
+    service: ConversationService,
+) -> None:
+    job = fold(service)
+    sent = 0
+    for _ in range(OVERDUE_SECONDS // MINUTE - 1):
+        service.jobs.start(job.begun(now=seconds_of(service)))
+        service.time.advance(LEASE_SECONDS)
+        service.sweep()
+        if not service.sent_again:
+            break
+        service.sent_again.clear()
+        sent += 1
+    assert (sent, service.job(job.id).lost) == (MOST_LOST, MOST_LOST)
+    assert service.job(job.id).due_at == job.overdue_at
+    service.time.advance(OVERDUE_SECONDS)
+    service.sweep()
+    assert (service.job(job.id).state, service.job(job.id).error) == ("failed", STUCK)
+
+
+def test_a_job_whose_message_waits_after_a_failure_is_not_sent_again_before(service: ConversationService) -> None:
+    job = fold(service)
+    service.jobs.start(job.begun(now=seconds_of(service)))
+    Wait(service.jobs, service.clock)(JobNotice(job.tenant, job.id, job.kind), seconds=300)
+    for _ in range(5):
+        service.time.advance(MINUTE)
+        service.sweep()
+    assert list(service.sent_again) == []
+    service.time.advance(UNHEARD_SECONDS)
+    service.sweep()  # nor was it delivered then
+    assert [notice.job_id for notice in service.sent_again] == [job.id]
+
+
+def test_a_flush_is_done_within_three_minutes_although_the_worker_that_should_end_it_was_killed(
+    service: ConversationService,
+) -> None:
+    service = ConversationService(max_tokens=400, strategy="flush", long_term=True)
+    service.say(8)
+    flush = next(job for job in service.outbox if job.kind == "flush")
+    for job in service.outbox:
+        if job.kind == "flush":
+            service.handle(job)
+    for job in service.outbox:
+        if job.kind == "extract":
+            with service.killed_at("after commit memories"):
+                service.handle(job)
+    service.delivered = len(service.outbox)
+    for _ in range(3):
+        service.time.advance(MINUTE)
+        service.sweep()
+        service.drain()
+    assert service.job(flush.id).state == "done"
 
 
 def test_a_job_that_ended_while_the_sweep_looked_at_it_is_not_visited_again(

@@ -112,7 +112,16 @@ class MemoriesSettings(SearchSettings, PaidSettings, GraphSettings):
     contents_bucket: Text
 
 
-class JobQueueSettings(FunctionSettings):
+class SharedQueueSettings(FunctionSettings):
+    """For functions that send jobs' messages. So many jobs of one tenant are in a queue at a time; the others wait in
+    the table of sessions.
+    """
+
+    sessions_table: Text
+    tenant_jobs_at_once: int = Field(default=4, gt=0)
+
+
+class JobQueueSettings(SharedQueueSettings):
     """Without a search index there is no queue for reindexing."""
 
     summarize_queue_url: Text
@@ -124,19 +133,17 @@ class JobQueueSettings(FunctionSettings):
 class DispatchSettings(JobQueueSettings):
     """Without a search index there is no queue for changes either. What is counted lies in the table of sessions."""
 
-    sessions_table: Text
-
     embed_queue_url: str = ""
     events_queue_url: Text
     parked_queue_url: Text
     event_bus: Text
 
 
-class SummarizeSettings(PaidSettings, NamedModelsSettings):
+class SummarizeSettings(PaidSettings, NamedModelsSettings, SharedQueueSettings):
     summarize_queue_url: Text
 
 
-class ExtractSettings(PaidSettings, GraphSettings):
+class ExtractSettings(PaidSettings, GraphSettings, SharedQueueSettings):
     memories_table: Text
     contents_bucket: Text
     extract_queue_url: Text
@@ -157,7 +164,6 @@ class ReindexSettings(SearchSettings, GraphSettings):
 class SweepSettings(JobQueueSettings):
     embed_queue_url: str = ""
     tenants_table: Text
-    sessions_table: Text
     memories_table: Text
     contents_bucket: Text
 

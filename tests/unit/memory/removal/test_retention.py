@@ -211,7 +211,7 @@ def test_an_append_meanwhile_is_kept_and_follows(service: Retaining) -> None:
 def test_a_job_that_got_stuck_goes_on_by_the_sweep_and_the_settings_show_it(service: Retaining) -> None:
     service.talk("s")
     service.keep(sessions=7)
-    service.jobs.start(service.job_of_settings())
+    service.jobs.start(service.job_of_settings())  # by a release that knew no lease
     service.delivered = len(service.outbox)  # its message was lost
     service.time.advance(OVERDUE_SECONDS + 60)
     service.sweep_all()

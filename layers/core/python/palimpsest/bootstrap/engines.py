@@ -13,7 +13,7 @@ from palimpsest.clock import Clock, SystemClock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import Unavailable
 from palimpsest.idempotency import KeyedCalls
-from palimpsest.jobs.ports import Jobs
+from palimpsest.jobs.ports import Jobs, Shares
 from palimpsest.memory.ports import Expiries, Memories, Owners
 from palimpsest.models import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
 from palimpsest.observability import measured
@@ -63,6 +63,13 @@ def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSess
 
 
 @cache
+def share_store(sessions_table: str) -> Shares:
+    from palimpsest.engines.dynamodb.shares import DynamoDbShares
+
+    return DynamoDbShares(sessions_table)
+
+
+@cache
 def keyed_calls(sessions_table: str) -> KeyedCalls:
     from palimpsest.engines.dynamodb.jobs import DynamoDbKeyedCalls
 
@@ -71,7 +78,7 @@ def keyed_calls(sessions_table: str) -> KeyedCalls:
 
 @cache
 def usage_store(sessions_table: str) -> Usages:
-    from palimpsest.engines.dynamodb.tenants import DynamoDbUsages
+    from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 
     return DynamoDbUsages(sessions_table)
 

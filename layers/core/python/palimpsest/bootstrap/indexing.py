@@ -20,7 +20,7 @@ from palimpsest.bootstrap.engines import (
 )
 from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.jobs.ports import Changed, JobNotice
-from palimpsest.jobs.steps import RestartSteps, UserSteps, Worker
+from palimpsest.jobs.steps import RestartSteps, UserSteps, Wait, Worker
 from palimpsest.memory.ports import Memories
 from palimpsest.models import Embedder, Vector
 from palimpsest.search import SearchIndex
@@ -80,7 +80,12 @@ def reindex_worker() -> Worker:
         )
         ReindexStep(reindex, jobs, steps, clock, space)(notice)
 
-    return Worker(step, GiveUpReindexStep(jobs, clock), SqsVisibility(environment.reindex_queue_url).hide)
+    hide = SqsVisibility(environment.reindex_queue_url).hide
+    return Worker(step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits)
+
+
+def _nothing_waits(_: JobNotice) -> None:
+    """There is one rebuild at a time."""
 
 
 @cache

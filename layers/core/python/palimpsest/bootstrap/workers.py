@@ -16,6 +16,7 @@ from palimpsest.bootstrap.engines import (
     model_key,
     neptune_index,
     session_store,
+    share_store,
     system_clock,
     tenant_store,
     token_counter,
@@ -40,7 +41,8 @@ from palimpsest.extraction.step import ExtractChunk
 from palimpsest.graph.ports import GraphIndex
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
-from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Worker
+from palimpsest.jobs.shares import FairQueues
+from palimpsest.jobs.steps import GiveUpStep, Handling, Restart, RestartSteps, Router, UserSteps, Wait, Worker
 from palimpsest.memory.decisions import is_near
 from palimpsest.memory.ports import Expiries, Memories
 from palimpsest.memory.remember import Remember
@@ -198,7 +200,8 @@ def dispatcher() -> Dispatch:
     queues = SqsQueues(urls, changes_url=changes, events_url=events, parked_url=parked)
     bus, indexes = EventBridge(environment.event_bus), bool(environment.embed_queue_url)
     usages = usage_store(environment.sessions_table)
-    return Dispatch(queues, read=stream_record, bus=bus, usages=usages, indexes=indexes)
+    _, jobs = session_store(environment.sessions_table)
+    return Dispatch(fair(queues, environment, jobs), read=stream_record, bus=bus, usages=usages, indexes=indexes)
 
 
 @cache
@@ -222,7 +225,7 @@ def summarize_worker() -> Worker:
         clock=system_clock(),
         models=environment.models,
     )
-    return _worker(work, environment.summarize_queue_url)
+    return _worker(work, "summarize", environment, url=environment.summarize_queue_url, jobs=jobs)
 
 
 @cache
@@ -243,13 +246,14 @@ def extract_worker() -> Worker:
         blobs=blob_store(environment.contents_bucket),
         graph_index=neptune_index(environment),
     )
-    return _worker(work.queue, environment.extract_queue_url)
+    return _worker(work.queue, "extract", environment, url=environment.extract_queue_url, jobs=jobs)
 
 
 @cache
 def remove_worker() -> Worker:
-    work, _ = _sweep()
-    return _worker(work, settings.SweepSettings.read().sweep_queue_url)
+    work, sweep = _sweep()
+    environment = settings.SweepSettings.read()
+    return _worker(work, "sweep", environment, url=environment.sweep_queue_url, jobs=sweep.jobs)
 
 
 @cache
@@ -264,6 +268,7 @@ def _sweep() -> tuple[Router, Sweep]:
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
+    queues = SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url)
     return wire_sweep(
         sessions=sessions,
         jobs=jobs,
@@ -274,12 +279,22 @@ def _sweep() -> tuple[Router, Sweep]:
         vectors=vector_store(environment.memories_table),
         usages=usage_store(environment.sessions_table),
         clock=system_clock(),
-        queues=SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url),
+        queues=fair(queues, environment, jobs, heals=True),
         is_indexed=bool(environment.embed_queue_url),
     )
 
 
-def _worker(work: Handling | Router, queue_url: str) -> Worker:
-    from palimpsest.engines.aws import SqsVisibility
+def _worker(
+    work: Handling | Router, queue: Queue, environment: settings.SharedQueueSettings, *, url: str, jobs: Jobs
+) -> Worker:
+    from palimpsest.engines.aws import SqsQueues, SqsVisibility
 
-    return Worker(work.step, work.give_up, SqsVisibility(queue_url).hide)
+    own = SqsQueues({kind: url for kind, listed in KINDS.items() if listed.queue == queue})
+    done = fair(own, environment, jobs).done
+    return Worker(work.step, work.give_up, SqsVisibility(url).hide, Wait(jobs, system_clock()), done)
+
+
+def fair(queues: Queues, environment: settings.SharedQueueSettings, jobs: Jobs, *, heals: bool = False) -> FairQueues:
+    """The queues in which no tenant has more jobs at once than its share."""
+    shares = share_store(environment.sessions_table)
+    return FairQueues(queues, shares, jobs, environment.tenant_jobs_at_once, heals)

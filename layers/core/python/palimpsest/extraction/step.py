@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from palimpsest.conversations.configuration import own_retention
+from palimpsest.clock import seconds
 from palimpsest.errors import Conflict
 from palimpsest.extraction import Chunk, Extraction, Extractor, Finding, fitting
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
@@ -82,7 +83,7 @@ class ExtractChunk:
         if at.turn.standing != "now":
             is_over = until_committed(lambda: self._pass_by(job), clock=self.steps.clock)
         else:
-            self.steps.jobs.start(job)
+            self.steps.jobs.start(job.begun(now=seconds(self.steps.clock.now())))
             self.remember.check_room(user_of(job))
             found = replace(self._found(job, at), redactions=_redactions(at))
             is_over = until_committed(lambda: self._commit(job, found), clock=self.steps.clock)

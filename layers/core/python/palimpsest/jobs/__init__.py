@@ -23,6 +23,14 @@ UNHEARD_SECONDS = 60
 """A job that is still pending after this long may have lost its stream record or queue message: its message is sent
 again, and again each time that the job's age has doubled, as it may also wait in a long queue.
 """
+LEASE_SECONDS = 100
+"""A worker that has begun a job and has not ended it after this long is gone: its function may run for 90 s. The sweep,
+which comes once a minute, then sends the job's message again.
+"""
+MOST_LOST = 3
+"""So often the sweep sends the message of a job again because its worker is gone. A job that ends every worker waits
+until it is overdue.
+"""
 MAX_RECEIVES = 4
 LONGEST_DELAY = 300  # seconds until a failed job is begun again
 ERASED, STUCK = "erased", "stuck"
@@ -41,7 +49,8 @@ class Job:
     Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
     `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
     all of them are in `stored`; that of a redaction names the memories that it removed. `usage` is what the model calls
-    of its work used, `spent` what those used that gave nothing (`models.catalogue.priced`).
+    of its work used, `spent` what those used that gave nothing (`models.catalogue.priced`). `lost` counts the workers
+    that had begun the job and were gone when the sweep looked.
     """
 
     id: str
@@ -65,6 +74,7 @@ class Job:
     result: Mapping[str, int] = field(default_factory=dict)
     usage: Mapping[str, int] = field(default_factory=dict)
     spent: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
 
     @property
     def has_ended(self) -> bool:
@@ -75,10 +85,25 @@ class Job:
         """From when on the job is stuck, unless it has ended."""
         return self.created_at + OVERDUE_SECONDS
 
-    def next_look(self, *, now: int) -> int:
-        """When the sweep looks at the job again, if it looks now and the job has not ended."""
-        age = max(UNHEARD_SECONDS, now - self.created_at)
-        return min(self.overdue_at, self.created_at + 2 * age) if self.state == "pending" else self.overdue_at
+    def begun(self, *, now: int) -> Job:
+        """The job in the hands of a worker, which has it for `LEASE_SECONDS`."""
+        return replace(self, state="running", due_at=now + LEASE_SECONDS)
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether its message is sent again once it is due: no worker has begun the job, its worker is gone, or parts
+        that it waits for may be stored meanwhile.
+        """
+        return self.state == "pending" or self.lost < MOST_LOST or bool(self.lacking)
+
+    def looked_at(self, *, now: int) -> Job:
+        """The job after the sweep has looked at it, when it was due and had not ended."""
+        if self.state == "pending":
+            age = max(UNHEARD_SECONDS, now - self.created_at)
+            return replace(self, due_at=min(self.overdue_at, self.created_at + 2 * age))
+        if not self.is_unheard:
+            return replace(self, due_at=self.overdue_at)
+        return replace(self, due_at=now + LEASE_SECONDS, lost=self.lost + (not self.lacking))
 
     @property
     def lacking(self) -> frozenset[str]:
@@ -218,7 +243,7 @@ def _attempt_id(of: str, attempt: int) -> str:
 
 def _anew(job: Job, new_id: str, *, now: int) -> Job:
     new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + UNHEARD_SECONDS)
-    return replace(new, error=None, result={}, usage={}, spent={})
+    return replace(new, error=None, result={}, usage={}, spent={}, lost=0)
 
 
 def _id(*parts: object) -> str:

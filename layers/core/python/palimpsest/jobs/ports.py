@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 from palimpsest.jobs import Job, JobState
-from palimpsest.jobs.kinds import JobKind
+from palimpsest.jobs.kinds import JobKind, Queue
 from palimpsest.scope import Scope, UserScope
 from palimpsest.usage import Tally
 
@@ -92,6 +92,38 @@ class Queues(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
+class Waiting:
+    """A job that waits for a place in its queue, `since` its creation (epoch seconds)."""
+
+    job_id: str
+    since: int
+
+
+class Shares(Protocol):
+    """For each tenant and queue: the jobs that are under way, whose messages are in the queue, and those that wait.
+    Every read is strongly consistent, every call is safe to repeat, and raises `Unavailable`.
+    """
+
+    def enter(self, scope: Scope, queue: Queue, job_id: str, *, most: int) -> bool:
+        """Have the job be under way. False if `most` others are; True also if it was already."""
+
+    def leave(self, scope: Scope, queue: Queue, job_id: str) -> None:
+        """The job is not under way any more."""
+
+    def under_way(self, scope: Scope, queue: Queue) -> frozenset[str]:
+        """The ids of the jobs that are under way."""
+
+    def wait(self, scope: Scope, queue: Queue, job_id: str, *, since: int) -> None:
+        """Put the job among those that wait. It stays there until it is called, also if it enters."""
+
+    def waiting(self, scope: Scope, queue: Queue) -> Iterator[Waiting]:
+        """Those that wait, oldest first, read page by page as they are asked for."""
+
+    def call(self, scope: Scope, queue: Queue, waiting: Waiting) -> None:
+        """The job does not wait any more."""
+
+
+@dataclass(frozen=True, slots=True)
 class StreamRecord:
     """One record of a table's stream, decoded: what is to be sent (None: nothing), what a session has taken in, and
     what has happened.
@@ -140,7 +172,9 @@ class Jobs(Protocol):
         """The tenant's jobs that have failed, steps included, as `listed`."""
 
     def start(self, job: Job) -> None:
-        """Mark a pending job as running; does nothing in any other state."""
+        """Mark the job as running, to be looked at when this one is due. Does nothing if the stored job has ended or
+        rests: it has no time to be looked at, because other jobs do its work.
+        """
 
     def mark(self, job: Job, part: str) -> None:
         """Add a part to what the job has stored; does nothing if it has ended."""
@@ -156,7 +190,9 @@ class Jobs(Protocol):
         """
 
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
-        """Change when the sweep looks at a job again; None = never. With `state`, only while the job is in it."""
+        """Change when the sweep looks at a job again; None = never. `lost` becomes that of this job. With `state`,
+        only while the job is in it.
+        """
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
         """What has come due at `now`, at most `limit` of each shard, oldest first. Eventually consistent."""

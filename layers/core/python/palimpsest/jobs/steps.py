@@ -10,7 +10,7 @@ from typing import Protocol
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
-from palimpsest.jobs import ERASED, STUCK, Job, another_attempt, next_step, retry_delay
+from palimpsest.jobs import ERASED, STUCK, UNHEARD_SECONDS, Job, another_attempt, next_step, retry_delay
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, ListPayload, Payload
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Removed
 from palimpsest.retry import until_committed
@@ -37,13 +37,37 @@ class Hide(Protocol):
         """Make the queue deliver the message again after that many seconds."""
 
 
+class Waits(Protocol):
+    def __call__(self, notice: JobNotice, *, seconds: int) -> None:
+        """Keep the sweep from sending the job's message again: it is delivered again after that many seconds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """The sweep looks at the job only after its message was to be delivered again."""
+
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, notice: JobNotice, *, seconds: int) -> None:
+        job = self.jobs.get(Scope(notice.tenant), notice.job_id)
+        if job is not None and not job.has_ended and job.due_at is not None:
+            delivered = self.clock.now() + timedelta(seconds=seconds)
+            due_at = int(delivered.timestamp()) + UNHEARD_SECONDS
+            self.jobs.settle(job, due_at=due_at, state=job.state)
+
+
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """What a queue's function does with a message: the step, and what happens when it fails."""
+    """What a queue's function does with a message: the step, what happens when it fails, and what follows when the
+    message is done with.
+    """
 
     step: Step
     give_up: GivesUp
     hide: Hide
+    wait: Waits
+    done: Step
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +122,7 @@ class UserSteps:
         if self._is_handed_over(job):
             self._rest(job)
             return None
-        self.jobs.start(job)
+        self.jobs.start(job.begun(now=seconds(self.clock.now())))
         return job
 
     def forget(self, notice: JobNotice, page: Page, *, is_over: Callable[[Job], bool] = lambda _: True) -> None:
@@ -166,7 +190,8 @@ class UserSteps:
             return
         self._show(job, result)
         with suppress(CommitLost):  # another delivery of the same queue message was faster
-            self.jobs.finish(replace(job, state="running", result=result))
+            begun = job.begun(now=seconds(self.clock.now()))
+            self.jobs.finish(replace(begun, result=result))
         self.queues.send_changes([Removed(job.tenant, job.id)])
 
     def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:

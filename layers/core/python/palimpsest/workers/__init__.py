@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from functools import partial
 from typing import Any
@@ -97,10 +98,22 @@ def queue_record(record: SQSRecord, *, worker: Worker) -> None:
         if receives >= MAX_RECEIVES or isinstance(error, DamagedJob):
             worker.give_up(notice, error=failure["code"])
             worker.hide(record.receipt_handle, seconds=0)
+            _leave(worker, notice)
         else:
-            worker.hide(record.receipt_handle, seconds=backoff(error, receives=receives))
+            hidden = backoff(error, receives=receives)
+            worker.hide(record.receipt_handle, seconds=hidden)
+            with suppress(PalimpsestError):  # else the sweep may send a second message, which does no harm
+                worker.wait(notice, seconds=hidden)
         raise
+    _leave(worker, notice)
     logger.info("job step done", extra=fields)
+
+
+def _leave(worker: Worker, notice: JobNotice) -> None:
+    try:
+        worker.done(notice)
+    except PalimpsestError as error:  # the step is done nevertheless, and the sweep finds the jobs that wait
+        logger.warning("place in the queue not left", extra={"job_id": notice.job_id, **_failure(error)})
 
 
 def change_batch(

@@ -70,10 +70,15 @@ class Sweep:
             self._set_aside(job, error.code)
 
     def _wait_for(self, job: Job, *, now: int) -> None:
-        """Send the message of a job that no worker has begun again: its first one may be lost. Two do no harm."""
-        if job.state == "pending" and self.queues is not None:
+        """Send the message of a job again that no worker has begun, or whose worker is gone: its first message may be
+        lost, or hidden for minutes. Two do no harm.
+        """
+        looked_at = job.looked_at(now=now)
+        if self.queues is None:
+            looked_at = replace(job, due_at=job.overdue_at)
+        elif job.is_unheard:
             self.queues.send([JobNotice(job.tenant, job.id, job.kind)])
-        self.jobs.settle(job, due_at=job.next_look(now=now), state=job.state)
+        self.jobs.settle(looked_at, due_at=looked_at.due_at, state=job.state)
 
     def _restart(self, job: Job) -> None:
         if job.kind not in KINDS:

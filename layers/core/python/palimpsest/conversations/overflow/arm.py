@@ -215,7 +215,7 @@ class OverflowJobs:
         if opened.head is None or opened.settings is None or opened.head.job != job.id:
             self.discard(job)
             return None
-        self.jobs.start(job)
+        self.jobs.start(job.begun(now=seconds(self.clock.now())))
         return job, opened.head, opened.settings
 
     def discard(self, job: Job) -> None:

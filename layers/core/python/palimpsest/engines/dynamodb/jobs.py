@@ -76,7 +76,9 @@ class DynamoDbJobs(OneTable):
     def start(self, job: Job) -> None:
         update = Update()
         update.put("state", items.text("running"))
-        update.require("state", items.text("pending"))
+        update.put_due(job_partition(job), job.due_at)
+        update.require("state", items.text("pending"), items.text("running"))
+        update.require_present("due_at")
         self._if_so(job, update)
 
     def mark(self, job: Job, part: str) -> None:
@@ -100,6 +102,7 @@ class DynamoDbJobs(OneTable):
     def settle(self, job: Job, *, due_at: int | None, state: JobState | None = None) -> None:
         update = Update()
         update.put_due(job_partition(job), due_at)
+        update.put("lost", items.number(job.lost) if job.lost else None)
         update.require("id", items.text(job.id))
         if state is not None:
             update.require("state", items.text(state))

@@ -72,8 +72,8 @@ class InMemoryJobs:
     def start(self, job: Job) -> None:
         with self._state.write("start"):
             found = self._state.jobs.get(job_partition(job))
-            if found is not None and found.state == "pending":
-                self._state.jobs[job_partition(job)] = replace(found, state="running")
+            if found is not None and not found.has_ended and found.due_at is not None:
+                self._state.jobs[job_partition(job)] = replace(found, state="running", due_at=job.due_at)
 
     def mark(self, job: Job, part: str) -> None:
         with self._state.write("mark"):
@@ -99,7 +99,7 @@ class InMemoryJobs:
         with self._state.write("settle"):
             found = self._state.jobs.get(job_partition(job))
             if found is not None and state in (None, found.state):
-                self._state.jobs[job_partition(job)] = replace(found, due_at=due_at)
+                self._state.jobs[job_partition(job)] = replace(found, due_at=due_at, lost=job.lost)
 
     def due(self, *, now: int, limit: int) -> Iterator[Due]:
         shards: dict[str, list[tuple[int, Due]]] = defaultdict(list)

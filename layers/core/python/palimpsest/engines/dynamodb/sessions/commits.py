@@ -27,7 +27,7 @@ class Update:
     """An UpdateItem in the making: what to set, remove and add, and on which conditions."""
 
     def __init__(self) -> None:
-        self._clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": []}
+        self._clauses: dict[str, list[str]] = {"SET": [], "REMOVE": [], "ADD": [], "DELETE": []}
         self._conditions: list[str] = []
         self._names: dict[str, str] = {}
         self._values: Attributes = {}
@@ -59,11 +59,19 @@ class Update:
         """Add the text to the attribute, which is a set of texts."""
         self._say("ADD", name, f"#{name} :{name}", {f":{name}": {"SS": [value]}})
 
+    def exclude(self, name: str, value: str) -> None:
+        """Take the text out of the attribute, which is a set of texts."""
+        self._say("DELETE", name, f"#{name} :{name}", {f":{name}": {"SS": [value]}})
+
     def require(self, name: str, *values: dict[str, Any]) -> None:
         """Do nothing unless the attribute has one of these values (none given: unless it is absent)."""
         allowed = {f":{name}_{number}": value for number, value in enumerate(values)}
         holds = f"#{name} IN ({','.join(allowed)})" if allowed else f"attribute_not_exists(#{name})"
         self._require(name, holds, allowed)
+
+    def require_present(self, name: str) -> None:
+        """Do nothing unless the attribute is there."""
+        self._require(name, f"attribute_exists(#{name})", {})
 
     def require_at_most(self, name: str, value: dict[str, Any]) -> None:
         """Do nothing if the attribute is there and greater."""
@@ -74,6 +82,11 @@ class Update:
         """Do nothing unless the attribute is absent, or less."""
         holds = f"(attribute_not_exists(#{name}) OR #{name} < :below_{name})"
         self._require(name, holds, {f":below_{name}": value})
+
+    def require_room(self, name: str, value: str, *, most: int) -> None:
+        """Do nothing unless the attribute, a set of texts, includes this one or fewer than `most`."""
+        holds = f"(attribute_not_exists(#{name}) OR contains(#{name}, :one_{name}) OR size(#{name}) < :most_{name})"
+        self._require(name, holds, {f":one_{name}": items.text(value), f":most_{name}": items.number(most)})
 
     def require_included(self, name: str, *values: str) -> None:
         """Do nothing unless the attribute, a set of texts, includes all of these."""

@@ -283,6 +283,7 @@ def job_of(item: Item) -> Job:
     return Job(
         id=item["id"]["S"], tenant=item["tenant"]["S"], kind=kind, state=item["state"]["S"], due_at=_due_at(item),
         stored=frozenset(item["stored"]["SS"] if "stored" in item else ()), **values_of(item["outcome"]),
+        lost=int(item["lost"]["N"]) if "lost" in item else 0,
         spent={name[6:]: int(value["N"]) for name, value in item.items() if name.startswith("spent_")},
         **{**work, "parts": tuple(work.get("parts", ())), "payload": decoded(kind, work.get("payload", {}))},
     )  # fmt: skip

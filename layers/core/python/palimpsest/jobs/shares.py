@@ -1,0 +1,91 @@
+"""Each tenant's share of a queue: a few of its jobs are in the queue at a time, the others wait in the table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from palimpsest.jobs import Job
+from palimpsest.jobs.kinds import KINDS, Queue
+from palimpsest.jobs.ports import Changed, Happened, JobNotice, Jobs, Queues, Shares, Waiting
+from palimpsest.scope import Scope
+
+OPERATORS: Queue = "reindex"
+"""No tenant has jobs in this queue."""
+
+
+@dataclass(frozen=True, slots=True)
+class FairQueues:
+    """`Queues` in which at most `most` jobs of a tenant are in one queue at a time. The others wait in the table, and
+    each takes the place of one that is done. So a tenant's backlog holds up nobody else, however long it is: a queue
+    holds a few messages of each tenant.
+
+    `heals` also takes away the places of jobs that have ended and never left, because their worker was killed just
+    then. The sweep, which looks at every job that waits for long, has it.
+    """
+
+    queues: Queues
+    shares: Shares
+    jobs: Jobs
+    most: int
+    heals: bool = False
+
+    def send(self, notices: Sequence[JobNotice]) -> None:
+        for notice in notices:
+            if self._may_be_sent(notice):
+                self.queues.send([notice])
+
+    def send_changes(self, changes: Sequence[Changed]) -> None:
+        self.queues.send_changes(changes)
+
+    def send_events(self, events: Sequence[Happened]) -> None:
+        self.queues.send_events(events)
+
+    def park(self, record: str) -> None:
+        self.queues.park(record)
+
+    def done(self, notice: JobNotice) -> None:
+        """Give the job's place to those that have waited longest. Its message is done with: it will not be delivered
+        again, or there is nothing left to do. Safe to repeat. Raises `Unavailable`.
+        """
+        scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
+        if queue == OPERATORS:
+            return
+        self.shares.leave(scope, queue, notice.job_id)
+        for waiting in self.shares.waiting(scope, queue):
+            job = self.jobs.get(scope, waiting.job_id)
+            if job is not None and not job.has_ended:
+                if not self.shares.enter(scope, queue, job.id, most=self.most):
+                    return
+                self.queues.send([JobNotice(job.tenant, job.id, job.kind)])
+            self.shares.call(scope, queue, waiting)
+
+    def _may_be_sent(self, notice: JobNotice) -> bool:
+        """Whether the job has a place. If not, it waits; unless it is over.
+
+        A place that becomes free while the job is put among those that wait is taken at once: nobody else would see
+        that the job waits.
+        """
+        scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
+        if queue == OPERATORS or self.shares.enter(scope, queue, notice.job_id, most=self.most):
+            return True
+        job = self.jobs.get(scope, notice.job_id)
+        if job is None or job.has_ended:
+            return False
+        self.shares.wait(scope, queue, job.id, since=job.created_at)
+        if self.heals:
+            self._heal(scope, queue)
+        if not self.shares.enter(scope, queue, job.id, most=self.most):
+            return False
+        self.shares.call(scope, queue, Waiting(job.id, job.created_at))
+        return True
+
+    def _heal(self, scope: Scope, queue: Queue) -> None:
+        for name in self.shares.under_way(scope, queue):
+            if _is_over(self.jobs.get(scope, name)):
+                self.shares.leave(scope, queue, name)
+
+
+def _is_over(job: Job | None) -> bool:
+    """Whether no message of the job is needed: it has ended, or other jobs do its work."""
+    return job is None or job.has_ended or job.due_at is None

@@ -1,0 +1,1 @@
+"""Tables as declared models, which the functions and the operator's commands share."""
