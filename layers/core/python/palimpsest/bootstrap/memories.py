@@ -165,8 +165,17 @@ def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemor
     return SearchMemories(stores.memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
 
 
-def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
-    """The use cases of long-term memory over any adapters."""
+def wire_memories(
+    stores: MemoryStores,
+    *,
+    models: Models,
+    tokens: TokenCounter,
+    clock: Clock,
+    may_name: tuple[str, ...] | None = None,
+) -> MemoriesApp:
+    """The use cases of long-term memory over any adapters. `may_name` lists the models that callers may name; None:
+    any.
+    """
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
     schedule = ExtractionSchedule(jobs)
@@ -200,7 +209,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         facts=ManageStaticFacts(stores.facts, clock),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, nearness(lambda: searching(stores, models, clock))),
-        manage=ManageSessions(sessions, tenants, tokens, clock, limit, schedule),
+        manage=ManageSessions(sessions, tenants, tokens, clock, limit, schedule, may_name),
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),
         export=Export(jobs, stores.blobs, clock),
@@ -233,4 +242,5 @@ def memories_app() -> MemoriesApp:
         selector=model,
         reranker=lambda: reranker(environment),
     )
-    return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
+    tokens, clock = token_counter(), system_clock()
+    return wire_memories(stores, models=models, tokens=tokens, clock=clock, may_name=environment.models)
