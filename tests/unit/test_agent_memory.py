@@ -108,6 +108,31 @@ def test_an_entity_holds_again_once_its_end_is_taken_away() -> None:
         graph.neighbors(depth=9)
 
 
+def test_more_than_a_hundred_vectors_are_stored_at_once_and_all_are_checked_before() -> None:
+    vectors = AgentMemory(user="sarah").vectors
+    many: list[dict[str, Any]] = [{"id": f"v{number}", "values": [1.0, number + 1.0]} for number in range(230)]
+    with pytest.raises(Unprocessable) as refused:
+        vectors.upsert([*many, {"id": "v3", "values": [1.0, 1.0]}])
+    assert (refused.value.code, vectors.stats()) == ("duplicate_id", ())
+    with pytest.raises(Unprocessable):
+        vectors.upsert([*many, {"id": "flat", "values": [1.0]}])
+    assert vectors.upsert(many).count == 230
+    assert [match.vector.id for match in vectors.search(values=[1.0, 1.0], min_score=0.99)] == ["v0"]
+
+
+def test_texts_beyond_a_hundred_are_embedded_in_parts() -> None:
+    asked: list[int] = []
+
+    class Counting(Meanings):
+        def embed(self, texts: Sequence[str], **how: Any) -> Any:
+            asked.append(len(texts))
+            return super().embed(texts, **how)
+
+    memory = AgentMemory(user="sarah", embedder=Counting())
+    assert memory.vectors.upsert([{"id": f"v{number}", "text": f"Note {number}"} for number in range(120)]).count == 120
+    assert max(asked) <= 100
+
+
 def test_a_session_is_listed_configured_shortened_and_erased_with_its_user() -> None:
     memory = AgentMemory(user="sarah")
     memory.append("s", "I live in Lisbon.", {"role": "assistant", "content": "Noted."})

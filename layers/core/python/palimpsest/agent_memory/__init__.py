@@ -50,7 +50,7 @@ class AgentMemory(Memories):
         user: str = "user",
         agent: str | None = None,
         memory: Mapping[str, Any] | None = None,
-        static_facts: Sequence[str] = (),
+        static_facts: Sequence[Any] = (),
         chat: LanguageModel | None = None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,

@@ -64,10 +64,11 @@ class Memories(Conversations):
         answer: bool = False,
         session: str | None = None,
         rerank: bool = True,
+        min_score: float | None = None,
     ) -> Recalled:
         """Return the `memories` of all sessions that answer the query, best first, with their sources; none where
-        nothing comes near it, and nothing that the window of the asking `session` holds. With `answer` also an answer
-        that rests on them. Times are texts in RFC 3339.
+        nothing comes near it, nothing whose score (0..1) is below `min_score`, and nothing that the window of the
+        asking `session` holds. With `answer` also an answer that rests on them. Times are texts in RFC 3339.
         """
         asked = read(
             RecallBody,
@@ -80,6 +81,7 @@ class Memories(Conversations):
             answer=answer,
             session_id=session,
             rerank=rerank,
+            min_score=min_score,
         )
         return self._memories.recall(self._user, asked.asked())
 
@@ -209,8 +211,8 @@ class Memories(Conversations):
         """What is stated for all users, by id; no conversation changes it."""
         return self._memories.facts.listed(self._user.owner)
 
-    def put_static_fact(self, fact_id: str, content: str, *, agent: str | None = None) -> None:
-        """State it from now on in the context of every session with a static block, or only in those of `agent`."""
+    def put_static_fact(self, fact_id: str, content: Any, *, agent: str | None = None) -> None:
+        """State a text, or any other JSON, from now on in the context of every session with a static block, or only in those of `agent`."""
         asked = read(StaticFactBody, content=content, agent_id=agent)
         name = checked_id(fact_id, field="fact_id")
         self._memories.facts.put(self._user.owner, name, content=asked.content, agent=asked.agent_id)

@@ -97,6 +97,7 @@ class Recall:
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
             found = newer_first(found, query)
+        found = [one for one in found if _is_scored_enough(one.score, request)]
         chosen = self._within_budget(found, request)
         answered = self._answered(scope, query, chosen) if request.answer else None
         if answered is not None and answered.failed:
@@ -163,6 +164,10 @@ class Recall:
                 self.memories.used(scope, ids, now=seconds(self.clock.now()))
 
 
+def _is_scored_enough(score: float, request: RecallRequest) -> bool:
+    return request.min_score is None or score >= request.min_score
+
+
 def passage_of(one: FoundMemory, *, user: str) -> Passage:
     """The memory as an answer quotes it, with the name of whoever speaks in it."""
     who = quoted_in(one.record, user=user) if one.record else name_of(one.speaker or "", user=user)
@@ -223,6 +228,12 @@ def _trace(
     ids = {one.candidate.key: one.id for one in read.found}
     shown = {one.candidate.key for one in chosen}
     cut = "beyond_k_or_budget" if found else "below_threshold"
+
+    def why_cut(place: Ranked) -> str | None:
+        if place.candidate.key in shown:
+            return None
+        return cut if _is_scored_enough(place.score, run.request) else "below_min_score"
+
     return {
         "query": _query_shown(run.query),
         "found": {name: sum(name in each for each in findings.scores.values()) for name in get_args(Retriever)},
@@ -235,7 +246,7 @@ def _trace(
                 "parts": dict(place.parts),
                 "fused_place": before[place.candidate.key],
                 "outdated_by": place.candidate.outdated_by,
-                "cut": None if place.candidate.key in shown else cut,
+                "cut": why_cut(place),
             }
             for place in places
         ],

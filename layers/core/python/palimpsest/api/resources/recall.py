@@ -62,6 +62,9 @@ class RecallBody(Closed):
     known_at: Annotated[Timestamp | None, Field(description="What had been recorded by this time")] = None
     answer: Annotated[bool, Field(description="Answer the question from the memories, with citations")] = False
     explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
+    min_score: Annotated[
+        float | None, Field(ge=0, le=1, description="Return no memory whose `score` is lower, however few are left")
+    ] = None
     session_id: AskingSession = None
     rerank: Annotated[
         bool, Field(description="Have a model read the first 24 found, for 400 ms at most, and put them in order")
@@ -79,6 +82,7 @@ class RecallBody(Closed):
             explain=self.explain,
             session=self.session_id,
             rerank=self.rerank,
+            min_score=self.min_score,
         )
 
 

@@ -60,7 +60,7 @@ class StaticMemory:
 
 
 def _item(fact: StaticFact) -> Item:
-    return Item(id=fact.id, kind="static", text=fact.content, agent=fact.agent)
+    return Item(id=fact.id, kind="static", text=fact.text, agent=fact.agent)
 
 
 DEGRADED = "retrieval_model"

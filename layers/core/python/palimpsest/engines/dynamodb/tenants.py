@@ -142,7 +142,8 @@ class DynamoDbStaticFacts(OneTable):
     def put(self, scope: Scope, fact: StaticFact, *, version: int) -> None:
         update = Update()
         update.put("type", items.text("fact"))
-        update.put("content", items.text(fact.content))
+        update.put("content", items.text(fact.text))  # the release before reads this alone
+        update.put("json", None if isinstance(fact.content, str) else items.json_text(fact.content))
         update.put("updated_at", items.text(fact.updated_at))
         update.put("agent", None if fact.agent is None else items.text(fact.agent))
         put = {"Update": update.arguments(self._table.name, _partition(scope), FACTS + fact.id)}
@@ -167,7 +168,7 @@ def _partition(scope: Scope) -> str:
 def _fact(item: Item) -> StaticFact:
     return StaticFact(
         id=item["sk"]["S"].removeprefix(FACTS),
-        content=item["content"]["S"],
+        content=json.loads(item["json"]["S"]) if "json" in item else item["content"]["S"],
         updated_at=item["updated_at"]["S"],
         agent=item["agent"]["S"] if "agent" in item else None,
     )

@@ -51,6 +51,13 @@ Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], 
 Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
 
 
+SourceText = Annotated[
+    str,
+    Field(max_length=1_000, json_schema_extra=NOT_BLANK, description="Where it comes from, such as `HR, May 2026`"),
+    AfterValidator(not_blank),
+]
+
+
 class GivenSource(Closed):
     """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps memories."""
 
@@ -58,9 +65,17 @@ class GivenSource(Closed):
     message_ids: Annotated[list[Id], Field(max_length=50, default_factory=list)]
     seqs: Annotated[list[Annotated[int, Field(ge=1, lt=10**12)]], Field(max_length=50, default_factory=list)]
     quote: Annotated[str | None, Field(max_length=1_000)] = None
+    text: SourceText | None = None
 
     def read(self) -> Source:
-        return Source(self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote)
+        return Source(self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote, self.text)
+
+
+def read_source(given: GivenSource | str | None) -> Source:
+    """The source that a caller named: messages, or a text."""
+    if isinstance(given, str):
+        return Source(text=given)
+    return Source() if given is None else given.read()
 
 
 class NewMemory(Closed):
@@ -83,7 +98,7 @@ class NewMemory(Closed):
         Timestamp | None, Field(description="When it expires, later than now; default: by the tenant's retention")
     ] = None
     agent_id: Id | None = None
-    source: GivenSource | None = None
+    source: GivenSource | SourceText | None = None
     metadata: Annotated[Metadata, Field(default_factory=dict)]
     data: JsonValue = None
     embedding: Annotated[
@@ -178,7 +193,7 @@ def statement(given: NewMemory) -> Statement:
         queries=tuple(given.queries),
         importance=given.importance,
         confidence=given.confidence,
-        source=Source() if given.source is None else given.source.read(),
+        source=read_source(given.source),
         agent=given.agent_id,
         metadata=given.metadata,
         data=given.data,

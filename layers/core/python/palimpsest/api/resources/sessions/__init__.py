@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -42,7 +42,7 @@ from palimpsest.api.resources.sessions.shapes import (
 )
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.session import Session
-from palimpsest.errors import Unprocessable
+from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
 
 operation = operations_on("sessions", function="sessions")
@@ -171,10 +171,15 @@ def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
 
 
 def _idle_since(older_than: str | None) -> int | None:
+    """In epoch milliseconds. Raises `Unprocessable` for a time to come: it would name every session."""
     if older_than is None:
         return None
-    days = int(older_than[:-1]) * (365 if older_than.endswith("y") else 1)
-    return milliseconds(call().wired.clock.now() - timedelta(days=days))
+    now = call().wired.clock.now()
+    moment = shapes.moment_of(older_than, now=now)
+    if moment > now:
+        errors = (FieldError("older_than", "must be in the past"),)
+        raise Unprocessable("The request breaks the schema: older_than: must be in the past", errors=errors)
+    return milliseconds(moment)
 
 
 Span = tuple[int | None, int | None]
