@@ -170,7 +170,9 @@ def test_sessions_without_activity_since_a_date_are_forgotten(talks: Client, ser
     assert left(talks) == ["a"]
 
 
-@pytest.mark.parametrize("wrong", ["2026-13-01", "2026-01-02T00:00:00", "2026-1-2", "20260102", "2026-01-02", "9999-01-01"])
+@pytest.mark.parametrize(
+    "wrong", ["2026-13-01", "2026-01-02T00:00:00", "2026-1-2", "20260102", "2026-01-02", "9999-01-01"]
+)
 def test_what_is_no_past_date_forgets_no_session(talks: Client, wrong: str) -> None:
     answer = talks("POST", FORGET, {"older_than": wrong})
     assert (answer.status, answer.json["errors"][0]["field"]) == (422, "older_than")

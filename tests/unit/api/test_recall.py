@@ -71,6 +71,20 @@ def test_a_recall_leaves_out_what_scores_below_the_least_score(sarah: Client) ->
     assert recall(sarah, "marathon in Berlin", min_score=1.5).status == 422
 
 
+def test_a_recall_gives_its_memories_as_text_with_similarity_where_asked(sarah: Client) -> None:
+    plain = recall(sarah, "marathon in Berlin", k=1, format="context").json
+    assert plain["context"] == "[User Memory]\n- Sarah ran a marathon in Berlin (2026-01-01)"
+    assert [row["content"] for row in plain["memories"]] == ["Sarah ran a marathon in Berlin"]
+    scored = recall(sarah, "marathon in Berlin", k=1, format="context", similarity=True).json
+    assert scored["context"] == f"{plain['context']} (similarity {scored['memories'][0]['score']:.2f})"
+    said = recall(sarah, "Who is my dentist?", format="context").json["context"]
+    assert "- Sarah, 2026-01-01: My dentist is called Molar." in said.splitlines()
+    nothing = recall(sarah, "What is the capital of France?", user="bob", format="context").json
+    assert nothing["context"] == "[User Memory]\n- No relevant memories."
+    assert "context" not in recall(sarah, "marathon in Berlin", similarity=True).json
+    assert recall(sarah, "marathon in Berlin", format="xml").status == 422
+
+
 def test_a_message_comes_back_with_its_own_number(sarah: Client) -> None:
     (row,) = [row for row in recall(sarah, "dentist").json["memories"] if row["type"] == "message"]
     assert (row["content"], row["role"], row["source"]["session_id"]) == ("My dentist is called Molar.", "user", "talk")

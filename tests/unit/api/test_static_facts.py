@@ -61,7 +61,13 @@ SAID = "remote work: (days: 3; in: DE, AT); canteen: yes; car: none"
 
 @pytest.mark.parametrize(
     ("content", "said"),
-    [(TABLE, SAID), ([1, [2, 3], {"a": "b"}], "1, (2, 3), (a: b)"), (14, "14"), (False, "no"), ("As it is.", "As it is.")],
+    [
+        (TABLE, SAID),
+        ([1, [2, 3], {"a": "b"}], "1, (2, 3), (a: b)"),
+        (14, "14"),
+        (False, "no"),
+        ("As it is.", "As it is."),
+    ],
 )
 def test_any_json_is_stated_and_contexts_show_it_as_text(call: Client, content: Any, said: str) -> None:
     stated = call("PUT", f"{FACTS}/f", {"content": content})

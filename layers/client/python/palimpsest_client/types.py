@@ -6,7 +6,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
+    types: NotRequired[
+        list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]
+    ]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -97,6 +99,7 @@ class EndedSession(TypedDict):
     window: Window
     totals: Totals
     compaction: Literal["none", "pending", "failed"]
+    last_extracted: NotRequired[LastExtracted | None]
     created_at: str
     updated_at: str
     expires_at: str | None
@@ -210,7 +213,21 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -233,6 +250,11 @@ class JobUsage(TypedDict):
     cost_usd: float | None
 
 
+class LastExtracted(TypedDict):
+    seq: int
+    id: str | None
+
+
 class Ledger(TypedDict):
     received: int
     extracted: int
@@ -244,7 +266,21 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -367,6 +403,7 @@ class Recalled(TypedDict):
     method: str | None
     degraded: list[str]
     usage: ModelUsage
+    context: NotRequired[str]
     trace: NotRequired[dict[str, Any]]
 
 
@@ -428,13 +465,7 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict(
-    "SequenceRange",
-    {
-        "from": int,
-        "to": int,
-    },
-)
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Session(TypedDict):
@@ -449,6 +480,7 @@ class Session(TypedDict):
     window: Window
     totals: Totals
     compaction: Literal["none", "pending", "failed"]
+    last_extracted: NotRequired[LastExtracted | None]
     created_at: str
     updated_at: str
     expires_at: str | None

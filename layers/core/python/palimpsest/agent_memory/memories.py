@@ -27,6 +27,7 @@ from palimpsest.jobs import Job
 from palimpsest.memory import Record, Version
 from palimpsest.memory.decisions import Remembered
 from palimpsest.recall import FoundMemory
+from palimpsest.recall.as_text import format_as_context
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id

@@ -166,12 +166,7 @@ def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemor
 
 
 def wire_memories(
-    stores: MemoryStores,
-    *,
-    models: Models,
-    tokens: TokenCounter,
-    clock: Clock,
-    may_name: tuple[str, ...] | None = None,
+    stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock, may_name: tuple[str, ...] | None = None
 ) -> MemoriesApp:
     """The use cases of long-term memory over any adapters. `may_name` lists the models that callers may name; None:
     any.

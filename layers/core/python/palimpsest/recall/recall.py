@@ -9,15 +9,14 @@ from functools import partial
 from typing import Any, get_args
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations import name_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
-from palimpsest.memory import quoted_in
 from palimpsest.memory.ports import Memories
 from palimpsest.models import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.models.catalogue import OTHER, THRESHOLDS
 from palimpsest.recall import FoundMemory, Ranked, Retriever, Weights, near_enough, preselected, ranked
-from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
+from palimpsest.recall.answer import Answered, AnswerQuestion
+from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
@@ -166,14 +165,6 @@ class Recall:
 
 def _is_scored_enough(score: float, request: RecallRequest) -> bool:
     return request.min_score is None or score >= request.min_score
-
-
-def passage_of(one: FoundMemory, *, user: str) -> Passage:
-    """The memory as an answer quotes it, with the name of whoever speaks in it."""
-    who = quoted_in(one.record, user=user) if one.record else name_of(one.speaker or "", user=user)
-    return Passage(
-        id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=one.outdated_by is not None
-    )
 
 
 def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:

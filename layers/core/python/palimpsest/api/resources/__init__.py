@@ -257,7 +257,7 @@ def answered(
 
 WRITERS_KNOW = frozenset({
     "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted", "dry_run", "error",
-    "expires_at", "id", "job_id", "kind", "last_seq", "ledger", "method", "outcome", "overflow", "range", "receipt",
+    "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq", "ledger", "method", "outcome", "overflow", "range", "receipt",
     "replayed", "result", "seq", "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage",
     "version", "window",
 })  # fmt: skip

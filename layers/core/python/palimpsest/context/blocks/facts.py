@@ -122,15 +122,15 @@ class ExtractiveMemory:
         block = session.config.block(ExtractiveBlock) or DEFAULT
         now = milliseconds(self._clock.now())
         items = records.ranked(message, user=session.user, session=session.scope.session, now=now)
-        found = BlockContent("extractive", items, max_tokens=block.max_tokens)
+        shown = partial(BlockContent, "extractive", max_tokens=block.max_tokens, max_items=session.config.max_records)
         if block.retrieval_prompt is None or not asks or not items:
-            return found
+            return shown(items)
         try:
             with paid_by(session.owner):
                 selected = self._selection(items, message or "", prompt=block.retrieval_prompt)
         except ModelFailed:
-            return BlockContent("extractive", items, max_tokens=block.max_tokens, degraded=(DEGRADED,))
-        return BlockContent("extractive", selected, max_tokens=block.max_tokens)
+            return shown(items, degraded=(DEGRADED,))
+        return shown(selected)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)

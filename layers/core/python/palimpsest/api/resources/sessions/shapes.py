@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, NotRequired
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
@@ -135,6 +135,11 @@ class Totals(TypedDict):
     tokens: int
 
 
+class LastExtracted(TypedDict):
+    seq: int
+    id: Annotated[str | None, Field(description="null: the message was removed since")]
+
+
 class Session(TypedDict):
     session_id: str
     user_id: str
@@ -147,6 +152,12 @@ class Session(TypedDict):
     window: Window
     totals: Totals
     compaction: CompactionState
+    last_extracted: NotRequired[
+        Annotated[
+            LastExtracted | None,
+            Field(description="The last message that memories were extracted from; lists do not say it"),
+        ]
+    ]
     created_at: Moment
     updated_at: Moment
     expires_at: Moment | None
