@@ -27,7 +27,6 @@ from palimpsest.jobs import Job
 from palimpsest.memory import Record, Version
 from palimpsest.memory.decisions import Remembered
 from palimpsest.recall import FoundMemory
-from palimpsest.recall.as_text import format_as_context
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id
@@ -213,7 +212,9 @@ class Memories(Conversations):
         return self._memories.facts.listed(self._user.owner)
 
     def put_static_fact(self, fact_id: str, content: Any, *, agent: str | None = None) -> None:
-        """State a text, or any other JSON, from now on in the context of every session with a static block, or only in those of `agent`."""
+        """State a text, or any other JSON, from now on in the context of every session with a static block, or only in
+        those of `agent`.
+        """
         asked = read(StaticFactBody, content=content, agent_id=agent)
         name = checked_id(fact_id, field="fact_id")
         self._memories.facts.put(self._user.owner, name, content=asked.content, agent=asked.agent_id)

@@ -216,7 +216,7 @@ class ReadContext:
         )
 
     def _offers_search(self, plan: _Plan) -> bool:
-        """Where there is no long-term memory, there is nothing to search; a configuration that asks for it is refused."""
+        """Where there is no long-term memory, there is nothing to search, and no configuration may ask for it."""
         has_memory = self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set
         return has_memory and plan.config.offers_search(plan.budget)
 

@@ -96,7 +96,6 @@ class Recall:
         found = without_echoes(found, question=query.text)
         if not request.looks_back:
             found = newer_first(found, query)
-        found = [one for one in found if _is_scored_enough(one.score, request)]
         chosen = self._within_budget(found, request)
         answered = self._answered(scope, query, chosen) if request.answer else None
         if answered is not None and answered.failed:
@@ -146,6 +145,7 @@ class Recall:
         return done
 
     def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
+        found = [one for one in found if _is_scored_enough(one.score, request)]
         if request.max_tokens is None:
             return list(found[: request.k])
         encoding = self.tokens.encoding_for(None)

@@ -72,8 +72,9 @@ class OpenAIServer:
 
     @contextmanager
     def call(self) -> Iterator[ServerCall]:
-        """A call, whose time begins now, or ends with the limit of the work that it is a part of. An `APIError` of openai that its body does not catch is translated into
-        `ModelUnavailable`, `ModelOutputInvalid` or `ModelFailed`.
+        """A call, whose time begins now, or ends with the limit of the work that it is a part of. An `APIError` of
+        openai that its body does not catch is translated into `ModelUnavailable`, `ModelOutputInvalid` or
+        `ModelFailed`.
         """
         client = self._client_for(self._known_key())
         from openai import APIError
