@@ -54,16 +54,19 @@ class UserCalls(GraphCalls):
         explain: bool | None = None,
         rerank: bool | None = None,
         min_score: float | None = None,
+        format: str | None = None,  # noqa: A002 - as the API calls it
+        similarity: bool | None = None,
     ) -> Steps[Recalled]:
         """What is remembered that answers the query, best first, with sources; nothing where nothing comes near it, and
         nothing whose score (0 to 1) is below `min_score`.
         With `answer` also an answer from these memories alone. Times are texts in RFC 3339. `session` is the one that
-        asks: what its window holds is left out. `rerank=False` is faster, and ranks less well.
+        asks: what its window holds is left out. `rerank=False` is faster, and ranks less well. With `format="context"`
+        the answer's `context` is text for a model, with `similarity` each line's score in it.
         """
         body = {
             "query": query, "k": k, "max_tokens": max_tokens, "filter": filter, "as_of": as_of, "known_at": known_at,
             "answer": answer, "session_id": session, "explain": explain, "rerank": rerank,
-            "min_score": min_score,
+            "min_score": min_score, "format": format, "similarity": similarity,
         }  # fmt: skip
         return call("POST", "users", self.id, "recall", body=body)
 

@@ -256,10 +256,11 @@ def answered(
 
 
 WRITERS_KNOW = frozenset({
-    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted", "dry_run", "error",
-    "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq", "ledger", "method", "outcome", "overflow",
-    "range", "receipt", "replayed", "result", "seq", "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage",
-    "version", "window",
+    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted",
+    "dry_run", "error", "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq",
+    "ledger", "method", "outcome", "overflow", "range", "receipt", "replayed", "result", "seq",
+    "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage", "version",
+    "window",
 })  # fmt: skip
 """Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""
 NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None, "text": None}
