@@ -20,9 +20,10 @@ from palimpsest.api.resources.memories.shapes import (
 from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.conversations import Chat
+from palimpsest.engines.memory_store import StoreIndex
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
-from palimpsest.extraction.outside import ChatHistoryProvider, newest
+from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
 from palimpsest.jobs import Job
 from palimpsest.memory import Record, Version
 from palimpsest.memory.decisions import Remembered
@@ -43,13 +44,16 @@ class Memories(Conversations):
         """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`, `content`, `topic_key` …).
 
         The outcome of each is `created` (`displaced` is what it replaced), `updated` (a stored one got these fields) or
-        `unchanged`.
+        `unchanged`. Raises `Unavailable` if a `memory_store` did not take it; the next call tries that again.
         """
         given = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
         asked = read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
         asked.check_embeddings(self._memories.stores.index.space)
         made = self._memories.remember(self._user, [statement(each) for each in asked.memories])
         self._work()
+        index = self._memories.stores.index
+        if isinstance(index, StoreIndex) and index.failure is not None:
+            raise index.failure
         return made
 
     def recall(
@@ -106,9 +110,10 @@ class Memories(Conversations):
         self._work()
         return done
 
-    def learn(self, session: str, history: ChatHistoryProvider) -> int:
+    def learn(self, session: str, history: ChatHistoryProvider | Load) -> int:
         """Have memories extracted from what is new in a history that stays where it is; return how many messages were.
-        Reads no more of it than that, where it has `load_recent`. Messages without an `id` go by their place.
+        It is an object with `load`, or a function that returns the messages of a session. Reads no more of it than
+        what is new, where it has `load_recent`. Messages without an `id` go by their place.
         """
 
         def has_met(message: Mapping[str, Any]) -> bool:

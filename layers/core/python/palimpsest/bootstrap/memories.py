@@ -77,6 +77,7 @@ class MemoryStores(Stores):
     vectors: VectorStore
     graphs: GraphEngine = field(default_factory=graph_engine)
     graph_index: GraphIndex | None = None  # for graphs that no process can hold
+    recalled_from: Memories | None = None  # where what is found is read, if not in `memories`
 
 
 def _none() -> None:
@@ -133,7 +134,7 @@ class MemoriesApp:
     def recall(self) -> Recall:
         stores, models = self.stores, self.models
         return Recall(
-            memories=stores.memories,
+            memories=stores.recalled_from or stores.memories,
             sessions=stores.sessions,
             words=stores.index,
             vectors=stores.index,
@@ -162,7 +163,8 @@ class MemoriesApp:
 
 
 def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemories:
-    return SearchMemories(stores.memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
+    memories = stores.recalled_from or stores.memories
+    return SearchMemories(memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
 
 
 def wire_memories(

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
+from typing import Self
 
 from cachetools import LRUCache
 
@@ -105,6 +107,12 @@ class ExtractiveMemory:
         self._selection = ModelSelection(chat)
         self._update = update
         self._delete = delete
+
+    def changing(self, *, update: Update, delete: Delete) -> Self:
+        """The same block, which conversations change in this way."""
+        made = copy(self)
+        made._update, made._delete = update, delete  # noqa: SLF001 - its own
+        return made
 
     def get(self, session: Conversation, message: str | None = None) -> BlockContent:
         return self.chosen(session, self.read(session), message, asks=message is not None)
