@@ -156,7 +156,7 @@ class Palimpsest(Stack):
         return sessions
 
     def _add_memories(self) -> PythonFunction:
-        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, GRAPH))
+        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, GRAPH, "MODELS"))
         layers = [*self._layers.embedding, *self._layers.graph]
         memories = self._function("memories", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers)
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")

@@ -162,7 +162,9 @@ class Service:
             search=(lambda: self.memories_app.search) if long_term else None,
             models=self.models,
         )
-        self.memories_app: MemoriesApp = wire_memories(self.stores, models=models, tokens=self.tokens, clock=self.clock)
+        self.memories_app: MemoriesApp = wire_memories(
+            self.stores, models=models, tokens=self.tokens, clock=self.clock, may_name=self.models
+        )
 
     def wire_workers(self) -> None:
         """Have the workers use the summariser and the extractor that there are now."""

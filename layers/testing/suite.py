@@ -7,7 +7,7 @@ HERE = Path(__file__).parent
 CONTRACT = HERE.parents[1] / "tests" / "contract"
 PARTS = (
     "builders", "fixtures", "memory_builders", "test_commits", "test_jobs", "test_memories_commits",
-    "test_memories_erasure", "test_memories_expiry", "test_reading",
+    "test_memories_erasure", "test_memories_expiry", "test_memory_store", "test_reading",
 )  # fmt: skip
 
 

@@ -20,6 +20,7 @@ from palimpsest_testing.store import MemoryStore, Store
 from xdist.scheduler import LoadFileScheduling
 
 from tests.contract.fixtures import sarah, scope, talk
+from tests.contract.memory_stores import ListStore
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 from tests.engines import loopback, opensearch
 from tests.engines.npm import required
@@ -49,6 +50,11 @@ class Together(LoadFileScheduling):  # type: ignore[misc] # xdist's have no type
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Together:
     return Together(config, log)
+
+
+@pytest.fixture
+def memory_store() -> ListStore:
+    return ListStore()
 
 
 @pytest.fixture(params=ENGINES)

@@ -92,6 +92,20 @@ def test_a_store_that_forgets_who_was_first_fails_it(shop: Path) -> None:
     assert "DID NOT RAISE" in done.stdout
 
 
+STORE = (Path(__file__).parent / "memory_stores.py").read_text()
+FORGETFUL = "\n\ndef made():\n    return ListStore()\n\n\nclass Late(ListStore):\n    def save(self, user, memory):\n"
+FORGETFUL += "        self.held[user][memory.id] = memory\n\n\ndef late():\n    return Late()\n"
+
+
+@pytest.mark.parametrize(("makes", "fails"), [("memos:made", False), ("memos:late", True)])
+def test_a_store_of_memories_alone_has_tests_of_its_own(shop: Path, makes: str, *, fails: bool) -> None:
+    (shop / "memos.py").write_text(STORE + FORGETFUL)
+    done = run(shop, "", "--palimpsest-memory-store", makes)
+    assert done.returncode == fails, done.stdout[-3000:] + done.stderr[-3000:]
+    assert "deselected" in done.stdout
+    assert ("said_later" in done.stdout) == fails
+
+
 def test_a_run_that_names_no_store_says_what_is_missing(shop: Path) -> None:
     done = run(shop, "", "-k", "test_what_is_not_there_is_none")
     assert done.returncode == 1

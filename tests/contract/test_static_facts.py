@@ -33,6 +33,14 @@ def test_facts_come_back_as_they_were_put_by_id(facts: StaticFacts) -> None:
     assert facts.version(ACME) == 2
 
 
+def test_a_fact_that_is_no_text_comes_back_as_the_json_that_it_was(facts: StaticFacts) -> None:
+    table = StaticFact("table", {"days": [3, 4.5], "car": None, "is_free": True}, WHEN)
+    facts.put(ACME, table, version=0)
+    assert facts.get(ACME, "table") == table
+    facts.put(ACME, StaticFact("table", "No table.", WHEN), version=1)
+    assert [fact.content for fact in facts.all(ACME)] == ["No table."]
+
+
 def test_one_fact_is_read_by_its_id(facts: StaticFacts) -> None:
     facts.put(ACME, POLICY, version=0)
     assert facts.get(ACME, "remote") == POLICY

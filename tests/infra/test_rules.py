@@ -42,7 +42,7 @@ def test_a_function_is_told_exactly_what_its_settings_read(prod: Template, funct
 def test_callers_may_name_the_configured_model_and_those_of_the_operators_list(
     prod: Template, with_models: Template
 ) -> None:
-    for function in ("sessions", "summarize"):
+    for function in ("sessions", "memories", "summarize"):
         assert prod.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1-nano"
         assert with_models.functions()[function]["Environment"]["Variables"]["MODELS"] == "gpt-4.1,gpt-4.1-mini"
 

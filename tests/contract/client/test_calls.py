@@ -134,6 +134,18 @@ def test_vectors_are_stored_searched_counted_and_deleted(memory: Palimpsest) -> 
     assert sarah.delete_vectors(namespace="photos")["count"] == 1
 
 
+def test_more_than_a_hundred_vectors_are_sent_in_parts_and_deleted_in_parts(memory: Palimpsest) -> None:
+    sarah = memory.user("sarah")
+    many = [{"id": f"v{number}", "values": [1.0, number + 1.0]} for number in range(230)]
+    assert sarah.put_vectors(many, key="all")["count"] == 230
+    assert sarah.put_vectors(many, key="all")["count"] == 230
+    assert len(sarah.search_vectors(values=[1.0, 1.0], top_k=100, min_score=0.9)) < 10
+    assert sarah.delete_vectors(*(one["id"] for one in many[:150]))["count"] == 150
+    assert sarah.vector_stats()["count"] == 80
+    with pytest.raises(errors.Problem):
+        sarah.put_vectors([])
+
+
 def test_a_message_is_redacted_in_its_place(memory: Palimpsest) -> None:
     chat = memory.session("s1", user="sarah")
     chat.say("My card is 4711.")

@@ -45,6 +45,33 @@ def test_what_was_said_is_remembered_with_its_source(call: Client, service: Serv
     assert (row["method"], row["topic_key"]) == ("model", "employer")
 
 
+def test_a_session_shows_the_last_message_that_was_extracted(call: Client, service: Service) -> None:
+    def shown() -> Any:
+        return call("GET", "/v1/sessions/s").json["last_extracted"]
+
+    call.append("s", "fact: likes tea", "fact: likes coffee")
+    assert shown() is None
+    call("POST", EXTRACT, {})
+    service.drain()
+    messages = call("GET", "/v1/sessions/s/messages").json["messages"]
+    assert shown() == {"seq": 2, "id": messages[1]["id"]}
+    call.append("s", "fact: likes cocoa")
+    assert shown()["seq"] == 2
+    call("DELETE", "/v1/sessions/s/messages", query={"from": 2})
+    assert shown() == {"seq": 2, "id": None}
+    call("DELETE", "/v1/sessions/s")
+    service.drain()
+    call.append("s", "Another life.")
+    assert shown() is None
+
+
+@pytest.mark.parametrize("seconds", [4, 61, "30"])
+def test_an_extractions_time_is_from_five_to_sixty_seconds(call: Client, seconds: Any) -> None:
+    call.append("s", "fact: likes tea")
+    answer = call("PATCH", "/v1/sessions/s", {"memory": {"extraction_seconds": seconds}})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "memory.extraction_seconds")
+
+
 def test_without_a_wait_the_job_is_named(call: Client, service: Service) -> None:
     call.append("s", "fact: likes tea")
     answer = call("POST", EXTRACT, {})

@@ -158,3 +158,21 @@ def test_sessions_without_activity_for_so_long_are_forgotten(talks: Client, serv
     assert left(talks) == ["a", "b"]
     for wrong in ("10", "0d", "ten days", "-1d", 10):
         assert talks("POST", FORGET, {"older_than": wrong}).status == 422
+
+
+@pytest.mark.parametrize("moment", ["2026-01-16", "2026-01-16T00:00:00Z", "2026-01-16T02:00:00+02:00"])
+def test_sessions_without_activity_since_a_date_are_forgotten(talks: Client, service: Service, moment: str) -> None:
+    service.time.advance(15 * 24 * 3600)  # to the 16th, as `talks` begins on the 1st
+    talks.append("a", "Still here", agent_id="hr")
+    assert sorted(talks("POST", FORGET, {"older_than": moment, "dry_run": True}).json["ids"]) == ["b", "c"]
+    talks("POST", FORGET, {"older_than": moment})
+    service.drain()
+    assert left(talks) == ["a"]
+
+
+@pytest.mark.parametrize(
+    "wrong", ["2026-13-01", "2026-01-02T00:00:00", "2026-1-2", "20260102", "2026-01-02", "9999-01-01"]
+)
+def test_what_is_no_past_date_forgets_no_session(talks: Client, wrong: str) -> None:
+    answer = talks("POST", FORGET, {"older_than": wrong})
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "older_than")

@@ -44,7 +44,7 @@ def whole(call: Client) -> Client:
 
 
 def test_an_entity_comes_back_as_it_was_stored(call: Client) -> None:
-    source = {"session_id": "s", "message_ids": ["m1"], "seqs": [1], "quote": "I work at Acme"}
+    source = {"session_id": "s", "message_ids": ["m1"], "seqs": [1], "quote": "I work at Acme", "text": None}
     (made,) = entities(call, ACME | {"source": source, "valid_from": "2025-01-01T00:00:00Z"}).json["entities"]
     assert made.pop("outcome") == "created"
     assert made == call("GET", f"{GRAPH}/entities/acme").json == rows(call, "entities")[0]

@@ -37,7 +37,7 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
         "agent_id": "hr-assistant",
         "metadata": {"team": {"name": "hr", "tags": ["a", 1]}, "level": 3, "is_vip": True, "share": 0.5},
         "data": {"form": [1, None]},
-        "source": {"session_id": "s", "message_ids": ["m1"], "seqs": [4], "quote": "auf Deutsch bitte"},
+        "source": {"session_id": "s", "message_ids": ["m1"], "seqs": [4], "quote": "auf Deutsch bitte", "text": None},
     }
     answer = call.save(told)
     assert answer.status == 201
@@ -63,6 +63,16 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
     del row["outcome"]
     assert call("GET", f"{MEMORIES}/{row['id']}").json == row
     assert call("GET", MEMORIES).json == {"memories": [row], "next_cursor": None}
+
+
+def test_a_source_may_be_a_text(call: Client) -> None:
+    told = {"type": "fact", "content": "Sarah works in Marketing.", "source": "HR, May 2026"}
+    (row,) = call.save(told).json["memories"]
+    named = {"session_id": None, "message_ids": [], "seqs": [], "quote": None, "text": "HR, May 2026"}
+    assert row["source"] == call("GET", f"{MEMORIES}/{row['id']}").json["source"] == named
+    for wrong in ("", " ", "x" * 1_001, 7):
+        answer = call.save({**told, "source": wrong})
+        assert (answer.status, answer.json["errors"][0]["field"].startswith("memories.0.source")) == (422, True)
 
 
 def test_each_memory_of_a_request_has_its_outcome(call: Client) -> None:

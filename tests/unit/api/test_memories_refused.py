@@ -46,7 +46,7 @@ def nothing_written(service: Service) -> bool:
         ({"metadata": {"a": None}}, "metadata.a"),
         ({"metadata": {"a": "x" * 257}}, "metadata.a"),
         ({"source": {"seqs": [0]}}, "source.seqs.0"),
-        ({"source": {"text": "x"}}, "source.text"),
+        ({"source": {"text": " "}}, "source.text"),
         ({"tenant": "other"}, "tenant"),
         ({"user_id": "bob"}, "user_id"),
         ({"id": "mem_1"}, "id"),

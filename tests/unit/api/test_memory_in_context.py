@@ -34,7 +34,7 @@ def test_get_brings_what_the_tables_hold(sarah: Client) -> None:
     assert "works in Marketing" in context["memory_prompt"]
     assert "&lt;two&gt;" in context["memory_prompt"]
     assert [message["content"] for message in context["messages"]] == [context["memory_prompt"], "Who am I?"]
-    assert "tools" not in context
+    assert [tool["function"]["name"] for tool in context["tools"]] == ["search_memory_tool"]
 
 
 @pytest.mark.parametrize("budget", [160, 400, 4000])
@@ -106,10 +106,51 @@ def test_at_gives_the_window_as_it_stood(sarah: Client) -> None:
     assert (unknown.status, unknown.json["code"]) == (404, "message_not_found")
 
 
-def test_with_auto_recall_the_context_carries_the_tool(sarah: Client) -> None:
-    sarah("PATCH", "/v1/sessions/new", {"memory": {"auto_recall": True}})
-    (tool,) = sarah("GET", CONTEXT).json["tools"]
-    assert tool["function"]["name"] == "search_memory_tool"
+@pytest.mark.parametrize(
+    ("memory", "has_tool"),
+    [
+        ({}, True),
+        ({"auto_recall": False}, False),
+        ({"blocks": []}, False),
+        ({"blocks": [{"type": "static"}]}, False),
+        ({"blocks": [{"type": "vector"}]}, True),
+        ({"max_tokens": 1_199}, False),
+        ({"max_tokens": 1_200}, True),
+        ({"max_tokens": 1_199, "auto_recall": True}, True),
+        ({"blocks": [], "auto_recall": True}, True),
+    ],
+)
+def test_where_memory_is_on_the_context_carries_the_tool_and_counts_it(
+    sarah: Client, memory: dict[str, object], *, has_tool: bool
+) -> None:
+    sarah("PATCH", "/v1/sessions/new", {"memory": memory})
+    context = sarah("GET", CONTEXT).json
+    assert [tool["function"]["name"] for tool in context.get("tools", ())] == ["search_memory_tool"] * has_tool
+    assert (context["tokens"]["tools"] > 0) == has_tool
+
+
+def test_max_records_limits_what_blocks_and_the_tool_bring(sarah: Client, service: Service) -> None:
+    sarah.save(*(f"Sarah plays the violin, piece {number}." for number in range(8)))
+    for number in range(8):
+        sarah.append(f"past-{number}", f"I practised the violin, lesson {number}.")
+    service.brought_up_to_date()
+
+    def shown(**limits: int) -> tuple[int, int, int]:
+        sarah("PATCH", "/v1/sessions/new", {"memory": limits})
+        context = sarah("POST", CONTEXT, {"message": "What of the violin?"}).json
+        call = {"arguments": {"query": "violin"}, "session_id": "new"}
+        said = sarah("POST", "/v1/users/sarah/tools/search_memory_tool", call).json["content"]
+        return len(context["extracted_facts"]), len(context["vector_matches"]), said.count("\n- ")
+
+    before = shown()
+    assert before[0] > 7
+    assert before[1:] == (5, 5)
+    assert shown(max_records=3) == (3, 3, 3)
+    assert shown(max_records=7) == (7, 5, 7)
+    call = {"arguments": {"query": "violin"}, "session_id": "new", "k": 9}
+    said = sarah("POST", "/v1/users/sarah/tools/search_memory_tool", call).json["content"]
+    assert said.count("\n- ") == 7
+    assert sarah("PATCH", "/v1/sessions/new", {"memory": {"max_records": 0}}).status == 422
 
 
 def test_memory_stands_in_the_system_prompt_only_if_so_configured(sarah: Client) -> None:

@@ -58,7 +58,13 @@ def test_memories_are_extracted_with_their_quotes_and_the_callers_ids(call: Clie
     assert job["ledger"]["received"] == 2
     (memory,) = call("GET", "/v1/users/sarah/memories").json["memories"]
     assert memory["content"] == "likes tea"
-    assert memory["source"] == {"session_id": "talk", "message_ids": ["m-1"], "seqs": [1], "quote": "likes tea"}
+    assert memory["source"] == {
+        "session_id": "talk",
+        "message_ids": ["m-1"],
+        "seqs": [1],
+        "quote": "likes tea",
+        "text": None,
+    }
     assert memory["metadata"] == {"note": "fact: likes tea"}
 
 

@@ -52,9 +52,37 @@ def test_a_memory_comes_back_with_its_score_and_source(sarah: Client) -> None:
     assert (first["type"], first["content"]) == ("event", "Sarah ran a marathon in Berlin")
     assert first["score"] > 0
     assert {"keyword", "vector"} <= set(first["found_by"])
-    assert first["source"] == {"session_id": "runs", "message_ids": ["m1"], "seqs": [3], "quote": "I ran it in Berlin"}
+    source = {"session_id": "runs", "message_ids": ["m1"], "seqs": [3], "quote": "I ran it in Berlin"}
+    assert first["source"] == {**source, "text": None}
     assert (answer.json["answer"], answer.json["citations"], answer.json["degraded"]) == (None, [], [])
     assert "trace" not in answer.json
+
+
+def test_a_recall_leaves_out_what_scores_below_the_least_score(sarah: Client) -> None:
+    every = recall(sarah, "Where does Sarah work, and what of Berlin?").json["memories"]
+    scores = [row["score"] for row in every]
+    assert len(set(scores)) > 1
+    asked = {"min_score": scores[0], "explain": True}
+    answer = recall(sarah, "Where does Sarah work, and what of Berlin?", **asked).json
+    assert [row["id"] for row in answer["memories"]] == [every[0]["id"]]
+    cuts = {row["id"]: row["cut"] for row in answer["trace"]["ranking"]}
+    assert (cuts[every[0]["id"]], cuts[every[-1]["id"]]) == (None, "below_min_score")
+    assert recall(sarah, "marathon in Berlin", min_score=1).json["memories"] == []
+    assert recall(sarah, "marathon in Berlin", min_score=1.5).status == 422
+
+
+def test_a_recall_gives_its_memories_as_text_with_similarity_where_asked(sarah: Client) -> None:
+    plain = recall(sarah, "marathon in Berlin", k=1, format="context").json
+    assert plain["context"] == "[User Memory]\n- Sarah ran a marathon in Berlin (2026-01-01)"
+    assert [row["content"] for row in plain["memories"]] == ["Sarah ran a marathon in Berlin"]
+    scored = recall(sarah, "marathon in Berlin", k=1, format="context", similarity=True).json
+    assert scored["context"] == f"{plain['context']} (similarity {scored['memories'][0]['score']:.2f})"
+    said = recall(sarah, "Who is my dentist?", format="context").json["context"]
+    assert "- Sarah, 2026-01-01: My dentist is called Molar." in said.splitlines()
+    nothing = recall(sarah, "What is the capital of France?", user="bob", format="context").json
+    assert nothing["context"] == "[User Memory]\n- No relevant memories."
+    assert "context" not in recall(sarah, "marathon in Berlin", similarity=True).json
+    assert recall(sarah, "marathon in Berlin", format="xml").status == 422
 
 
 def test_a_message_comes_back_with_its_own_number(sarah: Client) -> None:

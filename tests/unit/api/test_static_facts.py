@@ -55,6 +55,30 @@ def test_a_conversation_can_neither_change_nor_delete_one(call: Client, service:
     assert call("GET", FACTS).json["static_facts"][0]["content"] == POLICY
 
 
+TABLE = {"remote work": {"days": 3, "in": ["DE", "AT"]}, "canteen": True, "car": None}
+SAID = "remote work: (days: 3; in: DE, AT); canteen: yes; car: none"
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (TABLE, SAID),
+        ([1, [2, 3], {"a": "b"}], "1, (2, 3), (a: b)"),
+        (14, "14"),
+        (False, "no"),
+        ("As it is.", "As it is."),
+    ],
+)
+def test_any_json_is_stated_and_contexts_show_it_as_text(call: Client, content: Any, said: str) -> None:
+    stated = call("PUT", f"{FACTS}/f", {"content": content})
+    assert (stated.status, stated.json["content"]) == (201, content)
+    assert call("GET", f"{FACTS}/f").json["content"] == content
+    call.append("s", "Hello")
+    context = call("GET", "/v1/sessions/s/context").json
+    assert [fact["content"] for fact in context["static_facts"]] == [said]
+    assert said in context["memory_prompt"]
+
+
 @pytest.mark.parametrize("order", ["asc", "desc"])
 def test_pages_hold_every_fact_once(call: Client, order: str) -> None:
     names = [f"f{number}" for number in range(5)]
@@ -83,6 +107,10 @@ def test_there_are_at_most_two_hundred(call: Client) -> None:
         ({}, 422, "content"),
         ({"content": ""}, 422, "content"),
         ({"content": " "}, 422, "content"),
+        ({"content": None}, 422, "content"),
+        ({"content": {}}, 422, "content"),
+        ({"content": []}, 422, "content"),
+        ({"content": {"a": "x" * 3998}}, 413, "content"),
         ({"content": "x" * 4001}, 413, "content"),
         ({"content": "x", "agent_id": "a b"}, 400, "agent_id"),
         ({"content": "x", "user_id": "sarah"}, 422, "user_id"),

@@ -69,6 +69,16 @@ def test_only_what_meets_the_filter_is_compared(call: Client, where: dict[str, A
     assert near(call, filter=where) == found
 
 
+def test_nothing_below_the_least_score_is_a_match(call: Client) -> None:
+    compass(call)
+    assert near(call, min_score=0.999) == ["east"]
+    assert near(call, min_score=0.9) == ["east", "nearly-east"]
+    assert near(call, min_score=-1) == ["east", "nearly-east", "north"]
+    for wrong in (1.1, -1.1, "0.5", None):
+        answer = call("POST", f"{VECTORS}/search", {"values": EAST, "min_score": wrong})
+        assert (answer.status, answer.json["errors"][0]["field"]) == (422, "min_score")
+
+
 def test_namespaces_are_apart_each_with_its_own_dimension(call: Client) -> None:
     compass(call)
     made = put(call, {"id": "east", "values": [1.0, 0.0]}, namespace="flat").json

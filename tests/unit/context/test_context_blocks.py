@@ -39,7 +39,7 @@ def test_a_context_holds_what_static_and_extractive_memory_bring() -> None:
         "- Sarah likes green tea\n</extractive_memory></memory>"
     )
     assert [item.id for item in context.memory.of("static")] == ["remote"]
-    assert (context.degraded, context.tools) == ((), ())
+    assert context.degraded == ()
 
 
 def weight(context: Context) -> int:

@@ -1,3 +1,4 @@
+import json
 from fractions import Fraction
 from typing import Any
 
@@ -5,7 +6,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.conversations.blocks import ALL_BLOCKS, ExtractiveBlock, VectorBlock
-from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Summarize, Trim, merged, parsed, stored
+from palimpsest.conversations.configuration import (
+    TOOL_TOKENS,
+    Delete,
+    Flush,
+    NoWindow,
+    Summarize,
+    Trim,
+    merged,
+    parsed,
+    stored,
+)
+from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.recall.tool import SEARCH, definition
 from pydantic import ValidationError
 
 
@@ -81,7 +94,7 @@ def test_a_model_gives_the_budget_and_a_budget_wins_over_it() -> None:
 
 @given(st.integers(1, 100), st.integers(100, 200_000))
 def test_a_summary_is_due_exactly_when_its_ratio_of_the_budget_is_reached(percent: int, budget: int) -> None:
-    config = Summarize(max_tokens=budget, trigger_ratio=percent / 100)
+    config = Summarize(max_tokens=budget, trigger_ratio=percent / 100, auto_recall=False)
     exact = Fraction(percent, 100) * budget
     assert exact <= config.trigger < exact + 1
 
@@ -162,6 +175,23 @@ def test_blocks_are_of_every_strategy_and_their_fields_have_defaults() -> None:
         assert vector is not None
         assert (extractive.max_tokens, extractive.retrieval_prompt) == (2_000, "What matters now?")
         assert (vector.k, vector.min_score) == (5, None)
+
+
+@pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base"])
+def test_the_tool_weighs_no_more_than_configurations_leave_for_it(encoding: str) -> None:
+    weight = TiktokenCounter().count(json.dumps(definition(SEARCH, "openai")), encoding)
+    assert 0.8 * TOOL_TOKENS < weight <= TOOL_TOKENS
+
+
+@pytest.mark.parametrize("strategy", ["summarize", "trim", "delete", "flush", "none"])
+def test_no_window_fills_the_room_of_the_tool(strategy: str) -> None:
+    shares = {"summarize": {"trigger_ratio": 1}, "flush": {"max_stm_token_ratio": 1}}.get(strategy, {})
+    for budget in (1_200, 100_000):
+        config = parsed({"strategy": strategy, "max_tokens": budget, **shares})
+        assert config.trigger + TOOL_TOKENS <= budget + 1
+        without = parsed({"strategy": strategy, "max_tokens": budget, "auto_recall": False, **shares})
+        assert without.trigger > config.trigger
+    assert parsed({"max_tokens": 1_200}).trigger == 960
 
 
 def test_without_a_word_there_are_all_blocks_and_they_are_not_stored_as_given() -> None:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
+from time import monotonic
 
 import pytest
 from palimpsest.extraction import Chunk, Finding
 from palimpsest.jobs import OVERDUE_SECONDS
+from palimpsest.models import deadline
 from palimpsest.tenants import TenantSettings
 
 from tests.doubles.extractor import stated
@@ -26,6 +28,25 @@ def test_what_was_said_is_remembered_with_its_source() -> None:
     assert record.source.quote == "lives in Rome"
     assert service.report(job).records == (record.id,)
     assert service.job(job.id).state == "done"
+
+
+@pytest.mark.parametrize(("memory", "usual", "seconds"), [({}, 30, 30), ({"extraction_seconds": 12}, 30, 12),
+                                                           ({"extraction_seconds": 60}, 30, 60)])  # fmt: skip
+def test_a_session_says_how_long_its_extraction_may_take(memory: dict[str, int], usual: int, seconds: int) -> None:
+    service = ExtractionService(**memory)
+    finds, left = service.extractor.finds, list[float]()
+
+    def timed(chunk: Chunk) -> list[Finding]:
+        left.append(deadline.until(usual) - monotonic())
+        return [*finds(chunk)]
+
+    service.extractor.finds = timed
+    service.say("fact: lives in Rome")
+    service.ask()
+    service.drain()
+    assert service.contents() == ["lives in Rome"]
+    (given,) = left
+    assert seconds - 5 < given <= seconds
 
 
 def test_a_range_is_extracted_chunk_by_chunk_and_each_message_once() -> None:

@@ -2,6 +2,8 @@ import json
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from threading import Event
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -12,7 +14,8 @@ from palimpsest.conversations import Chat, Message, weigh
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction import Chunk, Extraction, Extractor
 from palimpsest.extraction.model import MOST_ROOM, SCHEMA, ModelExtractor
-from palimpsest.models import Completion, Schema, Usage
+from palimpsest.models import Completion, Schema, Usage, deadline
+from palimpsest.models.openai.client import OpenAIServer
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 
 TOKENS = TiktokenCounter()
@@ -312,3 +315,41 @@ def test_whatever_a_model_says_is_findings_or_a_failure(text: str, cut: int) -> 
     except ModelOutputInvalid:
         return
     assert all(finding.content.strip() and finding.seqs for finding in made.findings)
+
+
+class Stuck(Scripted):
+    """A model that answers only once its caller has given up."""
+
+    def complete_json(self, **asked: Any) -> Completion:
+        GIVEN_UP.wait(timeout=30)
+        return super().complete_json(**asked)
+
+
+GIVEN_UP = Event()
+
+
+def test_a_model_that_knows_no_limit_is_given_up_at_the_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(deadline, "GRACE", 0.0)
+    with deadline.limited(0.01), pytest.raises(ModelUnavailable) as late:
+        extract(Stuck([answer()]), chunk("I live in Rome"))
+    GIVEN_UP.set()
+    assert (late.value.was_called, late.value.retryable) == (True, True)
+
+
+def test_no_repair_is_asked_for_once_the_time_is_over() -> None:
+    chat = Scripted(["prose", answer()])
+    with deadline.limited(0), pytest.raises(ModelUnavailable) as late:
+        extract(chat, chunk("I live in Rome"))
+    assert (chat.asked, late.value.was_called) == ([], False)
+
+
+def test_a_call_of_the_model_server_ends_with_the_limit_of_its_work() -> None:
+    class Key:
+        def value(self) -> str:
+            return "sk-test"
+
+    server = OpenAIServer(key=Key(), base_url="http://127.0.0.1:9/v1", seconds=30)
+    with server.call() as call:
+        assert call.until - monotonic() == pytest.approx(30, abs=5)
+    with deadline.limited(60), server.call() as call:
+        assert call.until - monotonic() == pytest.approx(60, abs=5)

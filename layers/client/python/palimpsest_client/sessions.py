@@ -52,7 +52,7 @@ class SessionCalls:
         tools: bool = True,
     ) -> None:
         self.id, self.user, self.agent = session_id, user, agent
-        self._configuration = {**({"auto_recall": True} if tools else {}), **(memory or {})}
+        self._configuration = {**({} if tools else {"auto_recall": False}), **(memory or {})}
         self._ours: set[str] | None = None
 
     def append(

@@ -58,7 +58,7 @@ class TenantCalls:
         """Raises `FactNotFound`."""
         return call("GET", "static-facts", fact_id)
 
-    def put_static_fact(self, fact_id: str, content: str, *, agent: str | None = None) -> Steps[StaticFact]:
+    def put_static_fact(self, fact_id: str, content: Any, *, agent: str | None = None) -> Steps[StaticFact]:
         """Needs the scope `admin`."""
         return call("PUT", "static-facts", fact_id, body={"content": content, "agent_id": agent})
 

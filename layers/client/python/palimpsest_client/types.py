@@ -99,6 +99,7 @@ class EndedSession(TypedDict):
     window: Window
     totals: Totals
     compaction: Literal["none", "pending", "failed"]
+    last_extracted: NotRequired[LastExtracted | None]
     created_at: str
     updated_at: str
     expires_at: str | None
@@ -249,6 +250,11 @@ class JobUsage(TypedDict):
     cost_usd: float | None
 
 
+class LastExtracted(TypedDict):
+    seq: int
+    id: str | None
+
+
 class Ledger(TypedDict):
     received: int
     extracted: int
@@ -382,6 +388,7 @@ class Provenance(TypedDict):
     message_ids: list[str]
     seqs: list[int]
     quote: str | None
+    text: str | None
 
 
 class Reached(TypedDict):
@@ -396,6 +403,7 @@ class Recalled(TypedDict):
     method: str | None
     degraded: list[str]
     usage: ModelUsage
+    context: NotRequired[str]
     trace: NotRequired[dict[str, Any]]
 
 
@@ -472,6 +480,7 @@ class Session(TypedDict):
     window: Window
     totals: Totals
     compaction: Literal["none", "pending", "failed"]
+    last_extracted: NotRequired[LastExtracted | None]
     created_at: str
     updated_at: str
     expires_at: str | None
@@ -527,7 +536,7 @@ class ShownRetention(TypedDict):
 
 class StaticFact(TypedDict):
     id: str
-    content: str
+    content: Any
     agent_id: str | None
     updated_at: str
 

@@ -26,6 +26,7 @@ from palimpsest_client.types import (
 )
 
 MOST_INGESTED = 1000
+VECTORS_AT_ONCE = 100
 JSON = dict[str, Any]
 
 
@@ -52,14 +53,20 @@ class UserCalls(GraphCalls):
         session: str | None = None,
         explain: bool | None = None,
         rerank: bool | None = None,
+        min_score: float | None = None,
+        format: str | None = None,  # noqa: A002 - as the API calls it
+        similarity: bool | None = None,
     ) -> Steps[Recalled]:
-        """What is remembered that answers the query, best first, with sources; nothing where nothing comes near it.
+        """What is remembered that answers the query, best first, with sources; nothing where nothing comes near it, and
+        nothing whose score (0 to 1) is below `min_score`.
         With `answer` also an answer from these memories alone. Times are texts in RFC 3339. `session` is the one that
-        asks: what its window holds is left out. `rerank=False` is faster, and ranks less well.
+        asks: what its window holds is left out. `rerank=False` is faster, and ranks less well. With `format="context"`
+        the answer's `context` is text for a model, with `similarity` each line's score in it.
         """
         body = {
             "query": query, "k": k, "max_tokens": max_tokens, "filter": filter, "as_of": as_of, "known_at": known_at,
             "answer": answer, "session_id": session, "explain": explain, "rerank": rerank,
+            "min_score": min_score, "format": format, "similarity": similarity,
         }  # fmt: skip
         return call("POST", "users", self.id, "recall", body=body)
 
@@ -200,9 +207,12 @@ class UserCalls(GraphCalls):
     def put_vectors(
         self, vectors: Sequence[Mapping[str, Any]], *, namespace: str | None = None, key: str | None = None
     ) -> Steps[JSON]:
-        """Store up to 100 vectors (`id`, `values` or `text`, `metadata`), in place of those with the same ids."""
-        body = {"vectors": list(vectors), "namespace": namespace}
-        return call("POST", "users", self.id, "vectors", body=body, key=key)
+        """Store vectors (`id`, `values` or `text`, `metadata`) in place of those with the same ids, 100 at a time."""
+        given, shown = list(vectors), None
+        for start in range(0, max(1, len(given)), VECTORS_AT_ONCE):
+            body = {"vectors": given[start : start + VECTORS_AT_ONCE], "namespace": namespace}
+            shown = yield from call("POST", "users", self.id, "vectors", body=body, key=_key_of_part(key, start))
+        return cast("JSON", shown)
 
     def search_vectors(
         self,
@@ -212,18 +222,26 @@ class UserCalls(GraphCalls):
         top_k: int | None = None,
         filter: Mapping[str, Any] | None = None,  # noqa: A002 - as the API calls it
         namespace: str | None = None,
+        min_score: float | None = None,
     ) -> Steps[list[JSON]]:
-        """The vectors nearest to `values` or to a `text`, nearest first, within a filter of metadata."""
+        """The vectors nearest to `values` or to a `text`, nearest first, within a filter of metadata, each with a
+        cosine of at least `min_score`.
+        """
         body = {
             "values": None if values is None else list(values), "text": text, "top_k": top_k, "filter": filter,
-            "namespace": namespace,
+            "namespace": namespace, "min_score": min_score,
         }  # fmt: skip
         found = yield from call("POST", "users", self.id, "vectors", "search", body=body)
         return cast("list[JSON]", found["matches"])
 
     def delete_vectors(self, *ids: str, namespace: str | None = None) -> Steps[JSON]:
         """Remove vectors by id, or without any id all of the namespace."""
-        return call("DELETE", "users", self.id, "vectors", query={"ids": list(ids) or None, "namespace": namespace})
+        count = 0
+        for start in range(0, max(1, len(ids)), VECTORS_AT_ONCE):
+            query = {"ids": list(ids[start : start + VECTORS_AT_ONCE]) or None, "namespace": namespace}
+            removed = yield from call("DELETE", "users", self.id, "vectors", query=query)
+            count += removed.get("count", 0)
+        return {"count": count}
 
     def vector_stats(self) -> Steps[JSON]:
         """The namespaces that hold vectors, and how many each holds."""
@@ -278,3 +296,8 @@ class UserCalls(GraphCalls):
         reached in each store.
         """
         return call("DELETE", "users", self.id, query={"wait": wait})
+
+
+def _key_of_part(key: str | None, start: int) -> str | None:
+    """The key of the part of a call that begins there: as the parts are the same, so are their keys."""
+    return key if key is None or not start else uuid.uuid5(uuid.NAMESPACE_OID, f"{key}/{start}").hex

@@ -8,19 +8,28 @@ if TYPE_CHECKING:
     from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
     from palimpsest.context.blocks.vector import VectorMemory
     from palimpsest.extraction.outside import ChatHistoryProvider
+    from palimpsest.recall.as_text import format_as_context
 
-__all__ = ["AgentMemory", "ChatHistoryProvider", "ExtractiveMemory", "StaticMemory", "VectorMemory"]
+__all__ = [
+    "AgentMemory",
+    "ChatHistoryProvider",
+    "ExtractiveMemory",
+    "StaticMemory",
+    "VectorMemory",
+    "format_as_context",
+]
 _HOMES = {
     "AgentMemory": "agent_memory",
     "ChatHistoryProvider": "extraction.outside",
     "ExtractiveMemory": "context.blocks.facts",
     "StaticMemory": "context.blocks.facts",
     "VectorMemory": "context.blocks.vector",
+    "format_as_context": "recall.as_text",
 }
 
 
 def __getattr__(name: str) -> Any:
-    """The library's classes, loaded when they are first asked for: functions ask for none of them."""
+    """The library's names, loaded when they are first asked for: functions ask for none of them."""
     if name not in _HOMES:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)

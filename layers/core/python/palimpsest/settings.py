@@ -107,7 +107,7 @@ class SessionsSettings(SearchSettings, NamedModelsSettings):
     contents_bucket: Text
 
 
-class MemoriesSettings(SearchSettings, PaidSettings, GraphSettings):
+class MemoriesSettings(SearchSettings, PaidSettings, GraphSettings, NamedModelsSettings):
     memories_table: Text
     contents_bucket: Text
 

@@ -1,4 +1,5 @@
-"""What a store of one's own implements: for `AgentMemory(stores=…)`, and for the suite that tests it (docs/library.md).
+"""What a store of one's own implements: for `AgentMemory(stores=…)`, or for `AgentMemory(memory_store=…)`
+(docs/library.md).
 
 Each protocol says what its methods promise. `pytest --pyargs palimpsest_testing` holds a store to it.
 """
@@ -12,6 +13,7 @@ from typing import Protocol
 from palimpsest.conversations.ports import Blobs, HeadMoved, Listed, Opened, Sessions
 from palimpsest.jobs.ports import Changed, Due, JobNotice, Jobs
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Page
+from palimpsest.memory.store import MemoryStore, StoredMemory
 from palimpsest.tenants import StaticFacts
 from palimpsest.vectors import VectorStore
 
@@ -27,11 +29,13 @@ __all__ = [
     "Listed",
     "Memories",
     "MemoryCommit",
+    "MemoryStore",
     "Opened",
     "OwnStores",
     "Page",
     "Sessions",
     "StaticFacts",
+    "StoredMemory",
     "VectorStore",
 ]
 

@@ -13,6 +13,7 @@ from palimpsest.errors import Conflict, FieldError, InvalidKey, NotFound, TooLar
 from palimpsest.jobs import Job
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, checked_id
+from palimpsest.text.json_values import readable
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,12 +106,17 @@ class Tenants(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class StaticFact:
-    """`agent` None: for every agent. `updated_at` is RFC 3339."""
+    """`content` is any JSON. `agent` None: for every agent. `updated_at` is RFC 3339."""
 
     id: str
-    content: str
+    content: Any
     updated_at: str
     agent: str | None = None
+
+    @property
+    def text(self) -> str:
+        """The content as contexts show it."""
+        return readable(self.content)
 
 
 class StaticFacts(Protocol):
@@ -178,7 +184,7 @@ class Authorize:
 
 
 MOST_FACTS = 200
-LONGEST_FACT = 4_000  # characters
+LONGEST_FACT = 4_000  # characters, as contexts show it
 
 
 @dataclass(frozen=True, slots=True)
@@ -197,8 +203,8 @@ class ManageStaticFacts:
             raise NotFound("There is no such static fact.", code="fact_not_found")
         return fact
 
-    def put(self, scope: Scope, fact_id: str, *, content: str, agent: str | None = None) -> bool:
-        """Store a fact under its id; return whether it is a new one.
+    def put(self, scope: Scope, fact_id: str, *, content: Any, agent: str | None = None) -> bool:
+        """Store a fact, which is any JSON, under its id; return whether it is a new one.
 
         Raises `BadRequest` (`invalid_id`), `Unprocessable`, `TooLarge` (`fact_too_large`), `Conflict`
         (`too_many_facts`), `Unavailable`.
@@ -229,10 +235,11 @@ class ManageStaticFacts:
         self.facts.delete(scope, fact_id, version=version)
 
 
-def _checked(content: str) -> str:
-    if not content.strip():
+def _checked(content: Any) -> Any:
+    said = readable(content)
+    if not said.strip():
         raise Unprocessable("A fact says something.", errors=(FieldError("content", "must not be empty"),))
-    if len(content) > LONGEST_FACT:
-        error = FieldError("content", f"{len(content)} characters of at most {LONGEST_FACT}")
+    if len(said) > LONGEST_FACT:
+        error = FieldError("content", f"{len(said)} characters of at most {LONGEST_FACT}")
         raise TooLarge("The fact is too long.", code="fact_too_large", errors=(error,))
     return content

@@ -117,7 +117,8 @@ class ManageVectors:
     cache: VectorCache
 
     def upsert(self, scope: UserScope, name: str, given: Sequence[NewVector]) -> Namespace:
-        """Store 1 to 100 vectors, replacing those with the same ids; return the namespace.
+        """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They are written 50 at a
+        time: a failure leaves those before it.
 
         The first vector fixes the dimension and the model of a namespace; one that differs is refused before anything
         is written: `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`, `duplicate_id`, `no_vectors`
@@ -166,8 +167,10 @@ class ManageVectors:
         text: str | None = None,
         metadata: Mapping[str, Any] | None = None,
         k: int = 10,
+        min_score: float = -1.0,
     ) -> tuple[Match, ...]:
-        """Return the k nearest vectors that meet the conditions on metadata, nearest first; none of an empty namespace.
+        """Return the k nearest vectors that meet the conditions on metadata, nearest first, each with a cosine of at
+        least `min_score`; none of an empty namespace.
 
         All of them are compared. Raises `Unprocessable` (`other_dimension`, `other_model`, `invalid_vector`,
         `no_vectors`).
@@ -184,7 +187,8 @@ class ManageVectors:
             for one, direction in self.cache.of(self.store, scope, namespace)
             if not tests or all(test.passes(metadata_terms(one.metadata)) for test in tests)
         )
-        return tuple(heapq.nsmallest(k, found, key=lambda match: (-match.score, match.vector.id)))
+        near = (match for match in found if match.score >= min_score)
+        return tuple(heapq.nsmallest(k, near, key=lambda match: (-match.score, match.vector.id)))
 
     def delete(self, scope: UserScope, name: str, ids: Sequence[str] | None = None) -> int:
         """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None); return how many there were.
@@ -225,10 +229,11 @@ class ManageVectors:
         self, scope: UserScope, given: Sequence[NewVector], *, field: str = "vectors.{}."
     ) -> tuple[str | None, list[StoredVector]]:
         """The vectors with their values, and the model that made these; None if the caller did."""
-        ids = [one.id for one in given]
+        seen: set[str] = set()
         for number, one in enumerate(given):
-            if one.id in ids[:number]:
+            if one.id in seen:
                 raise _refused("duplicate_id", f"{field.format(number)}id", "each id once")
+            seen.add(one.id)
             if (one.text is None) != (given[0].text is None):
                 raise _refused("other_model", f"{field.format(number)}text", "all with values, or all with text")
         model, vectors = self._embedded(scope, [one.text for one in given if one.text is not None])
@@ -249,7 +254,8 @@ class ManageVectors:
             raise Unprocessable("There is no embedding model here: give values.", code="no_vectors")
         try:
             with paid_by(scope):
-                return embedder.space.model, embedder.embed(texts)
+                parts = [texts[start : start + AT_ONCE] for start in range(0, len(texts), AT_ONCE)]
+                return embedder.space.model, [vector for part in parts for vector in embedder.embed(part)]
         except ModelFailed as failure:
             raise Unavailable("The embedding model gave no vector; try again.", code="vector") from failure
 

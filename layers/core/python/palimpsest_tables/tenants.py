@@ -64,9 +64,13 @@ class SettingsItem(TableModel):
 
 
 class FactItem(TableModel):
-    """A static fact: sort key `fact#<id>`. Without an agent it is for every one."""
+    """A static fact: sort key `fact#<id>`. Without an agent it is for every agent.
+
+    `json` holds a value that is not a text.
+    """
 
     content = UnicodeAttribute()
+    json = UnicodeAttribute(null=True)
     updated_at = UnicodeAttribute()
     agent = UnicodeAttribute(null=True)
 

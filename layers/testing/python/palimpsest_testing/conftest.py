@@ -5,10 +5,11 @@ from __future__ import annotations
 from importlib import import_module
 
 import pytest
+from palimpsest.stores import MemoryStore as MemoriesAlone
 from palimpsest.stores import OwnStores
 
 from palimpsest_testing.fixtures import sarah, scope, talk  # type: ignore[import-untyped,import-not-found,unused-ignore]
-from palimpsest_testing.plugin import OPTION
+from palimpsest_testing.plugin import MEMORY_STORE, OPTION
 from palimpsest_testing.store import MemoryStore, Store
 
 __all__ = ["sarah", "scope", "talk"]
@@ -19,10 +20,20 @@ def own(request: pytest.FixtureRequest) -> OwnStores:
     named = request.config.getoption(OPTION)
     if not named:
         pytest.fail(f"Say what makes your stores: {OPTION} shop.stores:made")
-    module, _, function = named.partition(":")
-    made = getattr(import_module(module), function)()
+    made = _made_by(named)
     if not isinstance(made, OwnStores):
         pytest.fail(f"{named} returned no palimpsest.stores.OwnStores")
+    return made
+
+
+def _made_by(named: str) -> object:
+    module, _, function = named.partition(":")
+    return getattr(import_module(module), function)()
+
+
+@pytest.fixture
+def memory_store(request: pytest.FixtureRequest) -> MemoriesAlone:
+    made: MemoriesAlone = _made_by(request.config.getoption(MEMORY_STORE))  # type: ignore[assignment]
     return made
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-OPTION = "--palimpsest-stores"
+OPTION, MEMORY_STORE = "--palimpsest-stores", "--palimpsest-memory-store"
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -13,6 +13,29 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         metavar="MODULE:FUNCTION",
         help="What makes empty palimpsest.stores.OwnStores, for the suite palimpsest_testing.",
     )
+
+    parser.addoption(
+        MEMORY_STORE,
+        metavar="MODULE:FUNCTION",
+        help="What makes an empty palimpsest.stores.MemoryStore: the suite then runs its tests alone.",
+    )
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Of the suite run the tests of what was named: of stores, or of a store of memories alone."""
+    wants_memory_store = bool(config.getoption(MEMORY_STORE))
+    left_out = [item for item in items if _is_of_suite(item) and _is_of_memory_store(item) != wants_memory_store]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in left_out]
+
+
+def _is_of_suite(item: pytest.Item) -> bool:
+    return item.nodeid.find("palimpsest_testing") >= 0
+
+
+def _is_of_memory_store(item: pytest.Item) -> bool:
+    return "memory_store" in getattr(item, "fixturenames", ())
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -18,8 +18,9 @@ from palimpsest.context.blocks.vector import VectorMemory, similar_messages
 from palimpsest.context.read import Context
 from palimpsest.conversations import message_key
 from palimpsest.conversations.configuration import parsed
-from palimpsest.errors import Unavailable
+from palimpsest.errors import BadRequest, Unavailable
 from palimpsest.memory.filters import Filter
+from palimpsest.memory.store import MemoryStore
 from palimpsest.models import Embedder, LanguageModel, Reranker
 from palimpsest.scope import Scope, UserScope, checked_id
 from palimpsest.search.documents import gone, message_version
@@ -50,25 +51,37 @@ class AgentMemory(Memories):
         user: str = "user",
         agent: str | None = None,
         memory: Mapping[str, Any] | None = None,
-        static_facts: Sequence[str] = (),
+        static_facts: Sequence[Any] = (),
         chat: LanguageModel | None = None,
         embedder: Embedder | None = None,
         reranker: Reranker | None = None,
         stores: OwnStores | None = None,
+        memory_store: MemoryStore | None = None,
     ) -> None:
         """`memory` is the configuration that sessions begin with; unless it names `blocks`, it has all blocks that can
         be read here. Without a `chat` model summaries and memories consist of the conversation's own words. Without an
         `embedder` nothing is searched by meaning; a block that would need it is named in `degraded`. A `reranker` puts
         what a recall found in order. `stores` are of your own (`palimpsest.stores`), in place of those in memory; the
-        search index is made anew from what their feed gives.
+        search index is made anew from what their feed gives. A `memory_store` is of your own too, and takes the place
+        of long-term memory alone: memories are saved there, and recall and contexts read them there. It has no lists
+        and no versions, so what needs these raises `Unprocessable` (`not_in_memory_store`).
         """
+        if stores is not None and memory_store is not None:
+            raise BadRequest("Long-term memory has one place: give stores, or a memory_store.", code="two_stores")
         blocks = [{"type": "static"}, {"type": "extractive"}, *([{"type": "vector"}] if embedder else [])]
         config = json_of({"blocks": blocks, **(memory or {})})
         with naming("memory"):
             parsed(config)
         owner = TENANT.user(user)
         here = in_process(
-            TENANT, memory=config, chat=chat, embedder=embedder, reranker=reranker, own=stores, user=owner
+            TENANT,
+            memory=config,
+            chat=chat,
+            embedder=embedder,
+            reranker=reranker,
+            own=stores,
+            user=owner,
+            memory_store=memory_store,
         )
         self._begin(here.sessions, here.memories, owner, agent, here.work)
         here.work()
@@ -99,9 +112,8 @@ class AgentMemory(Memories):
         self.graph = GraphOfUser(memories.graph, memories.query_graph, user)
         stores = memories.stores
         self.static = StaticMemory(stores.facts)
-        self.extractive = ExtractiveMemory(
-            stores.memories, memories.clock, chat=memories.models.selector, update=self._learn, delete=self._forget
-        )
+        extractive = memories.context.blocks.extractive or ExtractiveMemory(stores.memories, memories.clock)
+        self.extractive = extractive.changing(update=self._learn, delete=self._forget)
         self.vector = VectorMemory(
             similar_messages(lambda: memories.search), update=self.update, delete=self._drop_vectors
         )

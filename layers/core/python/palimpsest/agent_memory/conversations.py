@@ -114,6 +114,12 @@ class Conversations:
         self._work()
         return requested.job_id
 
+    def last_extracted(self, session: str | Conversation) -> int | None:
+        """The number of the last message that memories were extracted from; None if none was."""
+        shown = self._memories.manage.read(self.conversation(session).scope)
+        seq = self._memories.report.through(self._user, shown.id)
+        return seq if seq > shown.head.base else None
+
     def end(self, session: str | Conversation) -> Session:
         """Mark the session ended and have memories extracted from all of it; the next append opens it again."""
         ended = self._memories.manage.end(self.conversation(session).scope)[0]

@@ -20,9 +20,10 @@ from palimpsest.api.resources.memories.shapes import (
 from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
 from palimpsest.conversations import Chat
+from palimpsest.engines.memory_store import StoreIndex
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
-from palimpsest.extraction.outside import ChatHistoryProvider, newest
+from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
 from palimpsest.jobs import Job
 from palimpsest.memory import Record, Version
 from palimpsest.memory.decisions import Remembered
@@ -43,13 +44,16 @@ class Memories(Conversations):
         """Save 1 to 30 memories: texts, which become facts, or fields as in the API (`type`, `content`, `topic_key` …).
 
         The outcome of each is `created` (`displaced` is what it replaced), `updated` (a stored one got these fields) or
-        `unchanged`.
+        `unchanged`. Raises `Unavailable` if a `memory_store` did not take it; the next call tries that again.
         """
         given = [{"type": "fact", "content": each} if isinstance(each, str) else each for each in memories]
         asked = read(NewMemories, memories=[{"agent_id": self._agent, **each} for each in given])
         asked.check_embeddings(self._memories.stores.index.space)
         made = self._memories.remember(self._user, [statement(each) for each in asked.memories])
         self._work()
+        index = self._memories.stores.index
+        if isinstance(index, StoreIndex) and index.failure is not None:
+            raise index.failure
         return made
 
     def recall(
@@ -64,10 +68,11 @@ class Memories(Conversations):
         answer: bool = False,
         session: str | None = None,
         rerank: bool = True,
+        min_score: float | None = None,
     ) -> Recalled:
         """Return the `memories` of all sessions that answer the query, best first, with their sources; none where
-        nothing comes near it, and nothing that the window of the asking `session` holds. With `answer` also an answer
-        that rests on them. Times are texts in RFC 3339.
+        nothing comes near it, nothing whose score (0..1) is below `min_score`, and nothing that the window of the
+        asking `session` holds. With `answer` also an answer that rests on them. Times are texts in RFC 3339.
         """
         asked = read(
             RecallBody,
@@ -80,6 +85,7 @@ class Memories(Conversations):
             answer=answer,
             session_id=session,
             rerank=rerank,
+            min_score=min_score,
         )
         return self._memories.recall(self._user, asked.asked())
 
@@ -104,9 +110,10 @@ class Memories(Conversations):
         self._work()
         return done
 
-    def learn(self, session: str, history: ChatHistoryProvider) -> int:
+    def learn(self, session: str, history: ChatHistoryProvider | Load) -> int:
         """Have memories extracted from what is new in a history that stays where it is; return how many messages were.
-        Reads no more of it than that, where it has `load_recent`. Messages without an `id` go by their place.
+        It is an object with `load`, or a function that returns the messages of a session. Reads no more of it than
+        what is new, where it has `load_recent`. Messages without an `id` go by their place.
         """
 
         def has_met(message: Mapping[str, Any]) -> bool:
@@ -209,8 +216,10 @@ class Memories(Conversations):
         """What is stated for all users, by id; no conversation changes it."""
         return self._memories.facts.listed(self._user.owner)
 
-    def put_static_fact(self, fact_id: str, content: str, *, agent: str | None = None) -> None:
-        """State it from now on in the context of every session with a static block, or only in those of `agent`."""
+    def put_static_fact(self, fact_id: str, content: Any, *, agent: str | None = None) -> None:
+        """State a text, or any other JSON, from now on in the context of every session with a static block, or only in
+        those of `agent`.
+        """
         asked = read(StaticFactBody, content=content, agent_id=agent)
         name = checked_id(fact_id, field="fact_id")
         self._memories.facts.put(self._user.owner, name, content=asked.content, agent=asked.agent_id)

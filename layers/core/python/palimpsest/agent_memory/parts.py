@@ -15,7 +15,7 @@ from palimpsest.api.resources.graph.shapes import (
     RelationshipChange,
 )
 from palimpsest.api.resources.preferences import NewPreferences
-from palimpsest.api.resources.vectors import VectorSearch, VectorsToStore
+from palimpsest.api.resources.vectors import ManyVectors, VectorSearch
 from palimpsest.graph import Around, Direction, Entity, Part, Relationship, Which
 from palimpsest.graph.manage import ManageGraph
 from palimpsest.graph.ports import Rows
@@ -61,15 +61,23 @@ class VectorsOfUser:
         self._vectors, self._user = vectors, user
 
     def upsert(self, vectors: Sequence[Mapping[str, Any]], *, namespace: str = DEFAULT_NAMESPACE) -> Namespace:
-        """Store 1 to 100 vectors (`id`, `values` or `text`, `metadata`), replacing those with the same ids."""
-        asked = read(VectorsToStore, vectors=vectors, namespace=namespace)
+        """Store 1 to 5,000 vectors (`id`, `values` or `text`, `metadata`), replacing those with the same ids. All are
+        checked before the first is stored.
+        """
+        asked = read(ManyVectors, vectors=vectors, namespace=namespace)
         return self._vectors.upsert(self._user, asked.namespace, asked.read())
 
     def search(self, *, namespace: str = DEFAULT_NAMESPACE, **asked: Any) -> tuple[Match, ...]:
-        """The nearest vectors to `values` or `text` (`top_k`, `filter` of metadata), nearest first."""
+        """The nearest vectors to `values` or `text` (`top_k`, `min_score`, `filter` of metadata), nearest first."""
         body = read(VectorSearch, namespace=namespace, **asked)
         return self._vectors.search(
-            self._user, body.namespace, values=body.values, text=body.text, metadata=body.filter, k=body.top_k
+            self._user,
+            body.namespace,
+            values=body.values,
+            text=body.text,
+            metadata=body.filter,
+            k=body.top_k,
+            min_score=body.min_score,
         )
 
     def delete(self, *ids: str, namespace: str = DEFAULT_NAMESPACE) -> int:

@@ -13,6 +13,7 @@ from typing import Any
 
 from palimpsest.bootstrap.engines import metered, system_clock, token_counter
 from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
+from palimpsest.bootstrap.over_store import over_store
 from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
 from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_sweep
 from palimpsest.clock import Clock, seconds
@@ -25,12 +26,15 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest.engines.memory_store import StoredMemories, StoreIndex, recalled
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs import MAX_RECEIVES
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import Router
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.store import MemoryStore
 from palimpsest.models import CachingEmbedder, Embedder, LanguageModel, Reranker, TokenCounter
 from palimpsest.models.metered import Meter
 from palimpsest.scope import Scope, UserScope
@@ -65,9 +69,10 @@ def in_process(
     reranker: Reranker | None = None,
     own: OwnStores | None = None,
     user: UserScope | None = None,
+    memory_store: MemoryStore | None = None,
 ) -> InProcess:
     """A service with one tenant, whose sessions begin with `memory`; over stores of one's `own`, from which what the
-    `user` has is indexed anew, or in memory.
+    `user` has is indexed anew, or in memory. A `memory_store` takes the place of long-term memory alone.
 
     Without `chat`, summaries and memories consist of sentences from the conversation. Without `embedder`, search
     compares words only. The search index is a file in a temporary folder that is deleted together with the service.
@@ -77,12 +82,16 @@ def in_process(
     state = State()
     unindexed = list(everything(own, user)) if own and user else []
     own = own or within(state)
-    stores = _stores(own, state, index=_index(vectors, life=own.sessions))
+    index: SearchIndex = _index(vectors, life=own.sessions)
+    stored = None if memory_store is None else StoredMemories(memory_store, own.memories, clock, space=index.space)
+    index = index if stored is None else StoreIndex(index, stored)
+    stores = _stores(own, state, index=index, recalled_from=stored and recalled(stored))
     stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
     if chat is not None:
         chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
     models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
     app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
+    app = app if stored is None else over_store(app, stored)
     sessions = wire_sessions(
         stores, tokens=tokens, clock=clock, memories=own.memories, facts=own.facts, search=lambda: app.search
     )
@@ -91,7 +100,7 @@ def in_process(
     return InProcess(sessions, app, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed))
 
 
-def _stores(own: OwnStores, state: State, *, index: SearchIndex) -> MemoryStores:
+def _stores(own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None) -> MemoryStores:
     """What the use cases read and write; what no store of one's own holds is in memory."""
     return MemoryStores(
         sessions=own.sessions,
@@ -104,6 +113,7 @@ def _stores(own: OwnStores, state: State, *, index: SearchIndex) -> MemoryStores
         facts=own.facts,
         index=index,
         vectors=own.vectors,
+        recalled_from=recalled_from,
     )
 
 

@@ -77,6 +77,7 @@ class MemoryStores(Stores):
     vectors: VectorStore
     graphs: GraphEngine = field(default_factory=graph_engine)
     graph_index: GraphIndex | None = None  # for graphs that no process can hold
+    recalled_from: Memories | None = None  # where what is found is read, if not in `memories`
 
 
 def _none() -> None:
@@ -133,7 +134,7 @@ class MemoriesApp:
     def recall(self) -> Recall:
         stores, models = self.stores, self.models
         return Recall(
-            memories=stores.memories,
+            memories=stores.recalled_from or stores.memories,
             sessions=stores.sessions,
             words=stores.index,
             vectors=stores.index,
@@ -162,11 +163,16 @@ class MemoriesApp:
 
 
 def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemories:
-    return SearchMemories(stores.memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
+    memories = stores.recalled_from or stores.memories
+    return SearchMemories(memories, stores.sessions, stores.index, stores.index, models.embedder(), clock)
 
 
-def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
-    """The use cases of long-term memory over any adapters."""
+def wire_memories(
+    stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock, may_name: tuple[str, ...] | None = None
+) -> MemoriesApp:
+    """The use cases of long-term memory over any adapters. `may_name` lists the models that callers may name; None:
+    any.
+    """
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
     manage_memories = ManageMemories(memories, tenants, clock)
     schedule = ExtractionSchedule(jobs)
@@ -200,7 +206,7 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         facts=ManageStaticFacts(stores.facts, clock),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, nearness(lambda: searching(stores, models, clock))),
-        manage=ManageSessions(sessions, tenants, tokens, clock, limit, schedule),
+        manage=ManageSessions(sessions, tenants, tokens, clock, limit, schedule, may_name),
         read_job=ReadJob(jobs, clock),
         report=ReportExtraction(memories),
         export=Export(jobs, stores.blobs, clock),
@@ -233,4 +239,5 @@ def memories_app() -> MemoriesApp:
         selector=model,
         reranker=lambda: reranker(environment),
     )
-    return wire_memories(stores, models=models, tokens=token_counter(), clock=system_clock())
+    tokens, clock = token_counter(), system_clock()
+    return wire_memories(stores, models=models, tokens=tokens, clock=clock, may_name=environment.models)

@@ -196,7 +196,7 @@ class ReadContext:
             head, stored = self._window(plan)
         stored, is_whole = loaded(self.contents, stored, most=MOST_LOADED)
         stored = within(stored, most=MOST_PARTS)
-        tools = _tools() if config.auto_recall else ()
+        tools = _tools() if self._offers_search(plan) else ()
         material = self._material(plan, stored, summary=summary, tools=tools)
         made = _Fitted(fit(material)) if reading is None else _with_memory(material, reading, plan)
         return Context(
@@ -214,6 +214,11 @@ class ReadContext:
             tools_tokens=material.taken,
             ids={message.seq: message.id for message in stored},
         )
+
+    def _offers_search(self, plan: _Plan) -> bool:
+        """Where there is no long-term memory, there is nothing to search, and no configuration may ask for it."""
+        has_memory = self.blocks.extractive is not None or "auto_recall" in plan.config.model_fields_set
+        return has_memory and plan.config.offers_search(plan.budget)
 
     def _was_redacted(self, plan: _Plan) -> bool:
         """Whether a message of the session was redacted since the head was read, and its summary taken back."""

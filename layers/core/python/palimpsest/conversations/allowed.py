@@ -18,7 +18,7 @@ def asked_of_memories(config: Strategy) -> str | None:
     asked = {
         "strategy": isinstance(config, Flush) and bool(config.parts),
         "blocks": config.names_blocks and bool(config.blocks),
-        "auto_recall": config.auto_recall,
+        "auto_recall": config.auto_recall and "auto_recall" in config.model_fields_set,
     }
     return next((name for name, is_asked in asked.items() if is_asked), None)
 

@@ -14,6 +14,9 @@ from palimpsest.models.catalogue import window_of
 
 MemoryAs = Literal["user", "system", "tool_call", "none"]
 
+TOOL_TOKENS = 120  # the definition of the tool that searches the user's memory, in any encoding
+TOOL_SHARE = 10
+"""A tool that nobody asked for takes at most one part of this many of a budget."""
 MIN_SYSTEM_ROOM = 100
 DEFAULT_MAX_TOKENS = 100_000
 DEFAULT_RESERVE = 4_000
@@ -30,6 +33,11 @@ class _Strategy(BaseModel):
     (`insert_into_system_prompt` is another name for that), or, with none, only in `memory_prompt`. With `extract` auto
     a session is extracted after each `max_buffer_turns` turns and when it ends, with manual only when it is asked for.
     `retention` is how long this session and what is extracted from it are kept, by kind, whatever the tenant says.
+
+    With `auto_recall` contexts bring the tool that searches the user's memory, where there is such a memory
+    (`offers_search`). `max_records` limits what that tool returns, and each block of memories. `extraction_seconds` is
+    how long a model may take to extract from one part of the conversation, a repair included; None: each call of the
+    model has its usual time.
     """
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
@@ -40,7 +48,9 @@ class _Strategy(BaseModel):
     blocks: tuple[Block, ...] = Field(ALL_BLOCKS, strict=False)  # JSON has lists
     memory_as: MemoryAs = "user"
     insert_into_system_prompt: bool = False
-    auto_recall: bool = False
+    auto_recall: bool = True
+    max_records: int | None = Field(None, ge=1, le=50)
+    extraction_seconds: int | None = Field(None, ge=5, le=60)
     extract: Literal["auto", "manual"] = "auto"
     max_buffer_turns: int = Field(5, ge=1, le=1_000)
     retention: Retention = Retention()
@@ -100,6 +110,20 @@ class _Strategy(BaseModel):
         """Whether the blocks were given: those of the default are left out where the service can't read them."""
         return "blocks" in self.model_fields_set
 
+    def offers_search(self, budget: int) -> bool:
+        """Whether a context of this budget brings the tool that searches the user's memory. Where the configuration
+        does not ask for it by itself, it does so if there is a block of memories and the tool takes a tenth of the
+        budget at most.
+        """
+        if "auto_recall" in self.model_fields_set:
+            return self.auto_recall
+        return any(block.type in STORING for block in self.blocks) and budget >= TOOL_SHARE * TOOL_TOKENS
+
+    @property
+    def messages_room(self) -> int:
+        """The budget of a context without its tool."""
+        return self.max_tokens - (TOOL_TOKENS if self.offers_search(self.max_tokens) else 0)
+
     @property
     def extract_turns(self) -> int:
         """After how many turns the next extraction is due by itself; 0 = never."""
@@ -107,8 +131,8 @@ class _Strategy(BaseModel):
 
     @property
     def trigger(self) -> int:
-        """The window's weight, in tokens, at which it overflows."""
-        return self.max_tokens + 1
+        """The window's weight, in tokens, at which it overflows: none that leaves the tool no room."""
+        return max(1, self.messages_room + 1)
 
     @property
     def keeps_window(self) -> bool:
@@ -134,7 +158,7 @@ class Summarize(_Strategy):
 
     @property
     def trigger(self) -> int:
-        return _share(self.max_tokens, self.trigger_ratio)
+        return min(super().trigger, _share(self.max_tokens, self.trigger_ratio))
 
     @property
     def summary_tokens(self) -> int:
@@ -168,7 +192,7 @@ class Flush(_Strategy):
 
     @property
     def trigger(self) -> int:
-        return _share(self.max_tokens, self.max_stm_token_ratio)
+        return min(super().trigger, _share(self.max_tokens, self.max_stm_token_ratio))
 
     @property
     def parts(self) -> tuple[BlockType, ...]:

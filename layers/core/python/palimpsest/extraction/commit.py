@@ -193,6 +193,11 @@ def extraction_prompt(settings: Settings | None) -> str | None:
     return None
 
 
+def extraction_seconds(settings: Settings | None) -> float | None:
+    """How long the model may take for one step; None if the session does not say so."""
+    return settings.memory.get("extraction_seconds") if settings else None
+
+
 def user_of(job: Job) -> UserScope:
     return Scope(job.tenant).user(job.user or "")
 

@@ -18,7 +18,7 @@ from palimpsest.errors import ModelFailed, ModelOutputInvalid
 from palimpsest.extraction import Chunk, Extraction, Extractor, Finding
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
 from palimpsest.memory import Method, SaidType
-from palimpsest.models import Completion, JsonModel, Schema, Secret, TokenCounter, Usage
+from palimpsest.models import Completion, JsonModel, Schema, Secret, TokenCounter, Usage, deadline
 from palimpsest.models.catalogue import priced
 from palimpsest.text.cutting import Count
 
@@ -119,9 +119,8 @@ class ModelExtractor:
         return Usage(1, self._count(asked) + self._count(text)) if failure.was_called else Usage()
 
     def _asked(self, instructions: str, text: str) -> Completion:
-        return self.chat.complete_json(
-            instructions=instructions, text=text, schema=SCHEMA, max_tokens=self._output, model=self.model
-        )
+        ask = partial(self.chat.complete_json, instructions=instructions, text=text, schema=SCHEMA)
+        return deadline.kept(partial(ask, max_tokens=self._output, model=self.model))
 
     def _data(self, chunk: Chunk, *, room: int) -> str:
         text = _data(chunk.before, chunk.messages)

@@ -27,6 +27,11 @@ SaidOutside = str | Mapping[str, Any]
 """A chat message as `openai` has it, with an `id` if it has one, or the user's text."""
 
 
+Load = Callable[[str], Sequence[SaidOutside]]
+"""A history as a function: every message of a session, oldest first; none for an unknown session."""
+
+
+@runtime_checkable
 class ChatHistoryProvider(Protocol):
     """A history that its owner keeps, by session. `RecentHistory` and `CountedHistory` save reading."""
 
@@ -160,7 +165,7 @@ def _check_ids(drafts: Sequence[Draft]) -> None:
 
 
 def newest(
-    history: ChatHistoryProvider, session: str, *, has_met: Callable[[Mapping[str, Any]], bool]
+    history: ChatHistoryProvider | Load, session: str, *, has_met: Callable[[Mapping[str, Any]], bool]
 ) -> Sequence[Mapping[str, Any]]:
     """The messages of the session, oldest first, each with an id: its own, or else its place, counted from 1. Of a
     `RecentHistory` only those from one on that `has_met` knows.
@@ -177,7 +182,8 @@ def newest(
         if has_met(found[0]):
             return found
         limit *= 4
-    return _identified(history.load(session), before=0)
+    load = history.load if isinstance(history, ChatHistoryProvider) else history
+    return _identified(load(session), before=0)
 
 
 def _has_id(said: SaidOutside) -> bool:

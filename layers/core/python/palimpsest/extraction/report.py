@@ -11,6 +11,7 @@ from palimpsest.extraction.jobs import parked_within
 from palimpsest.jobs import Job, JobState
 from palimpsest.memory.ports import ChunkLine, Memories, Progress
 from palimpsest.models.catalogue import NANO_USD
+from palimpsest.scope import UserScope
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +64,10 @@ class ReportExtraction:
             records=tuple(dict.fromkeys(record for line in lines for record in line.records)),
             spent=spent_of([*(line.usage for line in lines), job.spent]),
         )
+
+    def through(self, scope: UserScope, session: str) -> int:
+        """The number of the last message of a session that was extracted; 0 if none was. Raises `Unavailable`."""
+        return self.memories.progress(scope, session).through
 
     def shown(self, job: Job) -> Job:
         """The job in the state to show. Raises `Unavailable`."""

@@ -6,12 +6,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from palimpsest.conversations.configuration import own_retention
 from palimpsest.clock import seconds
+from palimpsest.conversations.configuration import own_retention
 from palimpsest.errors import Conflict
 from palimpsest.extraction import Chunk, Extraction, Extractor, Finding, fitting
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
-from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, session_of, user_of
+from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, extraction_seconds, session_of, user_of
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.schedule import RequestExtraction
@@ -24,6 +24,7 @@ from palimpsest.memory import GRAPH, Source
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
+from palimpsest.models import deadline
 from palimpsest.models.catalogue import priced
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope, paid_by
@@ -103,7 +104,8 @@ class ExtractChunk:
         chunk = self.steps.chunk(job, at, room=self.extractor.capacity(prompt=prompt))
         if not chunk.messages:
             return _StepFindings(at.turn, chunk, Extraction((), chunk.last, "pattern"), (), {})
-        with counting(self.steps.jobs, job), paid_by(user_of(job)):
+        limited = deadline.limited(extraction_seconds(at.settings))
+        with counting(self.steps.jobs, job), paid_by(user_of(job)), limited:
             extraction = self.extractor.extract(chunk, prompt=prompt, whole=at.turn.is_parked)
         return _checked_findings(at.turn, chunk, extraction, owner=_owner(job), most=MOST_FINDINGS)
 

@@ -37,12 +37,20 @@ _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """The messages that a record was made from, by id and sequence number, and the words of theirs that support it."""
+    """The messages that a record was made from, by id and sequence number, and the words of theirs that support it. A
+    caller who stores a record may say in a `text` where it comes from.
+    """
 
     session: str | None = None
     message_ids: tuple[str, ...] = ()
     seqs: tuple[int, ...] = ()
     quote: str | None = None
+    text: str | None = None
+
+    @property
+    def without_words(self) -> Source:
+        """The places alone, as what outlives the record keeps them."""
+        return replace(self, quote=None, text=None)
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ class _GroundedAnswer(BaseModel):
 @dataclass(frozen=True, slots=True)
 class Passage:
     """A memory as a model reads it. `said_at` is in epoch milliseconds; `who` is the name of whoever said it in these
-    words, None if the memory speaks of the user in the third person.
+    words, None if the memory speaks of the user in the third person. `similarity` is shown where it is not None.
     """
 
     id: str
@@ -43,6 +43,7 @@ class Passage:
     said_at: int
     who: str | None = None
     is_outdated: bool = False
+    similarity: float | None = None
 
     @property
     def day(self) -> str:
@@ -115,8 +116,12 @@ def user_memory(passages: Sequence[Passage]) -> str:
     """Render memories as plain text, one line each: no memory can end its line, and characters that people can't see
     are removed.
     """
-    lines = [f"- {line_of_passage(passage)}" for passage in passages] or [f"- {NOTHING}"]
+    lines = [f"- {line_of_passage(passage)}{_similarity(passage)}" for passage in passages] or [f"- {NOTHING}"]
     return "\n".join((USER_MEMORY, *lines))
+
+
+def _similarity(passage: Passage) -> str:
+    return "" if passage.similarity is None else f" (similarity {passage.similarity:.2f})"
 
 
 def line_of_passage(passage: Passage) -> str:

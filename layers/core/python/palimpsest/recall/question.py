@@ -55,7 +55,8 @@ _PAST = re.compile(
 class RecallRequest:
     """`as_of` asks for what held at a moment, `known_at` for what had been recorded by then (epoch milliseconds). `k`
     is how many memories may be returned, `max_tokens` how much they may weigh together. `session` is the one that asks:
-    what its window holds is not returned. `rerank` has a model read the first of what was found.
+    what its window holds is not returned. `rerank` has a model read the first of what was found. A memory whose score
+    (0..1) is below `min_score` is not returned; None: the threshold alone decides.
     """
 
     query: str
@@ -68,6 +69,7 @@ class RecallRequest:
     explain: bool = False
     session: str | None = None
     rerank: bool = True
+    min_score: float | None = None
 
     @property
     def looks_back(self) -> bool:

@@ -9,15 +9,14 @@ from functools import partial
 from typing import Any, get_args
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.conversations import name_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
-from palimpsest.memory import quoted_in
 from palimpsest.memory.ports import Memories
 from palimpsest.models import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.models.catalogue import OTHER, THRESHOLDS
 from palimpsest.recall import FoundMemory, Ranked, Retriever, Weights, near_enough, preselected, ranked
-from palimpsest.recall.answer import Answered, AnswerQuestion, Passage
+from palimpsest.recall.answer import Answered, AnswerQuestion
+from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.find import FindCandidates, Findings
 from palimpsest.recall.question import Query, RecallRequest, analysed
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
@@ -146,6 +145,7 @@ class Recall:
         return done
 
     def _within_budget(self, found: Sequence[FoundMemory], request: RecallRequest) -> list[FoundMemory]:
+        found = [one for one in found if _is_scored_enough(one.score, request)]
         if request.max_tokens is None:
             return list(found[: request.k])
         encoding = self.tokens.encoding_for(None)
@@ -163,12 +163,8 @@ class Recall:
                 self.memories.used(scope, ids, now=seconds(self.clock.now()))
 
 
-def passage_of(one: FoundMemory, *, user: str) -> Passage:
-    """The memory as an answer quotes it, with the name of whoever speaks in it."""
-    who = quoted_in(one.record, user=user) if one.record else name_of(one.speaker or "", user=user)
-    return Passage(
-        id=one.id, content=one.content, said_at=one.valid_from, who=who, is_outdated=one.outdated_by is not None
-    )
+def _is_scored_enough(score: float, request: RecallRequest) -> bool:
+    return request.min_score is None or score >= request.min_score
 
 
 def within_budget(sizes: Sequence[int], *, k: int, room: int | None) -> list[int]:
@@ -223,6 +219,12 @@ def _trace(
     ids = {one.candidate.key: one.id for one in read.found}
     shown = {one.candidate.key for one in chosen}
     cut = "beyond_k_or_budget" if found else "below_threshold"
+
+    def why_cut(place: Ranked) -> str | None:
+        if place.candidate.key in shown:
+            return None
+        return cut if _is_scored_enough(place.score, run.request) else "below_min_score"
+
     return {
         "query": _query_shown(run.query),
         "found": {name: sum(name in each for each in findings.scores.values()) for name in get_args(Retriever)},
@@ -235,7 +237,7 @@ def _trace(
                 "parts": dict(place.parts),
                 "fused_place": before[place.candidate.key],
                 "outdated_by": place.candidate.outdated_by,
-                "cut": None if place.candidate.key in shown else cut,
+                "cut": why_cut(place),
             }
             for place in places
         ],

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from palimpsest.conversations import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL, Chat
+from palimpsest.conversations.configuration import parsed
 from palimpsest.errors import NotFound
 from palimpsest.memory import MAX_CONTENT
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import TOPICAL, Statement
 from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory
-from palimpsest.recall.question import RecallRequest, excerpt
-from palimpsest.recall.recall import Recall, passage_of
+from palimpsest.recall.as_text import format_as_context, passage_of
+from palimpsest.recall.question import RecallRequest
+from palimpsest.recall.recall import Recall
 from palimpsest.scope import UserScope
-from palimpsest.text import content_terms, normalized, topic_key
+from palimpsest.text import normalized, topic_key
 
 ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 
 MOST_RECORDS = 5
-MAX_LINE = 600  # characters of one memory in a tool message
 IMPORTANCE = 0.7  # of what a model found worth a call
 Text = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=MAX_CONTENT)]
 Arguments = TypeVar("Arguments", bound=BaseModel)
@@ -150,11 +151,12 @@ class MemoryTools:
         arguments: object,
         *,
         tool_call_id: str | None = None,
-        k: int = MOST_RECORDS,
+        k: int | None = None,
         session: str | None = None,
     ) -> Chat:
         """Return a tool message that can be appended as it is. `arguments` is what the model wrote: JSON text or an
-        object. A search shows at most `k` memories, and nothing that the window of the asking `session` holds.
+        object. A search shows at most `k` memories (None: five, or as many as the asking `session` allows at most), and
+        nothing that the window of that session holds.
 
         Arguments that can't be used get an answer that says so: the model can call again. Raises `Unavailable`, and
         `NotFound` if the user has no such session.
@@ -172,11 +174,18 @@ class MemoryTools:
         message = {"role": "tool", "tool_call_id": tool_call_id, "content": content}
         return {name: value for name, value in message.items() if value is not None}
 
-    def _found(self, scope: UserScope, query: str, *, k: int, session: str | None) -> str:
-        recalled = self.recall(scope, RecallRequest(query=query, k=k, session=session))
-        terms = content_terms(query)
-        passages = [passage_of(one, user=scope.user) for one in recalled.memories]
-        return user_memory([replace(one, content=excerpt(one.content, terms, limit=MAX_LINE)) for one in passages])
+    def _found(self, scope: UserScope, query: str, *, k: int | None, session: str | None) -> str:
+        most = self._most_records(scope, session)
+        wanted = k or most or MOST_RECORDS
+        request = RecallRequest(query=query, k=min(wanted, most or wanted), session=session)
+        return format_as_context(self.recall(scope, request).memories, user=scope.user, query=query)
+
+    def _most_records(self, scope: UserScope, session: str | None) -> int | None:
+        """The `max_records` of the session that asks; None if it sets no limit, or there is none."""
+        if session is None:
+            return None
+        settings = self.recall.sessions.open(scope.owner.session(session), settings=True).settings
+        return None if settings is None else parsed(dict(settings.memory)).max_records
 
     def _remembered(self, scope: UserScope, asked: RememberArguments) -> str:
         topic = topic_key(asked.topic or "") if asked.type in TOPICAL else None

@@ -28,6 +28,7 @@ MEMORY: Json = {
         "message_ids": ["5d6caf4c1aec7bdf1e11b71aa81a87f7"],
         "seqs": [1],
         "quote": "I moved to Marketing last week.",
+        "text": None,
     },
     "agent_id": "hr-assistant",
     "metadata": {"channel": "chat"},

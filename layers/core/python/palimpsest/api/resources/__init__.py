@@ -50,7 +50,8 @@ Moment = Annotated[str, Field(json_schema_extra={"format": "date-time"})]
 LIKE_AN_ID: JsonDict = {"pattern": f"^{ID_PATTERN}$"}
 
 
-def _rfc3339(value: str) -> str:
+def in_rfc3339(value: str) -> str:
+    """The text itself. Raises `ValueError` unless it is a time with its offset."""
     try:
         moment = datetime.fromisoformat(value)
         moment.astimezone(UTC)  # within the years 1 to 9999 there, too
@@ -61,7 +62,7 @@ def _rfc3339(value: str) -> str:
     return value
 
 
-Timestamp = Annotated[str, AfterValidator(_rfc3339), Field(json_schema_extra={"format": "date-time"})]
+Timestamp = Annotated[str, AfterValidator(in_rfc3339), Field(json_schema_extra={"format": "date-time"})]
 UserId = Annotated[str, Path(description="Id of the user", json_schema_extra=LIKE_AN_ID)]
 SessionId = Annotated[str, Path(description="Id of the session", json_schema_extra=LIKE_AN_ID)]
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
@@ -149,6 +150,7 @@ class Provenance(TypedDict):
     message_ids: Sequence[str]
     seqs: Sequence[int]
     quote: str | None
+    text: Annotated[str | None, Field(description="Where it comes from, in the words of the caller who stored it")]
 
 
 def not_blank(text: str) -> str:
@@ -173,7 +175,13 @@ def rfc3339_or_null(seconds: int | None) -> Moment | None:
 
 
 def provenance(source: Source) -> Provenance:
-    return {"session_id": source.session, "message_ids": source.message_ids, "seqs": source.seqs, "quote": source.quote}
+    return {
+        "session_id": source.session,
+        "message_ids": source.message_ids,
+        "seqs": source.seqs,
+        "quote": source.quote,
+        "text": source.text,
+    }
 
 
 class Deleted(TypedDict):
@@ -248,13 +256,14 @@ def answered(
 
 
 WRITERS_KNOW = frozenset({
-    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted", "dry_run", "error",
-    "expires_at", "id", "job_id", "kind", "last_seq", "ledger", "method", "outcome", "overflow", "range", "receipt",
-    "replayed", "result", "seq", "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage",
-    "version", "window",
+    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted",
+    "dry_run", "error", "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq",
+    "ledger", "method", "outcome", "overflow", "range", "receipt", "replayed", "result", "seq",
+    "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage", "version",
+    "window",
 })  # fmt: skip
 """Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""
-NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None}
+NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None, "text": None}
 
 
 def unread(value: Mapping[str, Any]) -> dict[str, Any]:

@@ -33,8 +33,9 @@ from palimpsest.api.resources.filters import Filter
 from palimpsest.memory import filters
 from palimpsest.recall import FoundMemory
 from palimpsest.recall import recall as use_case
+from palimpsest.recall.as_text import format_as_context
 from palimpsest.recall.question import DEFAULT_K, RecallRequest
-from palimpsest.recall.tool import MOST_RECORDS, TOOLS, ToolFormat, definition, tool_named
+from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 
 operation = operations_on("recall", function="memories")
 
@@ -62,6 +63,14 @@ class RecallBody(Closed):
     known_at: Annotated[Timestamp | None, Field(description="What had been recorded by this time")] = None
     answer: Annotated[bool, Field(description="Answer the question from the memories, with citations")] = False
     explain: Annotated[bool, Field(description="Say how the memories were found and ranked")] = False
+    min_score: Annotated[
+        float | None, Field(ge=0, le=1, description="Return no memory whose `score` is lower, however few are left")
+    ] = None
+    format: Annotated[
+        Literal["json", "context"],
+        Field(description="context: the answer's `context` has the memories as `[User Memory]` text for a model, too"),
+    ] = "json"
+    similarity: Annotated[bool, Field(description="With `format: context`: each line ends in its score")] = False
     session_id: AskingSession = None
     rerank: Annotated[
         bool, Field(description="Have a model read the first 24 found, for 400 ms at most, and put them in order")
@@ -79,6 +88,7 @@ class RecallBody(Closed):
             explain=self.explain,
             session=self.session_id,
             rerank=self.rerank,
+            min_score=self.min_score,
         )
 
 
@@ -154,6 +164,7 @@ class Recalled(FoundMemories):
     method: Annotated[str | None, Field(description="model, or quoted: the memories' own words")]
     degraded: Annotated[Sequence[str], Field(description="What could not take part: vector, search, reranker, answer")]
     usage: ModelUsage
+    context: NotRequired[Annotated[str, Field(description="With `format: context`: the memories as text for a model")]]
     trace: NotRequired[
         Annotated[Mapping[str, Any], Field(description="With `explain`: how the memories were found and ranked")]
     ]
@@ -171,7 +182,12 @@ def recall(user_id: UserId, body: RecallBody) -> Recalled:
     it cost and did is in the `trace` of `explain`. What could not take part is named in `degraded`.
     """
     found = call().memory.recall(call().user(user_id), body.asked())
-    return _recalled(found, asked=body.answer)
+    answer = _recalled(found, asked=body.answer)
+    if body.format == "context":
+        answer["context"] = format_as_context(
+            found.memories, user=user_id, query=body.query, similarity=body.similarity
+        )
+    return answer
 
 
 @operation("POST /v1/users/{user_id}/memories/search", scopes=("read",), answers={200: "FoundMemories"})
@@ -232,7 +248,9 @@ class ToolCallBody(Closed):
         str | dict[str, Any], Field(description="As the model wrote them: JSON text, or the object it stands for")
     ]
     tool_call_id: Annotated[str | None, Field(min_length=1, max_length=256)] = None
-    k: Annotated[int | None, Field(ge=1, le=50, description="The most memories that are shown")] = None
+    k: Annotated[
+        int | None, Field(ge=1, le=50, description="The most memories that are shown; default: `max_records`, or 5")
+    ] = None
     session_id: AskingSession = None
 
 
@@ -283,7 +301,7 @@ def call_tool(
             call().user(user_id),
             body.arguments,
             tool_call_id=body.tool_call_id,
-            k=body.k or MOST_RECORDS,
+            k=body.k,
             session=body.session_id,
         ),
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from http import HTTPStatus
 from operator import gt, lt
-from typing import Annotated
+from typing import Annotated, Any
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path
@@ -14,7 +14,7 @@ from typing_extensions import TypedDict
 from palimpsest.api import operations_on
 from palimpsest.api.call import call
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, by_id, listing
-from palimpsest.api.resources import LIKE_AN_ID, Closed, Deleted, Json, Moment, answered
+from palimpsest.api.resources import LIKE_AN_ID, Closed, Deleted, Json, JsonValue, Moment, answered
 from palimpsest.api.resources.chat import Id
 from palimpsest.tenants import StaticFact as StoredFact
 
@@ -24,13 +24,15 @@ FactId = Annotated[str, Path(description="Id of the fact, chosen by the tenant",
 
 
 class StaticFactBody(Closed):
-    content: Annotated[str, Field(min_length=1)]
+    content: Annotated[
+        JsonValue, Field(description="A text, or any JSON that says something: contexts show it as text")
+    ]
     agent_id: Annotated[Id | None, Field(description="Only for sessions of this agent")] = None
 
 
 class StaticFact(TypedDict):
     id: str
-    content: str
+    content: Annotated[Any, Field(description="JSON as it was stated")]
     agent_id: Annotated[str | None, Field(description="null: for every agent")]
     updated_at: Moment
 
@@ -73,6 +75,7 @@ def put_static_fact(fact_id: FactId, body: StaticFactBody) -> Response[str]:
     """Save a static fact.
 
     From now on it is part of the context of every session with a `static` block: of all agents, or of the one named.
+    It is any JSON: contexts show `{"remote_days": 3, "in": ["DE", "AT"]}` as `remote_days: 3; in: DE, AT`.
     """
     facts, tenant = call().memory.facts, call().caller.tenant
     is_new = call().made(lambda _: facts.put(tenant, fact_id, content=body.content, agent=body.agent_id))

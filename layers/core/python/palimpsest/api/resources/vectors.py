@@ -14,7 +14,7 @@ from palimpsest.api.call import call
 from palimpsest.api.resources import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Conditions, Metadata
-from palimpsest.vectors import DEFAULT_NAMESPACE, Namespace, NewVector
+from palimpsest.vectors import DEFAULT_NAMESPACE, MOST_VECTORS, Namespace, NewVector
 
 operation = operations_on("vectors", function="memories")
 
@@ -56,6 +56,12 @@ class VectorsToStore(Closed):
         return [NewVector(one.id, one.values, one.text, one.metadata) for one in self.vectors]
 
 
+class ManyVectors(VectorsToStore):
+    """As many as a namespace holds: for callers within the process, who send no request."""
+
+    vectors: Annotated[list[VectorToStore], Field(min_length=1, max_length=MOST_VECTORS)]
+
+
 class VectorSearch(_Placed):
     """Either `values` or `text`."""
 
@@ -63,6 +69,7 @@ class VectorSearch(_Placed):
 
     namespace: InNamespace = DEFAULT_NAMESPACE
     top_k: Annotated[int, Field(ge=1, le=100, description="The most results")] = 10
+    min_score: Annotated[float, Field(ge=-1, le=1, description="The lowest cosine of a result")] = -1.0
     filter: Annotated[Conditions, Field(default_factory=dict)]
 
 
@@ -113,7 +120,13 @@ def search_vectors(user_id: UserId, body: VectorSearch) -> VectorMatches:
     compared, also those that were stored just now.
     """
     found = call().memory.vectors.search(
-        call().user(user_id), body.namespace, values=body.values, text=body.text, metadata=body.filter, k=body.top_k
+        call().user(user_id),
+        body.namespace,
+        values=body.values,
+        text=body.text,
+        metadata=body.filter,
+        k=body.top_k,
+        min_score=body.min_score,
     )
     matches: list[VectorMatch] = [
         {"id": one.vector.id, "score": one.score, "metadata": one.vector.metadata, "text": one.vector.text}

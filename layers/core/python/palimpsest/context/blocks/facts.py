@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from time import monotonic
+from typing import Self
 
 from cachetools import LRUCache
 
@@ -60,7 +62,7 @@ class StaticMemory:
 
 
 def _item(fact: StaticFact) -> Item:
-    return Item(id=fact.id, kind="static", text=fact.content, agent=fact.agent)
+    return Item(id=fact.id, kind="static", text=fact.text, agent=fact.agent)
 
 
 DEGRADED = "retrieval_model"
@@ -106,6 +108,12 @@ class ExtractiveMemory:
         self._update = update
         self._delete = delete
 
+    def changing(self, *, update: Update, delete: Delete) -> Self:
+        """The same block, which conversations change in this way."""
+        made = copy(self)
+        made._update, made._delete = update, delete  # noqa: SLF001 - its own
+        return made
+
     def get(self, session: Conversation, message: str | None = None) -> BlockContent:
         return self.chosen(session, self.read(session), message, asks=message is not None)
 
@@ -122,15 +130,15 @@ class ExtractiveMemory:
         block = session.config.block(ExtractiveBlock) or DEFAULT
         now = milliseconds(self._clock.now())
         items = records.ranked(message, user=session.user, session=session.scope.session, now=now)
-        found = BlockContent("extractive", items, max_tokens=block.max_tokens)
+        shown = partial(BlockContent, "extractive", max_tokens=block.max_tokens, max_items=session.config.max_records)
         if block.retrieval_prompt is None or not asks or not items:
-            return found
+            return shown(items)
         try:
             with paid_by(session.owner):
                 selected = self._selection(items, message or "", prompt=block.retrieval_prompt)
         except ModelFailed:
-            return BlockContent("extractive", items, max_tokens=block.max_tokens, degraded=(DEGRADED,))
-        return BlockContent("extractive", selected, max_tokens=block.max_tokens)
+            return shown(items, degraded=(DEGRADED,))
+        return shown(selected)
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)

@@ -42,7 +42,7 @@ class VectorMemory:
             return BlockContent("vector")
         block = session.config.block(VectorBlock) or DEFAULT
         found = self._similar_messages(session.owner, message, k=block.k + SPARE, least=block.min_score)
-        return BlockContent("vector", tuple(found), max_items=block.k)
+        return BlockContent("vector", tuple(found), max_items=min(block.k, session.config.max_records or block.k))
 
     def update(self, session: Conversation, message: str) -> None:
         self._update(session, message)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import secrets
 from contextlib import suppress
 from dataclasses import asdict
@@ -188,7 +189,8 @@ class DynamoDbStaticFacts(_Models):
         item = self._facts(*tenant_place(scope.tenant, FACTS + fact.id))
         changes: list[Change] = [
             FactItem.type.set("fact"),
-            FactItem.content.set(fact.content),
+            FactItem.content.set(fact.text),  # the release before reads this alone
+            FactItem.json.remove() if isinstance(fact.content, str) else FactItem.json.set(json.dumps(fact.content)),
             FactItem.updated_at.set(fact.updated_at),
             FactItem.agent.remove() if fact.agent is None else FactItem.agent.set(fact.agent),
         ]
@@ -213,5 +215,8 @@ class DynamoDbStaticFacts(_Models):
 
 def _fact(item: FactItem) -> StaticFact:
     return StaticFact(
-        id=str(item.sk).removeprefix(FACTS), content=item.content, updated_at=item.updated_at, agent=item.agent
+        id=str(item.sk).removeprefix(FACTS),
+        content=item.content if item.json is None else json.loads(item.json),
+        updated_at=item.updated_at,
+        agent=item.agent,
     )

@@ -282,7 +282,7 @@ def _remove(era: Era, commit: MemoryCommit) -> None:
         era.records.pop(name, None)
         era.reminders.pop(name, None)
         era.uses.pop(name, None)
-        sources = tuple(replace(record.source, quote=None) for record in records)
+        sources = tuple(record.source.without_words for record in records)
         era.marks[name] = Tombstone(sources, records[0].version + 1)
 
 

@@ -14,7 +14,7 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models import Completion, Secret, Usage
+from palimpsest.models import Completion, Secret, Usage, deadline
 
 if TYPE_CHECKING:
     from openai import OpenAI
@@ -72,14 +72,15 @@ class OpenAIServer:
 
     @contextmanager
     def call(self) -> Iterator[ServerCall]:
-        """A call, whose time begins now. An `APIError` of openai that its body does not catch is translated into
-        `ModelUnavailable`, `ModelOutputInvalid` or `ModelFailed`.
+        """A call, whose time begins now, or ends with the limit of the work that it is a part of. An `APIError` of
+        openai that its body does not catch is translated into `ModelUnavailable`, `ModelOutputInvalid` or
+        `ModelFailed`.
         """
         client = self._client_for(self._known_key())
         from openai import APIError
 
         try:
-            yield ServerCall(client, time.monotonic() + self._seconds)
+            yield ServerCall(client, deadline.until(self._seconds))
         except APIError as error:
             _raise_ours(error)
 

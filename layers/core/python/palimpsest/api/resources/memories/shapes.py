@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, Field, ValidationInfo, field_validator
+from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator, model_validator
+from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from palimpsest.api.call import call
@@ -51,16 +52,35 @@ Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], 
 Queries = Annotated[list[Annotated[str, Field(min_length=1, max_length=300)]], Field(max_length=20)]
 
 
+SourceText = Annotated[str, Field(max_length=1_000, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
+
+
+def _or_a_text(schema: JsonDict) -> None:
+    """Describe a source as the object, or the text alone that stands for one."""
+    described = {**schema}
+    schema.clear()
+    named = "Where it comes from, such as `HR, May 2026`"
+    schema["anyOf"] = [{"type": "string", "maxLength": 1_000, "description": named, **NOT_BLANK}, described]
+
+
 class GivenSource(Closed):
     """The source of a memory. Deleting the session deletes the memory, unless the deletion keeps memories."""
+
+    model_config = ConfigDict(json_schema_extra=_or_a_text)
 
     session_id: Id | None = None
     message_ids: Annotated[list[Id], Field(max_length=50, default_factory=list)]
     seqs: Annotated[list[Annotated[int, Field(ge=1, lt=10**12)]], Field(max_length=50, default_factory=list)]
     quote: Annotated[str | None, Field(max_length=1_000)] = None
+    text: SourceText | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _of_text(cls, given: Any) -> Any:
+        return {"text": given} if isinstance(given, str) else given
 
     def read(self) -> Source:
-        return Source(self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote)
+        return Source(self.session_id, tuple(self.message_ids), tuple(self.seqs), self.quote, self.text)
 
 
 class NewMemory(Closed):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from http import HTTPStatus
 from typing import Annotated, Literal
@@ -42,8 +42,9 @@ from palimpsest.api.resources.sessions.shapes import (
 )
 from palimpsest.clock import milliseconds, stamp
 from palimpsest.conversations.session import Session
-from palimpsest.errors import Unprocessable
+from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.memory.conditions import TermTest, conditions, metadata_terms
+from palimpsest.scope import SessionScope
 
 operation = operations_on("sessions", function="sessions")
 of_memories = operations_on("memories", function="sessions")
@@ -59,20 +60,37 @@ def create_session(body: NewSession) -> Response[str]:
     """
     once = call().once
     session_id = body.session_id or f"ses_{once.call.name if once else uuid.uuid4().hex}"
+    scope = call().session(session_id)
     with naming("memory"):
         session, is_new = call().use.manage.create(
-            call().session(session_id), user=body.user_id, agent=body.agent_id, wanted=body.wanted(), once=once
+            scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted(), once=once
         )
-    return answered(shapes.session(session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+    return answered(_shown(scope, session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
 @operation("GET /v1/sessions/{session_id}", answers={200: "Session"})
 def read_session(session_id: SessionId) -> shapes.Session:
     """Read a session.
 
-    The session's configuration, its window, its totals, and whether a compaction is pending or has failed.
+    The session's configuration, its window, its totals, whether a compaction is pending or has failed, and the last
+    message that memories were extracted from.
     """
-    return shapes.session(call().use.manage.read(call().session(session_id)))
+    scope = call().session(session_id)
+    return _shown(scope, call().use.manage.read(scope))
+
+
+def _shown(scope: SessionScope, found: Session) -> shapes.Session:
+    return {**shapes.session(found), "last_extracted": _last_extracted(scope, found)}
+
+
+def _last_extracted(scope: SessionScope, found: Session) -> shapes.LastExtracted | None:
+    head, report = found.head, call().use.report
+    has_messages = head.seq > head.base  # what is at or below the base was another session of this id
+    seq = report.through(scope.owner.user(head.user), found.id) if report and has_messages else 0
+    if seq <= head.base:
+        return None
+    stored = () if head.is_withdrawn(seq) else call().use.stores.sessions.messages_at(scope, [seq])
+    return {"seq": seq, "id": stored[0].id if stored else None}
 
 
 @operation("PUT /v1/sessions/{session_id}", answers={200: "Session", 201: "Session"}, refuses=(409,))
@@ -82,11 +100,10 @@ def replace_session(session_id: SessionId, body: SessionSetup) -> Response[str]:
     Replace system message, memory configuration and metadata. Fields that are left out go back to their defaults.
     With a `user_id`, a session that does not exist is begun (201).
     """
+    scope = call().session(session_id)
     with naming("memory"):
-        session, is_new = call().use.manage.replace(
-            call().session(session_id), user=body.user_id, agent=body.agent_id, wanted=body.wanted()
-        )
-    return answered(shapes.session(session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
+        session, is_new = call().use.manage.replace(scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted())
+    return answered(_shown(scope, session), status=HTTPStatus.CREATED if is_new else HTTPStatus.OK)
 
 
 @operation("PATCH /v1/sessions/{session_id}", answers={200: "Session"}, refuses=(409,))
@@ -96,15 +113,12 @@ def change_session(session_id: SessionId, body: SessionChange) -> shapes.Session
     Change the fields that are given. `memory` merges field by field, `metadata` key by key; null removes.
     """
     clear_system = "system" in body.model_fields_set and body.system is None
+    scope = call().session(session_id)
     with naming("memory"):
         session = call().use.manage.patch(
-            call().session(session_id),
-            user=body.user_id,
-            agent=body.agent_id,
-            wanted=body.wanted(),
-            clear_system=clear_system,
+            scope, user=body.user_id, agent=body.agent_id, wanted=body.wanted(), clear_system=clear_system
         )
-    return shapes.session(session)
+    return _shown(scope, session)
 
 
 @operation("DELETE /v1/sessions/{session_id}", answers={200: "JobDone", 202: "JobPending"})
@@ -131,7 +145,7 @@ def end_session(session_id: SessionId, body: EndRequest) -> EndedSession:
     scope, use = call().session(session_id), call().use
     job_id = call().made(lambda _: [use.manage.end(scope)[1]])[0]
     job = None if job_id is None else use.read_job(scope.owner, job_id, wait=call().patience(body.wait))
-    session = shapes.session(use.manage.read(scope))
+    session = _shown(scope, use.manage.read(scope))
     return {**session, "job_id": job_id, "state": "done" if job is None else job.state}
 
 
@@ -171,10 +185,15 @@ def forget_sessions(body: ForgetSessionsRequest) -> WouldForget | Response[str]:
 
 
 def _idle_since(older_than: str | None) -> int | None:
+    """In epoch milliseconds. Raises `Unprocessable` for a time to come: it would name every session."""
     if older_than is None:
         return None
-    days = int(older_than[:-1]) * (365 if older_than.endswith("y") else 1)
-    return milliseconds(call().wired.clock.now() - timedelta(days=days))
+    now = call().wired.clock.now()
+    moment = shapes.moment_of(older_than, now=now)
+    if moment > now:
+        errors = (FieldError("older_than", "must be in the past"),)
+        raise Unprocessable("The request breaks the schema: older_than: must be in the past", errors=errors)
+    return milliseconds(moment)
 
 
 Span = tuple[int | None, int | None]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, Self
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, Literal, NotRequired, Self
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
 from palimpsest.api.pages import NextCursor
@@ -16,6 +19,7 @@ from palimpsest.api.resources import (
     Moment,
     WaitSeconds,
     Window,
+    in_rfc3339,
     rfc3339,
     rfc3339_or_null,
     window,
@@ -73,6 +77,40 @@ class SessionChange(SessionSetup):
     """PATCH: what is given changes. `memory` merges field by field, `metadata` key by key; null removes."""
 
 
+AGE = re.compile(r"[1-9]\d{0,3}d|[1-9]\d?y")
+
+LIKE_AN_AGE: JsonDict = {
+    "anyOf": [
+        {"pattern": f"^({AGE.pattern})$"},
+        {"format": "date", "pattern": r"^\d{4}-\d\d-\d\d$"},
+        {"format": "date-time"},
+    ]
+}
+
+
+def _age_or_time(given: str) -> str:
+    if not AGE.fullmatch(given):
+        _moment(given)
+    return given
+
+
+def _moment(given: str) -> datetime:
+    """A date, or a time with its offset, as in RFC 3339; a date begins at midnight in UTC. Raises `ValueError`."""
+    if re.fullmatch(r"\d{4}-\d\d-\d\d", given):
+        return datetime.fromisoformat(given).replace(tzinfo=UTC)
+    try:
+        return datetime.fromisoformat(in_rfc3339(given))
+    except ValueError as error:
+        raise ValueError("must be an age, such as 30d or 2y, or a date or time as in RFC 3339") from error
+
+
+def moment_of(older_than: str, *, now: datetime) -> datetime:
+    """The moment that an age, a date or a time names."""
+    if not AGE.fullmatch(older_than):
+        return _moment(older_than)
+    return now - timedelta(days=int(older_than[:-1]) * (365 if older_than.endswith("y") else 1))
+
+
 class ForgetSessionsRequest(Closed):
     """Which sessions: at least one of user, agent, status and age."""
 
@@ -82,8 +120,11 @@ class ForgetSessionsRequest(Closed):
     agent_id: Annotated[Id | None, Field(description="Only this agent's")] = None
     status: Annotated[Literal["active", "ended"] | None, Field(description="Only those in this state")] = None
     older_than: Annotated[
-        str | None,
-        Field(pattern=r"^([1-9]\d{0,3}d|[1-9]\d?y)$", description="Days or years (365 days) since their last activity"),
+        Annotated[str, AfterValidator(_age_or_time), Field(json_schema_extra=LIKE_AN_AGE)] | None,
+        Field(
+            description="How long ago their last activity was, in days or years of 365 days (`30d`, `2y`), or a past "
+            "date or time (RFC 3339) before which it was"
+        ),
     ] = None
     keep_memories: Annotated[bool, Field(description="Keep every memory that was extracted from them")] = False
     dry_run: Annotated[bool, Field(description="Only answer which would be deleted")] = False
@@ -105,6 +146,11 @@ class Totals(TypedDict):
     tokens: int
 
 
+class LastExtracted(TypedDict):
+    seq: int
+    id: Annotated[str | None, Field(description="null: the message was removed since")]
+
+
 class Session(TypedDict):
     session_id: str
     user_id: str
@@ -117,6 +163,12 @@ class Session(TypedDict):
     window: Window
     totals: Totals
     compaction: CompactionState
+    last_extracted: NotRequired[
+        Annotated[
+            LastExtracted | None,
+            Field(description="The last message that memories were extracted from; lists do not say it"),
+        ]
+    ]
     created_at: Moment
     updated_at: Moment
     expires_at: Moment | None

@@ -153,7 +153,7 @@ def reminder_of(item: Item | None) -> Reminder | None:
 
 def source_of(values: dict[str, Any]) -> Source:
     lists = {name: tuple(values.get(name, ())) for name in ("message_ids", "seqs")}
-    return Source(session=values.get("session"), quote=values.get("quote"), **lists)
+    return Source(session=values.get("session"), quote=values.get("quote"), text=values.get("text"), **lists)
 
 
 def place_attributes(epoch: int, said: Record) -> Attributes:
@@ -208,7 +208,7 @@ def line_of(session: str, item: Item) -> ChunkLine:
 
 def mark_attributes(epoch: int, removed: list[Record]) -> Attributes:
     """The mark has no words of what was removed."""
-    sources = [_source_values(replace(record.source, quote=None)) for record in removed]
+    sources = [_source_values(record.source.without_words) for record in removed]
     return common("mark", epoch) | {"body": body(sources=sources), "version": number(removed[0].version + 1)}
 
 

@@ -1,0 +1,35 @@
+"""The block of extracted facts over a store of one's own, which is searched with the user's newest message."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from palimpsest.clock import Clock
+from palimpsest.context.blocks import BlockContent, Conversation, RecordRanking
+from palimpsest.context.blocks.facts import ExtractiveMemory
+from palimpsest.memory import Record
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.preferences import newest
+from palimpsest.models import ChatModel
+from palimpsest.scope import UserScope
+
+PREFERENCES = 100
+Known = Callable[[UserScope, str], Sequence[Record]]
+"""The memories of a user that a message is about, and those that were said last."""
+
+
+class ExtractiveInStore(ExtractiveMemory):
+    """As `ExtractiveMemory`; `known` finds what is remembered. Preferences come from `memories`."""
+
+    def __init__(self, memories: Memories, clock: Clock, *, known: Known, chat: ChatModel | None = None) -> None:
+        super().__init__(memories, clock, chat=chat)
+        self._preferences, self._known = memories, known
+
+    def read(self, session: Conversation) -> RecordRanking:
+        return RecordRanking(newest(self._preferences, session.owner, limit=PREFERENCES))
+
+    def chosen(
+        self, session: Conversation, records: RecordRanking, message: str | None, *, asks: bool = False
+    ) -> BlockContent:
+        found = (*records.records, *self._known(session.owner, message or ""))
+        return super().chosen(session, RecordRanking(found), message, asks=asks)
