@@ -1,5 +1,5 @@
-"""Commands for the operator of a stack: keys, redriving, reindexing, restoring. They share models of tables with the
-functions.
+"""Commands that operate a deployed stack, or the local one: keys, redrive, reindex. They share the models of tables with
+the functions, and find them by their path.
 """
 
 import sys
