@@ -14,7 +14,7 @@ from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.manage import GraphLimit, graph_statements
-from palimpsest.graph.ports import Graphs
+from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
@@ -54,7 +54,7 @@ class ExtractChunk:
     extractor: Extractor
     request: RequestExtraction
     retry: RetryExtraction
-    graph: Graphs
+    graph: ReadGraph
     limit: GraphLimit
 
     def __call__(self, notice: JobNotice) -> None:
@@ -154,8 +154,7 @@ class ExtractChunk:
         if not said:
             return ()
         scope = user_of(job)
-        names = sorted({name for _, relation in said for name in relation.names})
-        return graph_statements(said, self.graph.about(scope, names), user=scope.user)
+        return graph_statements(said, self.graph(scope), user=scope.user)
 
     def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
         """The changes that remember the statements except those that the user removed, and how many were removed."""

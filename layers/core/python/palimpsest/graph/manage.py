@@ -31,8 +31,7 @@ from palimpsest.graph import (
     statement_of,
     topic_of,
 )
-from palimpsest.graph.ports import Graphs
-from palimpsest.graph.read import current
+from palimpsest.graph.read import ReadGraph, current
 from palimpsest.idempotency import Once
 from palimpsest.memory import GraphType, Record, is_expired
 from palimpsest.memory.decisions import Outcome, Remembered
@@ -48,10 +47,10 @@ from palimpsest.text import normalized
 
 @dataclass(frozen=True, slots=True)
 class GraphLimit:
-    """`most` is how many entities, and how many relationships, a user may have; None: any number."""
+    """`most` is how many entities, and how many relationships, a user may have."""
 
     memories: Memories
-    most: int | None = MOST_THINGS
+    most: int = MOST_THINGS
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
         """The commit, made so that it is lost if another writer took the room that it counted on.
@@ -63,9 +62,8 @@ class GraphLimit:
         return commit
 
     def _each(self) -> Iterator[AtMost]:
-        if self.most is not None:
-            yield AtMost(self.memories, topic_of("entity", ""), self.most, "entities")
-            yield AtMost(self.memories, topic_of("relationship", ""), self.most, "relationships")
+        yield AtMost(self.memories, topic_of("entity", ""), self.most, "entities")
+        yield AtMost(self.memories, topic_of("relationship", ""), self.most, "relationships")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +72,7 @@ class ManageGraph:
 
     memories: Memories
     remember: Remember
-    read: Graphs
+    read: ReadGraph
     clock: Clock
     limit: GraphLimit
 
@@ -176,7 +174,7 @@ class ManageGraph:
         """What is around an entity, the user, or a preference: at most so many nodes. Raises `NotFound`
         (`entity_not_found`).
         """
-        graph = self.read.part(scope, part, most=most)
+        graph = self.read(scope)
         if part.start not in graph.nodes:
             raise _missing("entity")
         return around(graph, part, most=most)

@@ -32,7 +32,7 @@ from palimpsest.graph import (
     topic_of,
 )
 from palimpsest.graph.cypher import read_query
-from palimpsest.graph.ports import GraphEngine, Graphs, Limits, Rows
+from palimpsest.graph.ports import GraphEngine, Limits, Rows
 from palimpsest.memory import GRAPH, Record, is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
@@ -51,8 +51,9 @@ class _Cached:
 
 
 class ReadGraph:
-    """Implements `Graphs`: it reads a user's graph whole, and then only what has changed since the last time. Safe to
-    use from many threads.
+    """Reads a user's graph whole, and then only what has changed since the last time: what it returns is what the
+    tables hold now. Entities and relationships are in the order of their ids, those after `after`, at most `most`
+    (None: all). Every call raises `Unavailable`. Safe to use from many threads.
     """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
@@ -92,13 +93,8 @@ class ReadGraph:
         found = self(scope).relationships.values()
         return [each for each in found if _is_after(each, after) and which.has(each)][:most]
 
-    def part(self, scope: UserScope, part: Part, *, most: int) -> Graph:  # noqa: ARG002 - the whole has every part
-        return self(scope)
-
-    def about(self, scope: UserScope, names: Sequence[str]) -> Graph:  # noqa: ARG002 - likewise
-        return self(scope)
-
     def whole(self, scope: UserScope, *, most: int) -> Graph:
+        """The user's graph. Raises `Conflict` (`too_many_entities`, `too_many_relationships`)."""
         graph = self(scope)
         check_sizes(len(graph.entities), len(graph.relationships), most=most)
         return graph
@@ -145,11 +141,6 @@ def _is_of_graph(record: Record) -> bool:
 
 def _is_after(one: Entity | Relationship, after: str | None) -> bool:
     return after is None or one.id > after
-
-
-def holds(one: Entity | Relationship, *, now: int) -> bool:
-    """Whether it has not ended. `now` in epoch milliseconds."""
-    return _is_before(now, one.valid_to)
 
 
 def _is_before(now: int, moment: int | None) -> bool:
@@ -201,7 +192,7 @@ USER = "userId"
 
 @dataclass(frozen=True, slots=True)
 class QueryGraph:
-    read: Graphs
+    read: ReadGraph
     engine: GraphEngine
 
     def __call__(
@@ -230,7 +221,7 @@ class QueryGraph:
 
     def _part(self, scope: UserScope, part: Part) -> Graph:
         most = self.engine.most
-        graph = self.read.part(scope, part, most=most)
+        graph = self.read(scope)
         if part.start not in graph.nodes:
             raise NotFound("There is no such entity.", code="entity_not_found")
         found = around(graph, part, most=most)

@@ -42,7 +42,7 @@ def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
     """Store entities.
 
     Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the same type and name
-    are the same entity. A user has at most 20,000, or any number where the service has a graph in Neptune.
+    are the same entity. A user has at most 20,000.
     """
     given = [one.read() for one in body.entities]
     made = call().memory.graph.put_entities(call().user(user_id), given, agent=body.agent_id, once=call().once)
@@ -136,7 +136,7 @@ def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelations
 
     Store 1 to 30 relationships between entities that are there; the user is one, under the user's own id. One with the
     id of another becomes its next version; without an id, the same ends and type are the same relationship, and with
-    `single` the same `from` and type. A user has at most 20,000, or any number where there is a graph in Neptune.
+    `single` the same `from` and type. A user has at most 20,000.
     """
     given = [one.read() for one in body.relationships]
     made = call().memory.graph.put_relationships(call().user(user_id), given, agent=body.agent_id, once=call().once)
