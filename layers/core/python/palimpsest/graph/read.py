@@ -207,8 +207,9 @@ class QueryGraph:
         """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the user's id, unless
         it is given. With `part` the rest of the graph is not there for it.
 
-        Raises `Unprocessable` (`query_writes`, `invalid_query`, `missing_parameter`, `query_stopped`,
-        `no_graph_engine`), `NotFound` for a part of no entity, `Conflict` for what is too large, and `Unavailable`.
+        Raises `Unprocessable` (`query_writes`, `invalid_query`, `query_too_large`, `missing_parameter`,
+        `query_stopped`, `no_graph_engine`), `NotFound` for a part of no entity, `Conflict` for a graph that is too
+        large, and `Unavailable`.
         """
         asked = read_query(text)
         given = {USER: scope.user, **(parameters or {})}

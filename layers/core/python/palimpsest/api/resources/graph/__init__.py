@@ -121,10 +121,12 @@ def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
     Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's own graph and
-    nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, and `query_stopped` for
-    one that takes more than 5 seconds or 256 MB. With `around` it runs over that part of the graph alone; what it runs
-    over has at most 20,000 entities and as many relationships (409 beyond).
+    nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, `query_too_large` for one
+    that is too long, too deep or too wide, and `query_stopped` for one that takes more than 5 seconds or 256 MB. With
+    `around` it runs over that part of the graph alone; what it runs over has at most 20,000 entities and as many
+    relationships (409 beyond). Two queries of a tenant run at once; one more is 429 `too_many_queries`.
     """
+    call().take_place_to_query()
     part = body.around.read(user_id) if body.around else None
     found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters, part=part)
     return {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
