@@ -216,6 +216,50 @@ def test_a_relationship_needs_ends_that_are_there_and_times_in_order(whole: Clie
     assert len(rows(whole, "relationships")) == 3
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"valid_from": "1969-12-31T23:59:59Z"},
+        {"valid_from": "0001-01-01T00:00:00Z"},
+        {"valid_to": "2025-01-01T00:00:00Z"},
+        {"valid_to": "1950-01-01T00:00:00Z"},
+        {"valid_from": "2025-02-01T00:00:00Z", "valid_to": "2025-01-31T00:00:00Z"},
+    ],
+)
+def test_nothing_begins_before_1970_or_ends_before_it_begins(whole: Client, times: dict[str, str]) -> None:
+    for refused in (
+        entities(whole, {"type": "City", "name": "Rome", **times}),
+        relate(whole, "acme", "AT", "de", **times),
+    ):
+        assert refused.status == 422
+        assert refused.json["errors"][0]["field"].startswith(("entities.0", "relationships.0"))
+    assert (len(rows(whole, "entities")), len(rows(whole, "relationships"))) == (3, 3)
+
+
+@pytest.mark.parametrize("what", ["entities", "relationships"])
+def test_a_change_can_t_end_it_before_it_began_and_may_end_it_in_the_past(
+    whole: Client, service: Service, what: str
+) -> None:
+    row = {"type": "AT", "from": "acme", "to": "de"} if what == "relationships" else {"type": "City", "name": "Rome"}
+    since = "2020-01-01T00:00:00.000Z"
+    whole("POST", f"{GRAPH}/{what}", {what: [row | {"id": "x", "valid_from": since}]})
+    for changes in ({"properties": {"seen": True}}, {"valid_to": None, "properties": {"seen": 2}}):
+        service.time.advance(60)
+        changed = whole("PATCH", f"{GRAPH}/{what}/x", changes)
+        assert (changed.status, changed.json["valid_from"]) == (200, since), "what it is like changes, not since when"
+    early = whole("PATCH", f"{GRAPH}/{what}/x", {"valid_to": "2019-12-31T00:00:00Z"})
+    assert (early.status, early.json["errors"][0]["field"]) == (422, "valid_to")
+    ended = whole("PATCH", f"{GRAPH}/{what}/x", {"valid_to": "2024-05-01T00:00:00Z"}).json
+    assert (ended["valid_from"], ended["valid_to"]) == (since, "2024-05-01T00:00:00.000Z")
+    assert whole("GET", f"{GRAPH}/{what}/x").json == ended
+
+
+def test_a_change_that_changes_nothing_makes_no_version(whole: Client, service: Service) -> None:
+    before = whole("GET", f"{GRAPH}/entities/acme").json
+    service.time.advance(60)
+    assert whole("PATCH", f"{GRAPH}/entities/acme", {"name": "Acme", "properties": {"employees": 120}}).json == before
+
+
 def test_past_the_limit_new_ones_are_refused_and_stored_ones_may_change(whole: Client, service: Service) -> None:
     object.__setattr__(service.memories_app.graph.limit, "most", 3)
     refused = entities(whole, {"type": "City", "name": "Rome"})
@@ -282,7 +326,7 @@ def test_a_query_finds_the_users_own_graph_whoever_it_names(whole: Client, servi
     assert query(other, "MATCH (n) RETURN count(*)").json["rows"] == [[1]]
 
 
-def test_a_new_entity_lists_those_that_are_there_once(
+def test_only_a_new_entity_lists_those_that_are_there(
     whole: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed: list[str] = []
@@ -294,9 +338,10 @@ def test_a_new_entity_lists_those_that_are_there_once(
 
     monkeypatch.setattr(service.memories, "topics", counting)
     assert entities(whole, {"type": "City", "name": "Rome"}).status == 201
-    assert listed == ["entity:"]
+    assert sorted(listed) == ["entity:", "entity:", "preference:", "relationship:"]  # what is there, and how much
     assert entities(whole, {"type": "City", "name": "Rome", "properties": {"hills": 7}}).status == 201
-    assert listed == ["entity:"]
+    assert entities(whole, ACME | {"name": "Acme AG"}).status == 201
+    assert len(listed) == 4
 
 
 def test_a_graph_over_the_limit_is_not_queried(

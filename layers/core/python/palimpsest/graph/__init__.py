@@ -24,6 +24,8 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
 """Names that everything in the graph has for what is its own: no property has one, in upper or lower case."""
+MADE = "ent_"
+"""What the ids of entities begin with that were given none."""
 USER_NAMES = frozenset({"user", "the user"})
 IMPORTANCE = 0.6
 MOST_THINGS = 20_000
@@ -32,7 +34,9 @@ MOST_THINGS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is."""
+    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is. `since` is when
+    it began, where a version before the current one began then; None: the current version began with it.
+    """
 
     id: str
     type: str
@@ -43,6 +47,7 @@ class Entity:
     source: Source = field(default_factory=Source)
     record: str = ""  # the id of the record that holds it
     method: Method = "given"
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +64,7 @@ class Relationship:
     source: Source = field(default_factory=Source)
     record: str = ""
     method: Method = "given"
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +86,7 @@ class Relation:
 
 def entity_id(kind: str, name: str) -> str:
     """The id of an entity that was given none: the same for the same type and name, whatever the case of letters."""
-    return "ent_" + _digest(kind, normalized(name))
+    return MADE + _digest(kind, normalized(name))
 
 
 def relationship_id(start: str, kind: str, end: str | None) -> str:
@@ -102,7 +108,13 @@ def statement_of(
     """The statement that stores it as the current version under its id."""
     kind: GraphType = "entity" if isinstance(thing, Entity) else "relationship"
     own = {"name": thing.name} if isinstance(thing, Entity) else {"start": thing.start, "end": thing.end}
-    data = {"type": thing.type, **own, "properties": dict(thing.properties), "valid_to": thing.valid_to}
+    data = {
+        "type": thing.type,
+        **own,
+        "properties": dict(thing.properties),
+        "valid_to": thing.valid_to,
+        "since": thing.since,
+    }
     said = f"{thing.name} ({thing.type})" if isinstance(thing, Entity) else f"{thing.start} {thing.type} {thing.end}"
     more = json.dumps([data["properties"], thing.valid_to], ensure_ascii=False, sort_keys=True)
     return Statement(
@@ -126,7 +138,7 @@ def is_sound(record: Record) -> bool:
     is_entity = kind == "entity"
     if not isinstance(data, Mapping) or not (record.topic_key or "").startswith(f"{kind}:"):
         return False
-    properties, valid_to = data.get("properties", {}), data.get("valid_to")
+    properties, times = data.get("properties", {}), (data.get("valid_to"), data.get("since"))
     named = [data.get(name) for name in ("type", *(("name",) if is_entity else ("start", "end")))]
     return (
         all(isinstance(each, str) and each for each in named)
@@ -134,7 +146,7 @@ def is_sound(record: Record) -> bool:
         and data["type"] != PREFERENCE_TYPE
         and isinstance(properties, Mapping)
         and all(re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties)
-        and (valid_to is None or (isinstance(valid_to, int) and EARLIEST <= valid_to <= LATEST))
+        and all(time is None or (isinstance(time, int) and EARLIEST <= time <= LATEST) for time in times)
     )
 
 
@@ -148,12 +160,14 @@ def relationship_of(record: Record) -> Relationship:
 
 
 def _common(record: Record) -> dict[str, Any]:
+    since = record.data.get("since")
     return {
         "id": (record.topic_key or "").partition(":")[2],
         "type": record.data["type"],
         "properties": record.data.get("properties", {}),
-        "valid_from": record.valid_from,
+        "valid_from": record.valid_from if since is None else since,
         "valid_to": record.data.get("valid_to"),
+        "since": since,
         "source": record.source,
         "record": record.id,
         "method": record.method,
@@ -212,18 +226,46 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
+class Names:
+    """Entities of the same type and name are one, whatever ids they were stored under. `ids` has the id under which one
+    is listed by its type and normalized name, `also` the other ids of the few that have several.
+    """
+
+    ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    listed: Mapping[str, str] = field(default_factory=dict)  # the id under which it is listed, by each of `also`
+
+    def of(self, kind: str, name: str) -> str | None:
+        """The id under which the entity of this type and name is listed."""
+        return self.ids.get((kind, normalized(name)))
+
+    def id_of(self, name: str) -> str:
+        """The id under which the entity is listed that was stored under this one, or could have been: the id that is
+        made of its type and name always means it.
+        """
+        if name in self.listed or not name.startswith(MADE):
+            return self.listed.get(name, name)
+        return next((each for key, each in self.ids.items() if name == MADE + _digest(*key)), name)
+
+    def every(self, name: str) -> tuple[str, ...]:
+        """All ids that the entity was stored under which is listed under this one."""
+        return (name, *self.also.get(name, ()))
+
+
+@dataclass(frozen=True, slots=True)
 class Graph:
     """The current versions of a user's entities and relationships, by id, in the order of their ids.
 
     `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
-    missing, but with the user and their preferences. `key` is this graph's alone; `until` is when something in it ends
-    (epoch milliseconds; None: nothing does).
+    missing, but with the user and their preferences. `names` are the ids that entities were stored under. `key` is this
+    graph's alone; `until` is when something in it ends (epoch milliseconds; None: nothing does).
     """
 
     entities: Mapping[str, Entity] = field(default_factory=dict)
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     nodes: Mapping[str, Entity] = field(default_factory=dict)
     edges: tuple[Relationship, ...] = ()
+    names: Names = field(default_factory=Names)
     key: str = field(default_factory=lambda: uuid4().hex)
     until: int | None = None
 
