@@ -89,12 +89,13 @@ def wire_sweep(
     forget, named = ForgetMemoriesOfSession(memories, clock), ForgetMemoriesOfSession(memories, clock, jobs)
     removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents), give_up)
     redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents)
+    remember = Remember(memories, tenants, clock)
     work = Router(
         {
             "delete": removal,
             "withdraw": removal,
             "redact": Handling(redacted, give_up),
-            "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
+            "forget": Handling(ForgetPages(memories, expiries, pages, clock, remember), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(
                 ErasePages(sessions, memories, usages, pages, clock, contents, partial(forget_exports, blobs)), give_up

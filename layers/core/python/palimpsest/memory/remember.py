@@ -25,6 +25,7 @@ from palimpsest.memory.decisions import (
     topic_since,
     with_updates,
 )
+from palimpsest.memory.endings import Endings, Superseded, superseded_by
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.statements import AT_ONCE, Statement, drafted, event_before, placed
 from palimpsest.retry import until_committed
@@ -58,7 +59,7 @@ class Prepared:
     """A decision that is not yet written: the outcome of each statement, and the commit that stores them.
 
     Each statement adds at most four items to the commit: its record, its place in the topic, the topic's pointer, and
-    the record that it displaces.
+    the record that it displaces; and four more for each relationship that ends with that record.
     """
 
     made: tuple[Remembered, ...]
@@ -68,6 +69,13 @@ class Prepared:
     @property
     def changes_anything(self) -> bool:
         return bool(self.commit.new or self.commit.changed or self.commit.said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    made: tuple[Remembered, ...]
+    commit: MemoryCommit
+    topics: Mapping[str, Topic]
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
@@ -149,8 +157,26 @@ class Remember:
     def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:
         """Read the records that the statements concern and decide; nothing is written. Raises `Unavailable`.
 
-        The returned commit is lost if any of these records changes in between.
+        What was drawn from records that the statements displace ends with them. The returned commit is lost if any of
+        these records changes in between.
         """
+        decided = self._decided(scope, statements)
+        gone = list(superseded_by(decided.made, decided.topics))
+        ended = Endings(self.memories)(scope, gone, beside=statements)
+        if ended:
+            decided = self._decided(scope, [*statements, *ended])
+        most = self.tenants.settings(scope.owner).limits.memories
+        made = decided.made[: len(statements)]
+        return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
+
+    def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
+        """What ends the relationships that were drawn from these records; it stores nothing if there are none. Raises
+        `Unavailable`.
+        """
+        ended = Endings(self.memories)(scope, superseded)
+        return self._decided(scope, ended).commit if ended else MemoryCommit(epoch=self.memories.user(scope).epoch)
+
+    def _decided(self, scope: UserScope, statements: Sequence[Statement]) -> _Decided:
         user, settings = self.memories.user(scope), self.tenants.settings(scope.owner)
         lifetime = settings.lifetime
         now = milliseconds(self.clock.now())
@@ -168,7 +194,7 @@ class Remember:
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
-        return Prepared(made, commit, Room.of(self.memories, scope, most=settings.limits.memories))
+        return _Decided(made, commit, known.topics)
 
     def check_room(self, scope: UserScope) -> None:
         """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, cast
 
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
@@ -46,7 +46,10 @@ def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
     """
     given = [one.read() for one in body.entities]
     made = call().memory.graph.put_entities(call().user(user_id), given, agent=body.agent_id, once=call().once)
-    return {"entities": [shown_entity(*one) for one in made]}
+    rows = [shown_entity(*one) for one in made]
+    if not call().shows:  # which id the entity had before is stored; the one that was sent, or made, means the same
+        rows = [cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)]
+    return {"entities": rows}
 
 
 @operation("GET /v1/users/{user_id}/graph/entities", answers={200: "GraphEntityPage"}, refuses=(413,))
