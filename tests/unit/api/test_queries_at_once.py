@@ -75,7 +75,7 @@ def asked(client: Client, **body: Any) -> Answer:
 
 @contextmanager
 def held(service: Service, engine: SlowEngine) -> Iterator[list[Answer]]:
-    """While as many queries run as may, with the answers to those that were sent too much; then all end."""
+    """Two queries run meanwhile, and ten more were sent; gives the answers to the ten. Then the two end."""
     with ThreadPoolExecutor(QUERIES_AT_ONCE) as pool:
         running = [pool.submit(asked, process(service)) for _ in range(QUERIES_AT_ONCE)]
         engine.wait_for(QUERIES_AT_ONCE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import defaultdict
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from palimpsest.clock import EARLIEST, LATEST
+from palimpsest.graph.names import Names, digest
 from palimpsest.memory import MAX_CONTENT, GraphType, Method, Record, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.text import normalized
@@ -24,8 +24,6 @@ RELATIONSHIP_TYPE = r"[A-Z][A-Z0-9_]*"
 PROPERTY = r"[a-z][A-Za-z0-9_]*"
 OWN_NAMES = frozenset({"id", "name", "valid_from", "valid_to"})
 """Names that everything in the graph has for what is its own: no property has one, in upper or lower case."""
-MADE = "ent_"
-"""What the ids of entities begin with that were given none."""
 USER_NAMES = frozenset({"user", "the user"})
 IMPORTANCE = 0.6
 MOST_THINGS = 20_000
@@ -84,18 +82,9 @@ class Relation:
         return tuple(name for name in (self.start, self.end) if normalized(name) not in USER_NAMES)
 
 
-def entity_id(kind: str, name: str) -> str:
-    """The id of an entity that was given none: the same for the same type and name, whatever the case of letters."""
-    return MADE + _digest(kind, normalized(name))
-
-
 def relationship_id(start: str, kind: str, end: str | None) -> str:
     """The id of a relationship that was given none. Without an `end` it is that of the only one of its type."""
-    return "rel_" + _digest(start, kind, end or "")
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+    return "rel_" + digest(start, kind, end or "")
 
 
 def topic_of(kind: GraphType, name: str) -> str:
@@ -223,33 +212,6 @@ class Part:
     depth: int = 1
     direction: Direction = "both"
     types: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True, slots=True)
-class Names:
-    """Entities of the same type and name are one, whatever ids they were stored under. `ids` has the id under which one
-    is listed by its type and normalized name, `also` the other ids of the few that have several.
-    """
-
-    ids: Mapping[tuple[str, str], str] = field(default_factory=dict)
-    also: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    listed: Mapping[str, str] = field(default_factory=dict)  # the id under which it is listed, by each of `also`
-
-    def of(self, kind: str, name: str) -> str | None:
-        """The id under which the entity of this type and name is listed."""
-        return self.ids.get((kind, normalized(name)))
-
-    def id_of(self, name: str) -> str:
-        """The id under which the entity is listed that was stored under this one, or could have been: the id that is
-        made of its type and name always means it.
-        """
-        if name in self.listed or not name.startswith(MADE):
-            return self.listed.get(name, name)
-        return next((each for key, each in self.ids.items() if name == MADE + _digest(*key)), name)
-
-    def every(self, name: str) -> tuple[str, ...]:
-        """All ids that the entity was stored under which is listed under this one."""
-        return (name, *self.also.get(name, ()))
 
 
 @dataclass(frozen=True, slots=True)

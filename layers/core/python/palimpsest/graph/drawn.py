@@ -1,22 +1,13 @@
-"""What an extraction draws from its findings: the entities and relationships that they name, as statements."""
+"""Draws entities and relationships from the findings of an extraction, as statements."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from palimpsest.graph import (
-    USER_NAMES,
-    USER_TYPE,
-    Entity,
-    Graph,
-    Relation,
-    Relationship,
-    entity_id,
-    statement_of,
-    topic_of,
-)
+from palimpsest.graph import USER_NAMES, USER_TYPE, Entity, Graph, Relation, Relationship, statement_of, topic_of
 from palimpsest.graph.identity import stored_id
+from palimpsest.graph.names import entity_id
 from palimpsest.memory.statements import Statement
 from palimpsest.text import normalized
 
@@ -30,11 +21,11 @@ class Drawn:
 
 
 def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> Drawn:
-    """What the relations say, each with the source and time of the statement that it came with: its entities, then
-    itself.
+    """The statements that store the relations, each with the source and time of the statement that it came with: first
+    its entities, then its relationship.
 
-    A name means the entity of the graph that has its type and name, or else the only one that has its name. What is
-    stored already is said again as it is, with the properties that it has.
+    A name means the entity of the graph with this type and name. If there is none, it means the only entity with this
+    name. An entity or relationship that is stored already keeps its properties.
     """
     meant = _Meant(graph, user)
     made: dict[tuple[str, str], Statement] = {}
@@ -51,7 +42,7 @@ def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, use
 def _statements(things: Sequence[Entity | Relationship], said: Statement) -> Iterator[Statement]:
     for thing in things:
         if thing.type != USER_TYPE:
-            since = thing.since if thing.valid_to is None else None  # what had ended begins anew
+            since = thing.since if thing.valid_to is None else None  # after an end it begins anew
             now = replace(
                 thing, source=said.source, valid_from=said.valid_from, valid_to=None, method=said.method, since=since
             )
@@ -69,7 +60,7 @@ def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relat
 
 @dataclass(slots=True)
 class _Meant:
-    """Which entity a name means: the same at every mention of a chunk."""
+    """Finds the entity that a name means. Within a chunk a name always means the same entity."""
 
     graph: Graph
     user: str

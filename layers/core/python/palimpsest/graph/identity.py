@@ -1,4 +1,4 @@
-"""Which entities of a user are one: those that have the same type and name, whatever ids they were stored under."""
+"""Joins entities of the same type and name, under whatever ids they were stored."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.graph import MADE, Entity, Graph, Names, Relationship, relationship_id
+from palimpsest.graph import Entity, Graph, Relationship, relationship_id
+from palimpsest.graph.names import MADE, Names
 from palimpsest.text import normalized
 
 
 def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
     """Each entity once, and the ids that they were stored under. `stored` is in the order in which it was written.
 
-    Of several ids a caller's own comes before one that was made, then the first by the alphabet: so it is the same at
-    every reading. Properties of all are joined, and of two values the later one counts. The whole began with the first
-    of them, and has ended once all have.
+    An entity with several ids is listed under an id that a caller gave, or else under an id that was made; of two such
+    ids, under the first by the alphabet. Its properties are joined: of two values the later one counts. It began with
+    the first of its parts, and has ended when all of them have.
     """
     groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
     for entity in stored:
@@ -63,8 +64,8 @@ def between(relationship: Relationship, names: Names) -> Relationship:
 
 
 def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
-    """The id of a relationship that was given none: the one that it is stored under already, perhaps between other ids
-    of its ends. Without an `end` it is that of the only one of its type.
+    """The id of a relationship for which the caller gave none. If it is stored already, perhaps between other ids of
+    its ends, it keeps its id. Without an `end` the id means the only relationship of this type from `start`.
     """
     ends = (None,) if end is None else graph.names.every(end)
     made = [relationship_id(one, kind, other) for one in graph.names.every(start) for other in ends]
@@ -72,8 +73,8 @@ def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
 
 
 def with_stored_ids(relationship: Relationship, graph: Graph) -> Relationship:
-    """A caller's relationship between the entities as they are listed. If it has an id that was made of its ends, it
-    gets the one that it is stored under.
+    """A caller's relationship between the ids under which its ends are listed. If its id was made of its ends, it gets
+    the id under which it is stored.
     """
     start, end = (graph.names.id_of(name) for name in (relationship.start, relationship.end))
     name = relationship.id

@@ -19,13 +19,13 @@ from palimpsest.graph import (
     Relationship,
     Which,
     around,
-    entity_id,
     entity_of,
     relationship_of,
     statement_of,
     topic_of,
 )
 from palimpsest.graph.identity import between, with_stored_ids
+from palimpsest.graph.names import entity_id
 from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import Once
 from palimpsest.memory import GraphType, Record, is_expired
@@ -75,9 +75,9 @@ class ManageGraph:
     ) -> list[tuple[Entity, Outcome]]:
         """Store 1 to 30 entities, each as the current version under its id; return the outcome of each.
 
-        One without an id of its own is the one that has its type and name, whatever the id of that. Refused before
-        anything is written: `Unprocessable` for a reserved type or an end before the beginning, `Conflict`
-        (`too_many_entities`).
+        An entity without a given id is stored under the id of the entity that has its type and name, if there is one.
+        Raises, before anything is written, `Unprocessable` for a reserved type or an end before the beginning, and
+        `Conflict` (`too_many_entities`).
         """
         for number, one in enumerate(given):
             if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
@@ -88,7 +88,7 @@ class ManageGraph:
         return [(entity_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
 
     def _under_stored_ids(self, scope: UserScope, given: Sequence[Entity]) -> Sequence[Entity]:
-        """Those whose id was made have the id of the entity that has their type and name already, if there is one."""
+        """The entities, where each whose id was made has the id of the stored entity of its type and name."""
         made = sorted({topic_of("entity", one.id) for one in given if one.id == entity_id(one.type, one.name)})
         there = self.memories.pointers(scope, made) if made else {}
         new = {topic for topic in made if topic not in there or there[topic].record is None}
@@ -241,7 +241,7 @@ def _with(found: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | 
 
 
 def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
-    """The next version, given now by a caller, of what began before."""
+    """The next version of the thing, given now by a caller. It began when the thing did."""
     return statement_of(replace(thing, since=thing.valid_from, valid_from=None, method="given"), agent=agent)
 
 

@@ -1,4 +1,4 @@
-"""What ends with a fact: the relationships of the graph that were drawn from it."""
+"""Ends the relationships that were drawn from a fact, when the fact is superseded or removed."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class _Edge:
 
 @dataclass(frozen=True, slots=True)
 class Endings:
-    """Reads what was drawn from records, and says that it has ended. Every call raises `Unavailable`."""
+    """Makes the statements that end relationships. Every call raises `Unavailable`."""
 
     memories: Memories
 
@@ -99,8 +99,8 @@ class Endings:
         """The statements that end the relationships drawn from these records. `beside` are statements of the same
         commit.
 
-        A relationship goes on if it was said again at that moment or later, and if the content in place of the record
-        still names both ends and denies nothing.
+        A relationship stays open if a conversation said it again at that moment or later. It also stays open if the
+        content in place of the record still names both ends and has no word of `_DENIED`.
         """
         drawn = {topic: each for each in superseded for topic in each.record.draws if topic.startswith(RELATIONSHIP)}
         if not drawn:

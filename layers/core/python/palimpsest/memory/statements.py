@@ -146,7 +146,9 @@ def said_also(record: Record, by: Record) -> Record:
 
 
 def drawing(record: Record, other: Record) -> Record:
-    """The record with what was drawn from the other, too, which says the same or had the topic before."""
+    """The record, which also remembers the relationships drawn from the other record: that one says the same, or had
+    the topic before.
+    """
     if not other.draws:
         return record
     return replace(record, draws=tuple(dict.fromkeys((*record.draws, *other.draws)))[:MOST_DRAWN])

@@ -35,10 +35,10 @@ from palimpsest.graph import (
     Entity,
     Part,
     Relationship,
-    entity_id,
     relationship_id,
 )
 from palimpsest.graph.cypher import MAX_QUERY
+from palimpsest.graph.names import entity_id
 from palimpsest.memory import Source
 from palimpsest.memory.decisions import Outcome
 from palimpsest.memory.remember import MAX_STATEMENTS
