@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, Literal, cast, get_args
+from typing import Any, Literal, get_args
 
 from infra.layer_build import ON_AWS, Wheels, on_this_machine
 
@@ -26,12 +26,6 @@ def tenant_jobs_at_once(worker_concurrency: int) -> int:
 SearchTier = Literal["none", "embedded", "dynamodb", "opensearch"]
 """`none` has no index; `embedded` is a file that functions on one machine share; `dynamodb` is two tables, one of them
 with a vector index, and costs nothing while idle; `opensearch` is a managed domain.
-"""
-
-
-GraphTier = Literal["embedded", "neptune"]
-"""`embedded` reads a user's graph whole, up to 20,000 entities and as many relationships; `neptune` adds a graph of
-Neptune Analytics in which larger ones are searched, and which costs while it is idle.
 """
 
 
@@ -73,7 +67,6 @@ class Stage:
     search: SearchTier
     domain: DomainSize
     embedding: Embedding
-    graph: GraphTier = "embedded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,9 +114,7 @@ def _nothing(_: str) -> None:
 
 
 def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
-    """The stage of that name. The CDK context may set `search`, `graph` and `embedding` for it, and the server's
-    model.
-    """
+    """The stage of that name. The CDK context may set `search` and `embedding` for it, and the server's model."""
     if name not in STAGES:
         raise SystemExit(f"There is no stage {name!r}; the stages are {', '.join(STAGES)}.")
     stage = STAGES[name]()
@@ -132,17 +123,7 @@ def stage_named(name: str, context: Callable[[str], Any] = _nothing) -> Stage:
         raise SystemExit(f"The context `search` is one of {', '.join(get_args(SearchTier))}.")
     if stage.name != LOCAL and stage.search == "embedded":
         raise SystemExit("The embedded index is only for the stage `local`: functions in AWS share no file.")
-    return replace(stage, graph=_graph(stage, context("graph") or stage.graph))
-
-
-def _graph(stage: Stage, tier: Any) -> GraphTier:
-    if tier not in get_args(GraphTier):
-        raise SystemExit(f"The context `graph` is one of {', '.join(get_args(GraphTier))}.")
-    if tier == "neptune" and stage.name == LOCAL:
-        raise SystemExit("The local AWS has no Neptune Analytics: `graph=neptune` is for the other stages.")
-    if tier == "neptune" and stage.search == "none":
-        raise SystemExit("The context `graph=neptune` needs a search index: one function keeps both up to date.")
-    return cast("GraphTier", tier)
+    return stage
 
 
 def _embedding(context: Callable[[str], Any]) -> Embedding | None:

@@ -16,7 +16,6 @@ from constructs import Construct
 from infra.config import BUILTIN, Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
 from infra.parts.contents import ADD, LIST, PASSING, READ, REMOVE, Contents
-from infra.parts.graph import Graph
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -37,16 +36,14 @@ from infra.parts.streams import (
 )
 from infra.parts.tables import DELETES, READS, WRITES, Tables
 
-GRAPH, MODEL_KEY = "NEPTUNE_GRAPH", "OPENAI_KEY_PARAMETER"
-"""The environment variables that name the graph and the key of the model server: who has the first stands in the
-graph's network, who has the second may read the key.
-"""
+MODEL_KEY = "OPENAI_KEY_PARAMETER"
+"""The environment variable that names the key of the model server: a function that has it may read the key."""
 SHARE = "TENANT_JOBS_AT_ONCE"
 STORES = ("TENANTS_TABLE", "SESSIONS_TABLE", "MEMORIES_TABLE", "CONTENTS_BUCKET")
 SERVER = (MODEL_KEY, "OPENAI_BASE_URL")
 CHATTING = (*SERVER, "CHAT_MODEL")
 SEARCHING = (*SERVER, "SEARCH_URL", "EMBEDDING_MODEL", "EMBEDDING_DIMENSION")
-INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING, GRAPH)
+INDEXED = ("SESSIONS_TABLE", "MEMORIES_TABLE", *SEARCHING)
 REQUEST_SECONDS = 29  # the HTTP API itself gives up after 30
 LINES = {"summarize": Line(seconds=90), "extract": Line(seconds=90), "sweep": Line(seconds=90)}
 INDEXING = {"embed": Line(seconds=60, batch=10, receives=50), "reindex": Line(seconds=90)}
@@ -65,7 +62,6 @@ class Palimpsest(Stack):
         self.tables = Tables(self, stage=stage, key=self._key)
         self.contents = Contents(self, stage=stage, key=self._key)
         self.search = Search(self, stage=stage, key=self._key)
-        self.graph = Graph(self, stage=stage, key=self._key)
         self._lines = LINES | (INDEXING if self.search.url else {})
         self.queues = Queues(self, stage=stage, key=self._key, lines=self._lines)
         self.bus = events.EventBus(self, "Events", description="What happened to memories and jobs: ids alone")
@@ -112,7 +108,6 @@ class Palimpsest(Stack):
             "JWT_AUDIENCE": ",".join(choices.jwt_audience),
             SHARE: str(tenant_jobs_at_once(self._stage.sizes.worker_concurrency)),
             MODEL_KEY: self.key_parameter,
-            GRAPH: self.graph.id,
         }  # fmt: skip
 
     @property
@@ -126,7 +121,6 @@ class Palimpsest(Stack):
         function = PythonFunction(
             self, name, stage=self._stage, layers=[*self._layers.every, *layers], timeout_seconds=seconds,
             memory_mb=memory_mb, environment={each: self._variables[each] for each in variables}, key=self._key,
-            network=self.graph.network if GRAPH in variables else None,
         )  # fmt: skip
         self.functions[name] = function
         if MODEL_KEY in variables:
@@ -156,7 +150,7 @@ class Palimpsest(Stack):
         return sessions
 
     def _add_memories(self) -> PythonFunction:
-        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, GRAPH, "MODELS"))
+        tables, variables = self.tables, dict.fromkeys((*STORES, *SEARCHING, *CHATTING, "MODELS"))
         layers = [*self._layers.embedding, *self._layers.graph]
         memories = self._function("memories", *variables, seconds=REQUEST_SECONDS, memory_mb=1024, layers=layers)
         tables.grant_tenants(memories.role, *WRITES, "dynamodb:DeleteItem")
@@ -164,7 +158,6 @@ class Palimpsest(Stack):
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
         self.contents.grant(memories.role, READ, ADD, LIST)
         self.search.grant(memories.role, makes_indexes=False)
-        self.graph.grant(memories.role, writes=False)
         return memories
 
     def _authorizer(self) -> gateway.IHttpRouteAuthorizer:
@@ -210,12 +203,11 @@ class Palimpsest(Stack):
 
     def _add_extract(self) -> None:
         tables = self.tables
-        extract = self._worker("extract", *STORES, *CHATTING, GRAPH, memory_mb=512, layers=self._layers.models)
+        extract = self._worker("extract", *STORES, *CHATTING, memory_mb=512, layers=self._layers.models)
         tables.grant_tenants(extract.role)
         tables.grant(extract.role, tables.sessions, READS, WRITES)
         tables.grant(extract.role, tables.memories, READS, WRITES, ["dynamodb:DeleteItem"])
         self.contents.grant(extract.role, READ, REMOVE, LIST, under=PASSING)
-        self.graph.grant(extract.role, writes=False)
 
     def _add_embed(self) -> None:
         """Add the function that keeps the search index up to date; it marks records as indexed and ends redactions."""
@@ -225,7 +217,6 @@ class Palimpsest(Stack):
         self.tables.grant_usage(embed.role)
         self.tables.grant(embed.role, self.tables.memories, READS, ["dynamodb:UpdateItem"])
         self.search.grant(embed.role, makes_indexes=True)
-        self.graph.grant(embed.role, writes=True)
         self._have_embedded(embed.function)
 
     def _have_embedded(self, embed: lambda_.Function | None) -> None:
@@ -245,7 +236,6 @@ class Palimpsest(Stack):
         self.tables.grant_scan(reindex.role, self.tables.sessions, "by_user")
         self.tables.grant_scan(reindex.role, self.tables.memories, "by_tenant")
         self.search.grant(reindex.role, makes_indexes=True)
-        self.graph.grant(reindex.role, writes=True)
 
     def _add_dispatch(self) -> None:
         queues = self._queues_by_name

@@ -555,8 +555,8 @@ def test_a_graph_of_entities_is_walked_through() -> None:
     graph = AgentMemory(user="sarah").graph
     acme, berlin = {"id": "acme", "type": "Company", "name": "Acme"}, {"id": "be", "type": "City", "name": "Berlin"}
     graph.put_entities(acme, berlin)
-    works, lies = {"type": "WORKS_AT", "from": "sarah", "to": "acme"}, {"type": "IS_IN", "from": "acme", "to": "be"}
-    graph.put_relationships(works, lies)
+    works = {"type": "WORKS_AT", "from": "sarah", "to": "acme", "valid_from": "2019-01-01T00:00:00Z"}
+    graph.put_relationships(works, {"type": "IS_IN", "from": "acme", "to": "be"})
     assert [(one.name, depth) for one, depth in graph.neighbors(depth=2).nodes] == [("Acme", 1), ("Berlin", 2)]
     assert graph.change_entity("acme", properties={"employees": 120}).properties == {"employees": 120}
     assert [one.name for one in graph.entities(type="City")] == ["Berlin"]

@@ -1,5 +1,6 @@
 """The knowledge graph through the front door: entities and relationships stored, versioned, walked through, deleted."""
 
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -216,6 +217,50 @@ def test_a_relationship_needs_ends_that_are_there_and_times_in_order(whole: Clie
     assert len(rows(whole, "relationships")) == 3
 
 
+@pytest.mark.parametrize(
+    "times",
+    [
+        {"valid_from": "1969-12-31T23:59:59Z"},
+        {"valid_from": "0001-01-01T00:00:00Z"},
+        {"valid_to": "2025-01-01T00:00:00Z"},
+        {"valid_to": "1950-01-01T00:00:00Z"},
+        {"valid_from": "2025-02-01T00:00:00Z", "valid_to": "2025-01-31T00:00:00Z"},
+    ],
+)
+def test_nothing_begins_before_1970_or_ends_before_it_begins(whole: Client, times: dict[str, str]) -> None:
+    for refused in (
+        entities(whole, {"type": "City", "name": "Rome", **times}),
+        relate(whole, "acme", "AT", "de", **times),
+    ):
+        assert refused.status == 422
+        assert refused.json["errors"][0]["field"].startswith(("entities.0", "relationships.0"))
+    assert (len(rows(whole, "entities")), len(rows(whole, "relationships"))) == (3, 3)
+
+
+@pytest.mark.parametrize("what", ["entities", "relationships"])
+def test_a_change_can_t_end_it_before_it_began_and_may_end_it_in_the_past(
+    whole: Client, service: Service, what: str
+) -> None:
+    row = {"type": "AT", "from": "acme", "to": "de"} if what == "relationships" else {"type": "City", "name": "Rome"}
+    since = "2020-01-01T00:00:00.000Z"
+    whole("POST", f"{GRAPH}/{what}", {what: [row | {"id": "x", "valid_from": since}]})
+    for changes in ({"properties": {"seen": True}}, {"valid_to": None, "properties": {"seen": 2}}):
+        service.time.advance(60)
+        changed = whole("PATCH", f"{GRAPH}/{what}/x", changes)
+        assert (changed.status, changed.json["valid_from"]) == (200, since), "what it is like changes, not since when"
+    early = whole("PATCH", f"{GRAPH}/{what}/x", {"valid_to": "2019-12-31T00:00:00Z"})
+    assert (early.status, early.json["errors"][0]["field"]) == (422, "valid_to")
+    ended = whole("PATCH", f"{GRAPH}/{what}/x", {"valid_to": "2024-05-01T00:00:00Z"}).json
+    assert (ended["valid_from"], ended["valid_to"]) == (since, "2024-05-01T00:00:00.000Z")
+    assert whole("GET", f"{GRAPH}/{what}/x").json == ended
+
+
+def test_a_change_that_changes_nothing_makes_no_version(whole: Client, service: Service) -> None:
+    before = whole("GET", f"{GRAPH}/entities/acme").json
+    service.time.advance(60)
+    assert whole("PATCH", f"{GRAPH}/entities/acme", {"name": "Acme", "properties": {"employees": 120}}).json == before
+
+
 def test_past_the_limit_new_ones_are_refused_and_stored_ones_may_change(whole: Client, service: Service) -> None:
     object.__setattr__(service.memories_app.graph.limit, "most", 3)
     refused = entities(whole, {"type": "City", "name": "Rome"})
@@ -282,7 +327,7 @@ def test_a_query_finds_the_users_own_graph_whoever_it_names(whole: Client, servi
     assert query(other, "MATCH (n) RETURN count(*)").json["rows"] == [[1]]
 
 
-def test_a_new_entity_lists_those_that_are_there_once(
+def test_only_a_new_entity_lists_those_that_are_there(
     whole: Client, service: Service, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     listed: list[str] = []
@@ -294,9 +339,10 @@ def test_a_new_entity_lists_those_that_are_there_once(
 
     monkeypatch.setattr(service.memories, "topics", counting)
     assert entities(whole, {"type": "City", "name": "Rome"}).status == 201
-    assert listed == ["entity:"]
+    assert sorted(listed) == ["entity:", "entity:", "preference:", "relationship:"]  # what is there, and how much
     assert entities(whole, {"type": "City", "name": "Rome", "properties": {"hills": 7}}).status == 201
-    assert listed == ["entity:"]
+    assert entities(whole, ACME | {"name": "Acme AG"}).status == 201
+    assert len(listed) == 4
 
 
 def test_a_graph_over_the_limit_is_not_queried(
@@ -316,3 +362,102 @@ def test_what_a_message_said_of_the_graph_is_taken_back_with_it(call: Client, se
     assert names(call) == [("Acme", 1)]
     assert call("PATCH", "/v1/sessions/s/messages/1", {"content": "I work.", "wait": 5}).status == 200
     assert rows(call, "entities") == rows(call, "relationships") == []
+
+
+@pytest.fixture
+def at_home(call: Client, service: Service) -> Client:
+    """Sarah said that she lives in Hamburg."""
+    service.work_while_waiting()
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    call.append("s", "I live in Hamburg.")
+    assert call("POST", "/v1/sessions/s/extract", {"wait": 5}).status == 200
+    assert names(call) == [("Hamburg", 1)]
+    service.time.advance(60)
+    return call
+
+
+def memory(call: Client) -> str:
+    (found,) = call("GET", "/v1/users/sarah/memories").json["memories"]
+    return f"/v1/users/sarah/memories/{found['id']}"
+
+
+FORGET = "/v1/users/sarah/memories/forget"
+CORRECTIONS: dict[str, Callable[[Client], Answer]] = {
+    "saved": lambda call: call.save({"type": "fact", "content": "Lives in Bremen", "topic_key": "residence"}),
+    "changed": lambda call: call("PATCH", memory(call), {"content": "Lives in Bremen"}),
+    "deleted": lambda call: call("DELETE", memory(call)),
+    "forgotten": lambda call: call("POST", FORGET, {"filter": {"types": ["fact"]}, "wait": 5}),
+    "changed as mem0 does": lambda call: call(
+        "PUT", f"/compat/mem0/memories/{memory(call).rpartition('/')[2]}@sarah", {"text": "Lives in Bremen"}
+    ),
+}
+
+
+@pytest.mark.parametrize("how", CORRECTIONS)
+def test_a_corrected_fact_takes_the_graph_with_it(at_home: Client, service: Service, how: str) -> None:
+    assert CORRECTIONS[how](at_home).status in (200, 201)
+    assert names(at_home) == []
+    (edge,) = rows(at_home, "relationships")
+    assert (edge["type"], edge["valid_from"][:19]) == ("LIVES_IN", "2026-01-01T00:00:00")
+    assert edge["valid_to"][:19] >= "2026-01-01T00:01:00"
+    assert [row["name"] for row in rows(at_home, "entities")] == ["Hamburg"]
+
+
+def test_what_is_forgotten_with_its_fact_is_not_ended_but_gone(at_home: Client) -> None:
+    assert at_home("POST", FORGET, {"filter": {"session_id": "s"}, "wait": 5}).status == 200
+    assert rows(at_home, "relationships") == rows(at_home, "entities") == []
+
+
+def test_what_has_ended_goes_with_its_session_too(at_home: Client) -> None:
+    CORRECTIONS["saved"](at_home)
+    assert at_home("DELETE", "/v1/sessions/s", query={"wait": 5}).status == 200
+    assert rows(at_home, "relationships") == rows(at_home, "entities") == []
+
+
+def test_entities_are_one_by_type_and_name_whatever_their_ids(whole: Client) -> None:
+    (made,) = entities(whole, {"type": "Company", "name": "ACME", "properties": {"listed": True}}).json["entities"]
+    assert (made["id"], made["properties"]) == ("acme", {"listed": True}), "without an id it is the one that is there"
+    (other,) = entities(whole, {"id": "a1", "type": "Company", "name": "acme", "properties": {"of": 1}}).json[
+        "entities"
+    ]
+    assert (other["id"], other["outcome"]) == ("a1", "created")
+    found = whole("GET", f"{GRAPH}/entities/acme").json
+    assert (found["id"], found["properties"]) == ("a1", {"listed": True, "of": 1})
+    assert [row["id"] for row in rows(whole, "entities", type="Company")] == ["a1"]
+    assert names(whole, of="acme", direction="out") == names(whole, of="a1", direction="out") == [("Berlin", 1)]
+    (job,) = rows(whole, "relationships", to="acme")
+    assert (job["to"], rows(whole, "relationships", to="a1")) == ("a1", [job])
+    again = relate(whole, "sarah", "WORKS_AT", "a1").json["relationships"][0]
+    assert again["id"] == job["id"], "the same relationship, by whatever id of its end"
+    assert query(whole, "MATCH (c:Company) RETURN c.id, c.of").json["rows"] == [["a1", 1]]
+
+
+def test_what_is_one_changes_and_goes_as_one(whole: Client, service: Service) -> None:
+    entities(whole, {"id": "a1", "type": "Company", "name": "Acme"})
+    service.time.advance(60)
+    change = {"name": "Globex", "properties": {"employees": None, "of": 2}}
+    changed = whole("PATCH", f"{GRAPH}/entities/acme", change).json
+    assert (changed["id"], changed["name"], changed["properties"]) == ("a1", "Globex", {"of": 2})
+    assert [row["name"] for row in rows(whole, "entities", type="Company")] == ["Globex"]
+    assert whole("DELETE", f"{GRAPH}/entities/a1").status == 200
+    assert whole("GET", f"{GRAPH}/entities/acme").status == 404
+    assert [row["from"] for row in rows(whole, "relationships")] == ["berlin"]
+
+
+def test_one_that_gets_another_name_is_another_again(whole: Client, service: Service) -> None:
+    entities(whole, {"id": "a1", "type": "Company", "name": "Acme"})
+    service.time.advance(1)
+    entities(whole, {"id": "a1", "type": "Company", "name": "Acme Two"})
+    assert [row["id"] for row in rows(whole, "entities", type="Company")] == ["a1", "acme"]
+
+
+def test_a_made_id_means_what_has_that_type_and_name_and_tells_a_writer_no_other(
+    whole: Client, service: Service
+) -> None:
+    blind = service.client(scopes="write")
+    (made,) = entities(blind, {"type": "Company", "name": "Acme"}).json["entities"]
+    assert made["id"].startswith("ent_"), "the caller's own id is not for a key that may not read"
+    assert relate(blind, made["id"], "IS_IN", "de").status == 201
+    assert whole("GET", f"{GRAPH}/entities/{made['id']}").json["id"] == "acme"
+    assert [row["from"] for row in rows(whole, "relationships", to="de")] == ["acme", "berlin"]

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.errors import Unprocessable
-from palimpsest.graph.cypher import REFUSED, read_query
+from palimpsest.graph.cypher import MAX_QUERY, MOST_STEPS, MOST_TERMS, REFUSED, read_query
 
 READS = "MATCH (u:User {id: $userId})-[:PREFERS]->(p) RETURN p.name, p.value"
 
@@ -78,3 +78,40 @@ def test_any_text_is_read_or_refused(text: str) -> None:
     except Unprocessable:
         return
     assert all(query.text[name.start : name.end].strip("`") == name.text for name in query.types)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RETURN 1" + "+1" * 3_900,
+        "RETURN '" + "x" * MAX_QUERY + "'",
+        "RETURN " + "[" * 17 + "1" + "]" * 17,
+        "RETURN " + "([{a: " * 6 + "1" + "}])" * 6,
+        "RETURN " + "CASE WHEN true THEN " * 17 + "1" + " END" * 17,
+        "RETURN " + "case [{end: " * 9 + "1" + "}] when 1 then 1 end" * 9,
+        "RETURN 1" + "+1" * (MOST_TERMS + 1),
+        "MATCH " + ", ".join(f"(c)-[:KNOWS]->(m{number})" for number in range(MOST_STEPS + 1)) + " RETURN count(*)",
+        "MATCH (a)" + "--()" * (MOST_STEPS + 1) + " RETURN count(*)",
+        "MATCH (a)" + "<-[*1..2]-()" * (MOST_STEPS + 1) + " RETURN count(*)",
+    ],
+    ids=lambda text: f"{text[:24]} of {len(text)}",
+)
+def test_a_query_that_is_too_long_too_deep_or_too_wide_is_refused_before_it_is_run(text: str) -> None:
+    assert refusal(text) == "query_too_large"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "RETURN " + "[" * 16 + "1" + "]" * 16,
+        "RETURN [" + ", ".join(["[1]"] * 40) + "]",
+        "RETURN " + ", ".join("CASE WHEN true THEN 1 END" for _ in range(17)),
+        "MATCH " + ", ".join(f"(c)-[:KNOWS]->(m{number})" for number in range(MOST_STEPS)) + " RETURN count(*)",
+        "MATCH (n) WHERE " + " OR ".join(f"n.name = 'name {number}'" for number in range(40)) + " RETURN n.case, n.end",
+        """MATCH (p:Person)-[:WORKS_AT]->(c:Company)-[:IS_IN]->(t:City {name: $city}) OPTIONAL MATCH (p)-[k:KNOWS]->(f)
+        WITH p, c, collect(f.name) AS friends, count(k) AS many WHERE many > 2 AND NOT c.name STARTS WITH 'A'
+        RETURN p.name, CASE WHEN many > 10 THEN 'many' ELSE 'some' END AS how, friends ORDER BY many DESC LIMIT 20""",
+    ],
+)
+def test_a_query_as_people_write_them_is_not_too_large(text: str) -> None:
+    assert read_query(text).text == text

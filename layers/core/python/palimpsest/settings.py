@@ -77,12 +77,6 @@ class SearchSettings(EmbeddingSettings):
         return value
 
 
-class GraphSettings(FunctionSettings):
-    """`neptune_graph` is the id of the graph of Neptune Analytics that users' graphs are searched in, if any."""
-
-    neptune_graph: str = ""
-
-
 class NamedModelsSettings(FunctionSettings):
     """The models that callers may name, with commas between them; without the variable none."""
 
@@ -107,7 +101,7 @@ class SessionsSettings(SearchSettings, NamedModelsSettings):
     contents_bucket: Text
 
 
-class MemoriesSettings(SearchSettings, PaidSettings, GraphSettings, NamedModelsSettings):
+class MemoriesSettings(SearchSettings, PaidSettings, NamedModelsSettings):
     memories_table: Text
     contents_bucket: Text
 
@@ -143,19 +137,19 @@ class SummarizeSettings(PaidSettings, NamedModelsSettings, SharedQueueSettings):
     summarize_queue_url: Text
 
 
-class ExtractSettings(PaidSettings, GraphSettings, SharedQueueSettings):
+class ExtractSettings(PaidSettings, SharedQueueSettings):
     memories_table: Text
     contents_bucket: Text
     extract_queue_url: Text
 
 
-class EmbedSettings(SearchSettings, GraphSettings):
+class EmbedSettings(SearchSettings):
     sessions_table: Text
     memories_table: Text
     embed_queue_url: Text
 
 
-class ReindexSettings(SearchSettings, GraphSettings):
+class ReindexSettings(SearchSettings):
     sessions_table: Text
     memories_table: Text
     reindex_queue_url: Text

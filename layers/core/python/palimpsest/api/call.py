@@ -17,7 +17,15 @@ from math import ceil
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar, cast
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.errors import BadRequest, CommitLost, InvalidKey, MissingScope, Unauthenticated, Unavailable
+from palimpsest.errors import (
+    BadRequest,
+    CommitLost,
+    InvalidKey,
+    LimitReached,
+    MissingScope,
+    Unauthenticated,
+    Unavailable,
+)
 from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
 
@@ -85,15 +93,43 @@ function that others need.
 SPARE = 5  # seconds after which a place is free although nobody gave it back
 
 
+QUERIES_AT_ONCE = 2
+"""How many queries in Cypher of a tenant may run at the same time, however many functions and keys they have."""
+SOON = 1  # seconds after which a query that found no place is worth another try: most take milliseconds
+
+
 def place_to_wait(calls: KeyedCalls, scope: Scope, *, wait: float, clock: Clock) -> KeyedCall | None:
-    """A place to wait so many seconds; None if all are taken, or can't be asked for now. A place is kept as the keyed
-    call of a name that no idempotency key gives.
+    """A place to wait so many seconds; None if all are taken, or can't be asked for now."""
+    with suppress(Unavailable):
+        return _place(calls, scope, "waiting", most=MOST_WAITING, lasts=wait, clock=clock)
+    return None
+
+
+def place_to_query(calls: KeyedCalls, scope: Scope, *, clock: Clock) -> KeyedCall:
+    """A place to run a query, for as long as a call may take. Raises `LimitReached` (`too_many_queries`) if all are
+    taken, and `Unavailable` if they can't be asked for now.
+    """
+    place = _place(calls, scope, "querying", most=QUERIES_AT_ONCE, lasts=LONGEST, clock=clock)
+    if place is None:
+        raise LimitReached(
+            f"{QUERIES_AT_ONCE} queries of the tenant are running: try again when one has ended.",
+            code="too_many_queries",
+            limit="queries_at_once",
+            most=QUERIES_AT_ONCE,
+            retry_after=SOON,
+        )
+    return place
+
+
+def _place(calls: KeyedCalls, scope: Scope, what: str, *, most: int, lasts: float, clock: Clock) -> KeyedCall | None:
+    """One of the tenant's `most` places for so many seconds; None if all are taken. A place is stored as the keyed
+    call of a name that no idempotency key gives, so that all processes share it. Raises `Unavailable`.
     """
     now = seconds(clock.now())
-    until = now + ceil(wait) + SPARE
-    for number in random.sample(range(MOST_WAITING), MOST_WAITING):
-        place = KeyedCall(scope.tenant, f"waiting-{number}", request="", expires_at=until)
-        with suppress(CommitLost, Unavailable):
+    until = now + ceil(lasts) + SPARE
+    for number in random.sample(range(most), most):
+        place = KeyedCall(scope.tenant, f"{what}-{number}", request="", expires_at=until)
+        with suppress(CommitLost):
             found = calls.get(place)
             if found is None or found.expires_at <= now:
                 calls.put(replace(place, version=found.version if found else 0))
@@ -111,7 +147,7 @@ def give_back(calls: KeyedCalls, place: KeyedCall) -> None:
 class Call:
     """`wired` holds the use cases of the function that serves the call: `use` in the function `sessions`, `memory` in
     `memories`. `request` is its event as `guarded` leaves it, `shows` says whether the answer may hold what is stored;
-    `begun` is its time.monotonic(), `places` is where it waits.
+    `begun` is its time.monotonic(), `places` are those that it has taken: to wait, or to query.
     """
 
     caller: Caller
@@ -174,6 +210,10 @@ class Call:
             place = place_to_wait(self.wired.stores.calls, self.caller.tenant, wait=wait, clock=self.wired.clock)
             self.places.extend([] if place is None else [place])
         return wait if self.places else 0.0
+
+    def take_place_to_query(self) -> None:
+        """Take a place to run a query, which is given back when the call is over. Raises as `place_to_query`."""
+        self.places.append(place_to_query(self.wired.stores.calls, self.caller.tenant, clock=self.wired.clock))
 
     def over(self) -> None:
         """Give back what the call has taken."""

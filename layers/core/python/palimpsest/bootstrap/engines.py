@@ -25,8 +25,7 @@ from palimpsest.vectors import VectorStore
 if TYPE_CHECKING:
     from palimpsest.api.tokens import AuthorizeTokens
     from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-    from palimpsest.graph.manage import GraphLimit
-    from palimpsest.graph.ports import GraphEngine, GraphIndex, Graphs
+    from palimpsest.graph.ports import GraphEngine
     from palimpsest.models.metered import Meter
     from palimpsest.models.openai import OpenAIChatModel
 
@@ -112,32 +111,6 @@ def graph_engine() -> GraphEngine:
     from palimpsest.engines.ladybug import LadybugGraphs
 
     return LadybugGraphs()
-
-
-@cache
-def neptune_index(environment: settings.GraphSettings) -> GraphIndex | None:
-    """Where graphs are searched that no process can hold; None where there is no such place."""
-    if not environment.neptune_graph:
-        return None
-    from palimpsest.engines.neptune import NeptuneIndex
-
-    return NeptuneIndex(environment.neptune_graph)
-
-
-def graphs_over(memories: Memories, clock: Clock, index: GraphIndex | None) -> Graphs:
-    """Reads users' graphs: through the index, or without one each as a whole."""
-    from palimpsest.graph.indexed import IndexedGraph
-    from palimpsest.graph.read import ReadGraph
-
-    held = ReadGraph(memories, clock)
-    return held if index is None else IndexedGraph(memories, index, clock, held)
-
-
-def limit_of_graphs(memories: Memories, index: GraphIndex | None) -> GraphLimit:
-    """Without an index a user's graph is limited to what a process can hold."""
-    from palimpsest.graph.manage import GraphLimit
-
-    return GraphLimit(memories) if index is None else GraphLimit(memories, None)
 
 
 @cache

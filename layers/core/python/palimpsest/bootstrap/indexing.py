@@ -12,16 +12,13 @@ from palimpsest.bootstrap.engines import (
     embeds_here,
     memory_store,
     model_key,
-    neptune_index,
     owners,
     search_index,
     session_store,
     system_clock,
 )
-from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.jobs.ports import Changed, JobNotice
 from palimpsest.jobs.steps import RestartSteps, UserSteps, Wait, Worker
-from palimpsest.memory.ports import Memories
 from palimpsest.models import Embedder, Vector
 from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
@@ -49,11 +46,10 @@ def embed_worker() -> EmbedWorker:
     steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
     if embeds_here(environment):
         embedder(environment)  # begins to load: a context that asks for a vector waits no more than seconds
-    graph = _projection(environment, memories)
 
     def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
         index, model = _prepared(environment), _embedder(environment)
-        return Embed(memories, sessions, index, model, clock, steps, graph)(changes)
+        return Embed(memories, sessions, index, model, clock, steps)(changes)
 
     def vectors(texts: Sequence[str], *, as_questions: bool) -> list[Vector]:
         return embedder(environment).embed(texts, as_questions=as_questions)
@@ -73,8 +69,7 @@ def reindex_worker() -> Worker:
     space = f"{environment.embedding_model} {environment.embedding_dimension}"
 
     def step(notice: JobNotice) -> None:
-        graph = _projection(environment, memories)
-        embed = Embed(memories, sessions, index, _embedder(environment), clock, graph=graph)
+        embed = Embed(memories, sessions, index, _embedder(environment), clock)
         reindex = Reindex(
             owners(environment.sessions_table, environment.memories_table), memories, sessions, index, embed
         )
@@ -100,12 +95,6 @@ def _prepared(environment: settings.SearchSettings) -> SearchIndex:
     index = search_index(environment)
     index.prepare()
     return index
-
-
-def _projection(environment: settings.GraphSettings, memories: Memories) -> ProjectGraph | None:
-    """What brings the index of graphs up to date, where there is one."""
-    index = neptune_index(environment)
-    return None if index is None else ProjectGraph(memories, index, system_clock())
 
 
 def _embedder(environment: settings.SearchSettings) -> Embedder | None:

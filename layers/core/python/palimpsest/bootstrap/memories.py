@@ -11,13 +11,10 @@ from palimpsest.bootstrap.engines import (
     blob_store,
     fact_store,
     graph_engine,
-    graphs_over,
     has_key,
     keyed_calls,
-    limit_of_graphs,
     memory_store,
     metered_model,
-    neptune_index,
     question_embedder,
     reranker,
     search_index,
@@ -44,9 +41,9 @@ from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.outside import IngestOutside
 from palimpsest.extraction.report import ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.graph.manage import ManageGraph
-from palimpsest.graph.ports import GraphEngine, GraphIndex
-from palimpsest.graph.read import QueryGraph
+from palimpsest.graph.manage import GraphLimit, ManageGraph
+from palimpsest.graph.ports import GraphEngine
+from palimpsest.graph.read import QueryGraph, ReadGraph
 from palimpsest.jobs.steps import ReadJob
 from palimpsest.memory.history import ShowMemories
 from palimpsest.memory.manage import ManageMemories
@@ -76,7 +73,6 @@ class MemoryStores(Stores):
     index: SearchIndex
     vectors: VectorStore
     graphs: GraphEngine = field(default_factory=graph_engine)
-    graph_index: GraphIndex | None = None  # for graphs that no process can hold
     recalled_from: Memories | None = None  # where what is found is read, if not in `memories`
 
 
@@ -185,7 +181,7 @@ def wire_memories(
         extractive=ExtractiveMemory(memories, clock, chat=models.selector),
         vector=VectorMemory(similar_messages(lambda: searching(stores, models, clock))),
     )
-    remember, read_graph = Remember(memories, tenants, clock), graphs_over(memories, clock, stores.graph_index)
+    remember, read_graph = Remember(memories, tenants, clock), ReadGraph(memories, clock)
     ingest = Ingest(sessions, memories, append, request, clock)
     return MemoriesApp(
         stores=stores,
@@ -196,7 +192,7 @@ def wire_memories(
         manage_memories=manage_memories,
         preferences=ManagePreferences(memories, remember, clock),
         vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
-        graph=ManageGraph(memories, remember, read_graph, clock, limit_of_graphs(memories, stores.graph_index)),
+        graph=ManageGraph(memories, remember, read_graph, clock, GraphLimit(memories)),
         query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),
@@ -230,7 +226,6 @@ def memories_app() -> MemoriesApp:
         facts=fact_store(environment.tenants_table),
         index=search_index(environment),
         vectors=vector_store(environment.memories_table),
-        graph_index=neptune_index(environment),
     )
     model = metered_model(environment)
     models = Models(

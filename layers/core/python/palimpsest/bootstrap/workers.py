@@ -9,12 +9,9 @@ from palimpsest import settings
 from palimpsest.bootstrap.engines import (
     blob_store,
     expiry_store,
-    graphs_over,
-    limit_of_graphs,
     memory_store,
     metered_model,
     model_key,
-    neptune_index,
     session_store,
     share_store,
     system_clock,
@@ -38,7 +35,8 @@ from palimpsest.extraction.failures import GiveUpExtraction, RestartExtraction, 
 from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.extraction.step import ExtractChunk
-from palimpsest.graph.ports import GraphIndex
+from palimpsest.graph.manage import GraphLimit
+from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, Queue
 from palimpsest.jobs.ports import Jobs, Queues
 from palimpsest.jobs.shares import FairQueues
@@ -95,12 +93,13 @@ def wire_sweep(
     forget, named = ForgetMemoriesOfSession(memories, clock), ForgetMemoriesOfSession(memories, clock, jobs)
     removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents), give_up)
     redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents)
+    remember = Remember(memories, tenants, clock)
     work = Router(
         {
             "delete": removal,
             "withdraw": removal,
             "redact": Handling(redacted, give_up),
-            "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
+            "forget": Handling(ForgetPages(memories, expiries, pages, clock, remember), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
             "erase": Handling(
                 ErasePages(sessions, memories, usages, pages, clock, contents, partial(forget_exports, blobs)), give_up
@@ -157,7 +156,6 @@ def wire_extraction(
     extractor: Extractor,
     clock: Clock,
     blobs: Blobs | None = None,
-    graph_index: GraphIndex | None = None,
 ) -> ExtractionWork:
     """Build extraction over any adapters. Without `blobs` only stored messages are extracted."""
     steps = Steps(sessions, jobs, memories, clock, Contents(blobs, jobs, clock) if blobs is not None else None)
@@ -165,8 +163,8 @@ def wire_extraction(
     give_up = GiveUpExtraction(steps, extractor)
     request = RequestExtraction(sessions, ExtractionSchedule(jobs), clock)
     remember = Remember(memories, tenants, clock, near=is_near)
-    graphs, limit = graphs_over(memories, clock, graph_index), limit_of_graphs(memories, graph_index)
-    step = ExtractChunk(steps, remember, extractor, request, retry, graphs, limit)
+    graphs = ReadGraph(memories, clock)
+    step = ExtractChunk(steps, remember, extractor, request, retry, graphs, GraphLimit(memories))
     flush = FlushWindow(sessions, jobs, stores(memories), clock)
     queue = Router(
         {
@@ -244,7 +242,6 @@ def extract_worker() -> Worker:
         extractor=Extractors(key=key, model=model, offline=PatternExtractor()),
         clock=system_clock(),
         blobs=blob_store(environment.contents_bucket),
-        graph_index=neptune_index(environment),
     )
     return _worker(work.queue, "extract", environment, url=environment.extract_queue_url, jobs=jobs)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
@@ -15,8 +15,9 @@ from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, extra
 from palimpsest.extraction.failures import RetryExtraction
 from palimpsest.extraction.jobs import Turn
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.graph.manage import GraphLimit, graph_statements
-from palimpsest.graph.ports import Graphs
+from palimpsest.graph.drawn import Drawn, drawn_from
+from palimpsest.graph.manage import GraphLimit
+from palimpsest.graph.read import ReadGraph
 from palimpsest.jobs import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
@@ -57,7 +58,7 @@ class ExtractChunk:
     extractor: Extractor
     request: RequestExtraction
     retry: RetryExtraction
-    graph: Graphs
+    graph: ReadGraph
     limit: GraphLimit
 
     def __call__(self, notice: JobNotice) -> None:
@@ -132,8 +133,7 @@ class ExtractChunk:
         """The changes that remember the findings, and these findings: fewer if all are too many for one transaction.
         Before that, it does without some relations.
         """
-        statements = _statements(job, at, found)
-        of_graph = self._of_graph(job, found, statements, most=relations)
+        statements, of_graph = self._with_graph(job, found, _statements(job, at, found), most=relations)
         prepared, forgotten = self._prepared_without_removed(user_of(job), [*statements, *of_graph])
         try:
             prepared = replace(prepared, commit=self.limit.guarded(user_of(job), prepared.commit))
@@ -149,17 +149,20 @@ class ExtractChunk:
         dropped = {**found.dropped, "removed": forgotten} if forgotten else found.dropped
         return prepared, replace(found, dropped=dropped)
 
-    def _of_graph(
+    def _with_graph(
         self, job: Job, found: _StepFindings, statements: Sequence[Statement], *, most: int
-    ) -> Sequence[Statement]:
-        """What the findings say of people and things, with the sources of their statements."""
-        pairs = zip(statements, found.findings, strict=True)
-        said = [(each, relation) for each, finding in pairs for relation in finding.relations][:most]
+    ) -> tuple[Sequence[Statement], Sequence[Statement]]:
+        """The statements, each with the relationships that are drawn from it; and what the findings say of people and
+        things, with the sources of their statements.
+        """
+        numbered = enumerate(found.findings)
+        said = [(number, relation) for number, finding in numbered for relation in finding.relations][:most]
         if not said:
-            return ()
+            return statements, ()
         scope = user_of(job)
-        names = sorted({name for _, relation in said for name in relation.names})
-        return graph_statements(said, self.graph.about(scope, names), user=scope.user)
+        pairs = [(statements[number], relation) for number, relation in said]
+        drawn = drawn_from(pairs, self.graph(scope), user=scope.user)
+        return _drawing(statements, drawn, [number for number, _ in said]), drawn.statements
 
     def _prepared_without_removed(self, scope: UserScope, statements: Sequence[Statement]) -> tuple[Prepared, int]:
         """The changes that remember the statements except those that the user removed, and how many were removed."""
@@ -221,6 +224,14 @@ def _statements(job: Job, at: Looked, found: _StepFindings) -> list[Statement]:
         )
         for finding in found.findings
     ]
+
+
+def _drawing(statements: Sequence[Statement], drawn: Drawn, numbers: Sequence[int]) -> Sequence[Statement]:
+    """The statements with what was drawn from each. `numbers` says from which, for each of the topics."""
+    topics: dict[int, list[str]] = defaultdict(list)
+    for number, topic in zip(numbers, drawn.topics, strict=True):
+        topics[number].append(topic)
+    return [replace(each, draws=tuple(topics[number])) for number, each in enumerate(statements)]
 
 
 def _is_from(source: Source, removed: Sequence[Source]) -> bool:

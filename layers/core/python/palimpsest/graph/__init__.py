@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import defaultdict
@@ -12,6 +11,7 @@ from typing import Any, Literal
 from uuid import uuid4
 
 from palimpsest.clock import EARLIEST, LATEST
+from palimpsest.graph.names import Names, digest
 from palimpsest.memory import MAX_CONTENT, GraphType, Method, Record, Source
 from palimpsest.memory.statements import Statement
 from palimpsest.text import normalized
@@ -32,7 +32,9 @@ MOST_THINGS = 20_000
 
 @dataclass(frozen=True, slots=True)
 class Entity:
-    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is."""
+    """A thing that the user's life holds. Times are epoch milliseconds; `valid_to` None: it still is. `since` is when
+    it began, where a version before the current one began then; None: the current version began with it.
+    """
 
     id: str
     type: str
@@ -43,6 +45,7 @@ class Entity:
     source: Source = field(default_factory=Source)
     record: str = ""  # the id of the record that holds it
     method: Method = "given"
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +62,7 @@ class Relationship:
     source: Source = field(default_factory=Source)
     record: str = ""
     method: Method = "given"
+    since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +82,9 @@ class Relation:
         return tuple(name for name in (self.start, self.end) if normalized(name) not in USER_NAMES)
 
 
-def entity_id(kind: str, name: str) -> str:
-    """The id of an entity that was given none: the same for the same type and name, whatever the case of letters."""
-    return "ent_" + _digest(kind, normalized(name))
-
-
 def relationship_id(start: str, kind: str, end: str | None) -> str:
     """The id of a relationship that was given none. Without an `end` it is that of the only one of its type."""
-    return "rel_" + _digest(start, kind, end or "")
-
-
-def _digest(*parts: str) -> str:
-    return hashlib.sha256("\x1f".join(parts).encode()).hexdigest()[:24]
+    return "rel_" + digest(start, kind, end or "")
 
 
 def topic_of(kind: GraphType, name: str) -> str:
@@ -102,7 +97,13 @@ def statement_of(
     """The statement that stores it as the current version under its id."""
     kind: GraphType = "entity" if isinstance(thing, Entity) else "relationship"
     own = {"name": thing.name} if isinstance(thing, Entity) else {"start": thing.start, "end": thing.end}
-    data = {"type": thing.type, **own, "properties": dict(thing.properties), "valid_to": thing.valid_to}
+    data = {
+        "type": thing.type,
+        **own,
+        "properties": dict(thing.properties),
+        "valid_to": thing.valid_to,
+        "since": thing.since,
+    }
     said = f"{thing.name} ({thing.type})" if isinstance(thing, Entity) else f"{thing.start} {thing.type} {thing.end}"
     more = json.dumps([data["properties"], thing.valid_to], ensure_ascii=False, sort_keys=True)
     return Statement(
@@ -126,7 +127,7 @@ def is_sound(record: Record) -> bool:
     is_entity = kind == "entity"
     if not isinstance(data, Mapping) or not (record.topic_key or "").startswith(f"{kind}:"):
         return False
-    properties, valid_to = data.get("properties", {}), data.get("valid_to")
+    properties, times = data.get("properties", {}), (data.get("valid_to"), data.get("since"))
     named = [data.get(name) for name in ("type", *(("name",) if is_entity else ("start", "end")))]
     return (
         all(isinstance(each, str) and each for each in named)
@@ -134,7 +135,7 @@ def is_sound(record: Record) -> bool:
         and data["type"] != PREFERENCE_TYPE
         and isinstance(properties, Mapping)
         and all(re.fullmatch(PROPERTY, name) and name.casefold() not in OWN_NAMES for name in properties)
-        and (valid_to is None or (isinstance(valid_to, int) and EARLIEST <= valid_to <= LATEST))
+        and all(time is None or (isinstance(time, int) and EARLIEST <= time <= LATEST) for time in times)
     )
 
 
@@ -148,12 +149,14 @@ def relationship_of(record: Record) -> Relationship:
 
 
 def _common(record: Record) -> dict[str, Any]:
+    since = record.data.get("since")
     return {
         "id": (record.topic_key or "").partition(":")[2],
         "type": record.data["type"],
         "properties": record.data.get("properties", {}),
-        "valid_from": record.valid_from,
+        "valid_from": record.valid_from if since is None else since,
         "valid_to": record.data.get("valid_to"),
+        "since": since,
         "source": record.source,
         "record": record.id,
         "method": record.method,
@@ -216,14 +219,15 @@ class Graph:
     """The current versions of a user's entities and relationships, by id, in the order of their ids.
 
     `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
-    missing, but with the user and their preferences. `key` is this graph's alone; `until` is when something in it ends
-    (epoch milliseconds; None: nothing does).
+    missing, but with the user and their preferences. `names` are the ids that entities were stored under. `key` is this
+    graph's alone; `until` is when something in it ends (epoch milliseconds; None: nothing does).
     """
 
     entities: Mapping[str, Entity] = field(default_factory=dict)
     relationships: Mapping[str, Relationship] = field(default_factory=dict)
     nodes: Mapping[str, Entity] = field(default_factory=dict)
     edges: tuple[Relationship, ...] = ()
+    names: Names = field(default_factory=Names)
     key: str = field(default_factory=lambda: uuid4().hex)
     until: int | None = None
 

@@ -9,8 +9,14 @@ from typing import Literal
 
 from palimpsest.errors import FieldError, Unprocessable
 
-MAX_QUERY = 8_000  # characters
+MAX_QUERY = 2_000  # characters
 MOST_NAMES = 50
+DEEPEST = 16
+"""How many brackets, and `CASE` with their `END`, may be open at once: the engine's time grows with a power of it."""
+MOST_TERMS = 300
+"""How many words, numbers and texts a query may have."""
+MOST_STEPS = 10
+"""How many relationships the patterns of a query may have: the engine weighs every order in which to join them."""
 BEGINNINGS = frozenset({"match", "optional", "unwind", "with", "return"})
 REFUSED = frozenset({
     "alter", "analyze", "attach", "begin", "call", "checkpoint", "comment", "commit", "copy", "create", "delete",
@@ -32,6 +38,8 @@ _TOKEN = re.compile(
     re.DOTALL,
 )
 _OPENED = {")": "(", "]": "[", "}": "{"}
+_STEP = re.compile(r"\)<?-(?=[\[-])")
+"""Where a relationship begins in a pattern, among the signs of a query."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,15 +80,21 @@ class _Token:
     end: int
 
     @property
+    def is_term(self) -> bool:
+        return self.kind != "sign"
+
+    @property
     def name(self) -> str | None:
         """The identifier that it is, if it is one."""
         return self.text.strip("`") if self.kind in ("word", "quoted") else None
 
 
 def read_query(text: str) -> Query:
-    """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, and `query_writes` for a clause
-    that does more.
+    """Raises `Unprocessable` for anything but one query that reads: `invalid_query`, `query_writes` for a clause
+    that does more, and `query_too_large` for one that is too long, too deep or too wide to be handed to the engine.
     """
+    if len(text) > MAX_QUERY:
+        raise _too_large(f"it has more than {MAX_QUERY:,} characters")
     tokens = list(_tokens(text))
     if not tokens or tokens[0].text.casefold() not in BEGINNINGS:
         raise _refused("invalid_query", f"a query begins with {', '.join(sorted(BEGINNINGS)).upper()}")
@@ -89,6 +103,7 @@ def read_query(text: str) -> Query:
         if token.kind == "word" and token.text.casefold() in REFUSED and before not in (".", ":", "|"):
             raise _refused("query_writes", f"{token.text.upper()} is refused: a query reads the graph and nothing else")
         before = token.text
+    _check_size(tokens)
     types, properties = tuple(_types(tokens)), tuple(dict.fromkeys(_properties(tokens)))
     if len({name.text for name in types}) + len(properties) > MOST_NAMES:
         raise _refused("invalid_query", f"it names more than {MOST_NAMES} types and properties")
@@ -134,6 +149,36 @@ def _properties(tokens: Sequence[_Token]) -> Iterator[str]:
         after = tokens[number + 1].text if number + 1 < len(tokens) else ""
         if before == "." or (before in ("{", ",") and after == ":"):
             yield token.name
+
+
+def _check_size(tokens: Sequence[_Token]) -> None:
+    """Raise `Unprocessable` (`query_too_large`) for what the engine would take long to read, let alone to run."""
+    if sum(token.is_term for token in tokens) > MOST_TERMS:
+        raise _too_large(f"it has more than {MOST_TERMS} words, numbers and texts")
+    if _depth(tokens) > DEEPEST:
+        raise _too_large(f"its brackets, or its CASE, are nested more than {DEEPEST} deep")
+    signs = "".join(token.text if token.kind == "sign" else " " for token in tokens)
+    if len(_STEP.findall(signs)) > MOST_STEPS:
+        raise _too_large(f"its patterns have more than {MOST_STEPS} relationships")
+
+
+def _depth(tokens: Sequence[_Token]) -> int:
+    """How many brackets and `CASE` are open at once, where there are most. An `END` closes a `CASE` and no bracket."""
+    opened: list[str] = []
+    deepest, before = 0, ""
+    for token in tokens:
+        word = token.text.casefold() if token.kind == "word" and before != "." else ""
+        if token.text in _OPENED.values() or word == "case":
+            opened.append(word or token.text)
+            deepest = max(deepest, len(opened))
+        elif opened and (token.text in _OPENED or (word == "end" and opened[-1] == "case")):
+            opened.pop()
+        before = token.text
+    return deepest
+
+
+def _too_large(message: str) -> Unprocessable:
+    return _refused("query_too_large", message)
 
 
 def _refused(code: str, message: str) -> Unprocessable:

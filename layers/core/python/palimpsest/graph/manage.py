@@ -1,6 +1,4 @@
-"""Store, change, read and delete the entities and relationships of a user, those that an extractor found too, and keep
-them within their number.
-"""
+"""Store, change, read and delete the entities and relationships of a user, and keep them within their number."""
 
 from __future__ import annotations
 
@@ -14,25 +12,21 @@ from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
 from palimpsest.graph import (
     MOST_THINGS,
     PREFERENCE_TYPE,
-    USER_NAMES,
     USER_TYPE,
     Around,
     Entity,
-    Graph,
     Part,
-    Relation,
     Relationship,
     Which,
     around,
-    entity_id,
     entity_of,
-    relationship_id,
     relationship_of,
     statement_of,
     topic_of,
 )
-from palimpsest.graph.ports import Graphs
-from palimpsest.graph.read import current
+from palimpsest.graph.identity import between, with_stored_ids
+from palimpsest.graph.names import entity_id
+from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import Once
 from palimpsest.memory import GraphType, Record, is_expired
 from palimpsest.memory.decisions import Outcome, Remembered
@@ -43,15 +37,14 @@ from palimpsest.memory.removal import Removal, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-from palimpsest.text import normalized
 
 
 @dataclass(frozen=True, slots=True)
 class GraphLimit:
-    """`most` is how many entities, and how many relationships, a user may have; None: any number."""
+    """`most` is how many entities, and how many relationships, a user may have."""
 
     memories: Memories
-    most: int | None = MOST_THINGS
+    most: int = MOST_THINGS
 
     def guarded(self, scope: UserScope, commit: MemoryCommit) -> MemoryCommit:
         """The commit, made so that it is lost if another writer took the room that it counted on.
@@ -63,9 +56,8 @@ class GraphLimit:
         return commit
 
     def _each(self) -> Iterator[AtMost]:
-        if self.most is not None:
-            yield AtMost(self.memories, topic_of("entity", ""), self.most, "entities")
-            yield AtMost(self.memories, topic_of("relationship", ""), self.most, "relationships")
+        yield AtMost(self.memories, topic_of("entity", ""), self.most, "entities")
+        yield AtMost(self.memories, topic_of("relationship", ""), self.most, "relationships")
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +66,7 @@ class ManageGraph:
 
     memories: Memories
     remember: Remember
-    read: Graphs
+    read: ReadGraph
     clock: Clock
     limit: GraphLimit
 
@@ -83,28 +75,52 @@ class ManageGraph:
     ) -> list[tuple[Entity, Outcome]]:
         """Store 1 to 30 entities, each as the current version under its id; return the outcome of each.
 
-        Refused before anything is written: `Unprocessable` for a reserved type, `Conflict` (`too_many_entities`).
+        An entity without a given id is stored under the id of the entity that has its type and name, if there is one.
+        Raises, before anything is written, `Unprocessable` for a reserved type or an end before the beginning, and
+        `Conflict` (`too_many_entities`).
         """
         for number, one in enumerate(given):
             if one.type == PREFERENCE_TYPE or (one.type == USER_TYPE) != (one.id == scope.user):
                 message = "User is the type of the user's own id alone, Preference that of preferences"
                 raise _refused(f"entities.{number}.type", message, code="reserved_type")
+        self._check_times(given, "entities")
+        given = self._under_stored_ids(scope, given)
         return [(entity_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
+
+    def _under_stored_ids(self, scope: UserScope, given: Sequence[Entity]) -> Sequence[Entity]:
+        """The entities, where each whose id was made has the id of the stored entity of its type and name."""
+        made = sorted({topic_of("entity", one.id) for one in given if one.id == entity_id(one.type, one.name)})
+        there = self.memories.pointers(scope, made) if made else {}
+        new = {topic for topic in made if topic not in there or there[topic].record is None}
+        if not new:
+            return given
+        names = self.read(scope).names
+        known = {one.id: names.of(one.type, one.name) for one in given if topic_of("entity", one.id) in new}
+        return [replace(one, id=known.get(one.id) or one.id) for one in given]
 
     def put_relationships(
         self, scope: UserScope, given: Sequence[Relationship], *, agent: str | None = None, once: Once | None = None
     ) -> list[tuple[Relationship, Outcome]]:
         """Store 1 to 30 relationships, each as the current version under its id; return the outcome of each.
 
-        Refused before anything is written: `Unprocessable` (`unknown_entity`), `Conflict` (`too_many_relationships`).
+        Refused before anything is written: `Unprocessable` (`unknown_entity`, or an end before the beginning),
+        `Conflict` (`too_many_relationships`).
         """
-        topics = sorted({topic_of("entity", end) for one in given for end in (one.start, one.end)})
-        there = current(self.memories, scope, topics, now=milliseconds(self.clock.now()))
+        graph = self.read(scope)
         for number, one in enumerate(given):
             for name, end in (("from", one.start), ("to", one.end)):
-                if end != scope.user and topic_of("entity", end) not in there:
+                if end != scope.user and graph.names.id_of(end) not in graph.entities:
                     raise _refused(f"relationships.{number}.{name}", "no entity of the user", code="unknown_entity")
+        self._check_times(given, "relationships")
+        given = [with_stored_ids(one, graph) for one in given]
         return [(relationship_of(one.record), one.outcome) for one in self._put(scope, given, agent=agent, once=once)]
+
+    def _check_times(self, given: Sequence[Entity | Relationship], what: str) -> None:
+        now = milliseconds(self.clock.now())
+        for number, one in enumerate(given):
+            begun = now if one.valid_from is None else min(one.valid_from, now)
+            if one.valid_to is not None and one.valid_to < begun:
+                raise _refused(f"{what}.{number}.valid_to", "must not be before valid_from, which is now by default")
 
     def _put(
         self, scope: UserScope, given: Sequence[Entity | Relationship], *, agent: str | None, once: Once | None
@@ -114,30 +130,51 @@ class ManageGraph:
 
     def entity(self, scope: UserScope, name: str) -> Entity:
         """Raises `NotFound` (`entity_not_found`)."""
-        return entity_of(self._stored(scope, "entity", name))
+        graph = self.read(scope)
+        found = graph.entities.get(graph.names.id_of(name))
+        if found is None:
+            raise _missing("entity")
+        return found
 
     def relationship(self, scope: UserScope, name: str) -> Relationship:
         """Raises `NotFound` (`relationship_not_found`)."""
-        return relationship_of(self._stored(scope, "relationship", name))
+        found = self.read(scope).relationships.get(name)
+        if found is None:
+            raise _missing("relationship")
+        return found
 
     def change_entity(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Entity:
         """Set fields of an entity (`name`, `valid_to`) and, of `properties`, those that are given; one that is None is
-        removed. Return the new version. Raises `NotFound` (`entity_not_found`), `Unprocessable`.
+        removed. Return the new version, which began when the entity did. Raises `NotFound` (`entity_not_found`), and
+        `Unprocessable` for an end before the beginning.
         """
-        return entity_of(self._changed(scope, "entity", name, changes))
+        graph = self.read(scope)
+        stored = graph.names.every(graph.names.id_of(name))
+        record = self._changed(scope, "entity", stored, changes)
+        return entity_of(record) if len(stored) == 1 else self.entity(scope, name)
 
     def change_relationship(self, scope: UserScope, name: str, changes: Mapping[str, Any]) -> Relationship:
         """As `change_entity`, for `valid_to` and `properties`. Raises `NotFound` (`relationship_not_found`)."""
-        return relationship_of(self._changed(scope, "relationship", name, changes))
+        names = self.read(scope).names
+        return between(relationship_of(self._changed(scope, "relationship", (name,), changes)), names)
 
-    def _changed(self, scope: UserScope, kind: GraphType, name: str, changes: Mapping[str, Any]) -> Record:
+    def _changed(self, scope: UserScope, kind: GraphType, stored: Sequence[str], changes: Mapping[str, Any]) -> Record:
+        """The record of the first of these ids, after all of them were changed in one transaction."""
+        read = entity_of if kind == "entity" else relationship_of
+
         def attempt() -> Record:
-            topic = topic_of(kind, name)
-            record = self._stored(scope, kind, name)
-            found = entity_of(record) if kind == "entity" else relationship_of(record)
-            after = _with(found, changes)
-            prepared = self.remember.prepared(scope, [statement_of(after, agent=record.agent)])
-            if self.memories.pointers(scope, [topic])[topic].record != record.id:
+            records = [self._stored(scope, kind, name) for name in stored]
+            before = [read(record) for record in records]
+            after = [_with(each, changes) for each in before]
+            _check_end(before, changes)
+            if after == before:
+                return records[0]
+            agents = [record.agent for record in records]
+            statements = [_now(each, agent) for each, agent in zip(after, agents, strict=True)]
+            prepared = self.remember.prepared(scope, statements)
+            topics = [topic_of(kind, name) for name in stored]
+            pointers = self.memories.pointers(scope, topics)
+            if [pointers[topic].record for topic in topics] != [record.id for record in records]:
                 raise CommitLost("Another writer was first.")
             if prepared.changes_anything:
                 self.memories.commit(scope, prepared.commit)
@@ -151,11 +188,16 @@ class ManageGraph:
         """
 
         def topics() -> list[str]:
+            names = self.read(scope).names
+            stored = sorted(names.every(names.id_of(name)), key=lambda each: each == name)  # what was named goes last
             ways = () if name == scope.user else (Which(start=name), Which(end=name))
             ends = {one.id for way in ways for one in self.read.relationships(scope, way)}
-            return [*(topic_of("relationship", each) for each in sorted(ends)), topic_of("entity", name)]
+            return [
+                *(topic_of("relationship", each) for each in sorted(ends)),
+                *(topic_of("entity", each) for each in stored),
+            ]
 
-        self._stored(scope, "entity", name)
+        self.entity(scope, name)
         until_committed(lambda: self._delete(scope, topics()), clock=self.clock)
 
     def delete_relationship(self, scope: UserScope, name: str) -> None:
@@ -176,7 +218,8 @@ class ManageGraph:
         """What is around an entity, the user, or a preference: at most so many nodes. Raises `NotFound`
         (`entity_not_found`).
         """
-        graph = self.read.part(scope, part, most=most)
+        graph = self.read(scope)
+        part = replace(part, start=graph.names.id_of(part.start))
         if part.start not in graph.nodes:
             raise _missing("entity")
         return around(graph, part, most=most)
@@ -191,60 +234,27 @@ class ManageGraph:
 
 
 def _with(found: Entity | Relationship, changes: Mapping[str, Any]) -> Entity | Relationship:
-    """The thing with these changes, said now by the caller."""
     fields = dict(changes)
     given = fields.pop("properties", {})
     merged = {name: value for name, value in {**found.properties, **given}.items() if value is not None}
-    return replace(found, **fields, properties=merged, valid_from=None, method="given")
+    return replace(found, **fields, properties=merged)
+
+
+def _now(thing: Entity | Relationship, agent: str | None) -> Statement:
+    """The next version of the thing, given now by a caller. It began when the thing did."""
+    return statement_of(replace(thing, since=thing.valid_from, valid_from=None, method="given"), agent=agent)
+
+
+def _check_end(before: Sequence[Entity | Relationship], changes: Mapping[str, Any]) -> None:
+    """Raise `Unprocessable` if the changes end it before it began."""
+    ends, begun = changes.get("valid_to"), min(each.valid_from or 0 for each in before)
+    if ends is not None and ends < begun:
+        raise _refused("valid_to", "must not be before valid_from")
 
 
 def _missing(kind: GraphType) -> NotFound:
     return NotFound(f"There is no such {kind}.", code=f"{kind}_not_found")
 
 
-def _refused(name: str, message: str, *, code: str) -> Unprocessable:
+def _refused(name: str, message: str, *, code: str = Unprocessable.code) -> Unprocessable:
     return Unprocessable("The graph can't hold this.", code=code, errors=(FieldError(name, message),))
-
-
-def graph_statements(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> list[Statement]:
-    """The statements that store the relations, each with the source and time of the statement that it came with: its
-    entities, then itself.
-
-    A name that one entity of the graph has means that one. What is stored already is said again as it is, with the
-    properties that it has.
-    """
-    names = _names(graph, user)
-    made: dict[tuple[str, str], Statement] = {}
-    for said, relation in found:
-        start, end = (
-            names.setdefault(normalized(name), Entity(entity_id(kind, name), kind, name))
-            for name, kind in ((relation.start, relation.start_type), (relation.end, relation.end_type))
-        )
-        edge = _edge(relation, start, end, graph)
-        things: list[Entity | Relationship] = [each for each in (start, end) if each.type != USER_TYPE]
-        for thing in (*things, edge):
-            statement = _said(thing, said)
-            made[statement.topic or "", str(statement.data)] = statement
-    return list(made.values())
-
-
-def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relationship:
-    name = relationship_id(start.id, relation.type, None if relation.single else end.id)
-    known = graph.relationships.get(name)
-    properties = known.properties if known and known.end == end.id else {}
-    return Relationship(name, relation.type, start.id, end.id, properties)
-
-
-def _names(graph: Graph, user: str) -> dict[str, Entity]:
-    """The entities by name, as far as a name is that of one alone."""
-    named: dict[str, list[Entity]] = {}
-    for each in graph.entities.values():
-        named.setdefault(normalized(each.name), []).append(each)
-    names = {name: several[0] for name, several in named.items() if len(several) == 1}
-    me = Entity(user, USER_TYPE, user)
-    return {**names, **dict.fromkeys((*USER_NAMES, normalized(user)), me)}
-
-
-def _said(thing: Entity | Relationship, said: Statement) -> Statement:
-    now = replace(thing, source=said.source, valid_from=said.valid_from, valid_to=None, method=said.method)
-    return statement_of(now, agent=said.agent, prompt_hash=said.prompt_hash)

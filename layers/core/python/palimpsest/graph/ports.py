@@ -1,4 +1,4 @@
-"""The engine that answers queries in Cypher, how graphs are read, and where one is searched that no process holds."""
+"""The engine that answers queries in Cypher."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest.graph import ANY, Entity, Graph, Part, Relationship, Which
+from palimpsest.graph import Graph
 from palimpsest.graph.cypher import Query
 from palimpsest.scope import UserScope
 
@@ -48,76 +48,3 @@ class GraphEngine(Protocol):
         Raises `Unprocessable`: `invalid_query` for what is no query, `query_stopped` for one that failed on its way, or
         took more than its limits allow; `no_graph_engine` where there is none. Raises `Unavailable`.
         """
-
-
-class Graphs(Protocol):
-    """Reads graphs of users. What it returns is what the tables have now; every call raises `Unavailable`.
-
-    Entities and relationships are in the order of their ids, those after `after`, at most `most` (None: all).
-    """
-
-    def entities(
-        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
-    ) -> list[Entity]:
-        """The current entities that are meant."""
-
-    def relationships(
-        self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
-    ) -> list[Relationship]:
-        """The current relationships that are meant."""
-
-    def part(self, scope: UserScope, part: Part, *, most: int) -> Graph:
-        """A graph with at least what `around` finds in the user's: the start is in its nodes if it holds now."""
-
-    def about(self, scope: UserScope, names: Sequence[str]) -> Graph:
-        """A graph with at least the entities that have these names, and the relationships between them and the user."""
-
-    def whole(self, scope: UserScope, *, most: int) -> Graph:
-        """The user's graph. Raises `Conflict` (`too_many_entities`, `too_many_relationships`)."""
-
-
-class GraphIndex(Protocol):
-    """A projection of users' graphs, for those that no process can hold. It knows things by their topics, follows the
-    tables a moment later, and holds no properties. No call reaches what is of another owner. Raises `Unavailable`.
-
-    Topics are returned in order, those after `after`, at most `limit`.
-    """
-
-    def write(self, scope: UserScope, things: Mapping[str, Sequence[Entity | Relationship]]) -> None:
-        """Have what is under each topic (at most 100) replaced by these; where there are none, it goes. Safe to repeat.
-        An end of a relationship may come later than the relationship.
-        """
-
-    def topics(self, scope: UserScope, records: Sequence[str]) -> list[str]:
-        """The topics under which it has what one of these records held."""
-
-    def entities(
-        self,
-        scope: UserScope,
-        *,
-        kind: str | None = None,
-        name: str | None = None,
-        names: Sequence[str] | None = None,
-        after: str | None = None,
-        limit: int,
-    ) -> list[str]:
-        """The topics of entities: of that type, whose name holds `name` in any case, or is one of `names` as
-        `normalized` has them.
-        """
-
-    def relationships(
-        self,
-        scope: UserScope,
-        *,
-        kinds: Sequence[str] = (),
-        starts: Sequence[str] | None = None,
-        ends: Sequence[str] | None = None,
-        after: str | None = None,
-        limit: int,
-    ) -> list[str]:
-        """The topics of relationships, also of those to preferences: of one of these types, from one and to one of
-        these nodes, where they are given (at most 100 of each).
-        """
-
-    def sizes(self, scope: UserScope) -> tuple[int, int]:
-        """How many entities and how many relationships it has of the user, without preferences."""

@@ -6,8 +6,8 @@ import json
 import threading
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, cast
+from dataclasses import dataclass, replace
+from typing import Any
 
 from cachetools import LRUCache
 
@@ -32,7 +32,8 @@ from palimpsest.graph import (
     topic_of,
 )
 from palimpsest.graph.cypher import read_query
-from palimpsest.graph.ports import GraphEngine, Graphs, Limits, Rows
+from palimpsest.graph.identity import between, unified
+from palimpsest.graph.ports import GraphEngine, Limits, Rows
 from palimpsest.memory import GRAPH, Record, is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
@@ -51,8 +52,9 @@ class _Cached:
 
 
 class ReadGraph:
-    """Implements `Graphs`: it reads a user's graph whole, and then only what has changed since the last time. Safe to
-    use from many threads.
+    """Reads a user's graph whole, and then only what has changed since the last time: what it returns is what the
+    tables hold now. Entities and relationships are in the order of their ids, those after `after`, at most `most`
+    (None: all). Every call raises `Unavailable`. Safe to use from many threads.
     """
 
     def __init__(self, memories: Memories, clock: Clock) -> None:
@@ -89,16 +91,14 @@ class ReadGraph:
     def relationships(
         self, scope: UserScope, which: Which = ANY, *, after: str | None = None, most: int | None = None
     ) -> list[Relationship]:
-        found = self(scope).relationships.values()
+        graph = self(scope)
+        start, end = (None if name is None else graph.names.id_of(name) for name in (which.start, which.end))
+        which = replace(which, start=start, end=end)
+        found = graph.relationships.values()
         return [each for each in found if _is_after(each, after) and which.has(each)][:most]
 
-    def part(self, scope: UserScope, part: Part, *, most: int) -> Graph:  # noqa: ARG002 - the whole has every part
-        return self(scope)
-
-    def about(self, scope: UserScope, names: Sequence[str]) -> Graph:  # noqa: ARG002 - likewise
-        return self(scope)
-
     def whole(self, scope: UserScope, *, most: int) -> Graph:
+        """The user's graph. Raises `Conflict` (`too_many_entities`, `too_many_relationships`)."""
         graph = self(scope)
         check_sizes(len(graph.entities), len(graph.relationships), most=most)
         return graph
@@ -112,23 +112,6 @@ class ReadGraph:
         return {name: there[name] for name in ids if name in there and _is_alive(there[name], now)}
 
 
-def current(memories: Memories, scope: UserScope, topics: Sequence[str], *, now: int) -> dict[str, Record]:
-    """The current record of each topic that has one which holds what it should, by topic. Raises `Unavailable`."""
-    parts = [topics[start : start + AT_ONCE] for start in range(0, len(topics), AT_ONCE)]
-    pointers = [each for part in parts for each in memories.pointers(scope, part).values() if each.record is not None]
-    there = _read(memories, scope, [str(each.record) for each in pointers])
-    found = {each.topic_key: there[each.record] for each in pointers if each.record in there}
-    return {topic: each for topic, each in found.items() if _is_alive(each, now) and _is_of_graph(each)}
-
-
-def things_of(record: Record, *, user: str) -> tuple[Entity | Relationship, ...]:
-    """What a record, as `current` returns it, is in the graph: a preference is a node and the edge that leads there."""
-    if record.type == "preference":
-        node = _preference(record)
-        return (node, Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id))
-    return (entity_of(record) if record.type == "entity" else relationship_of(record),)
-
-
 def _read(memories: Memories, scope: UserScope, ids: Sequence[str]) -> dict[str, Record]:
     parts = [ids[start : start + AT_ONCE] for start in range(0, len(ids), AT_ONCE)]
     read = parallel.each(lambda part: memories.records(scope, part), parts)
@@ -139,17 +122,8 @@ def _is_alive(record: Record, now: int) -> bool:
     return not is_expired(record, now=now // 1000)
 
 
-def _is_of_graph(record: Record) -> bool:
-    return is_sound(record) if record.type in GRAPH else record.type == "preference"
-
-
 def _is_after(one: Entity | Relationship, after: str | None) -> bool:
     return after is None or one.id > after
-
-
-def holds(one: Entity | Relationship, *, now: int) -> bool:
-    """Whether it has not ended. `now` in epoch milliseconds."""
-    return _is_before(now, one.valid_to)
 
 
 def _is_before(now: int, moment: int | None) -> bool:
@@ -161,15 +135,18 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
     for record in records:
         if record.type not in GRAPH or is_sound(record):
             by_type[record.type].append(record)
-    entities = {each.id: each for each in map(entity_of, by_type["entity"])}
-    relationships = {each.id: each for each in map(relationship_of, by_type["relationship"])}
+    as_written = sorted(by_type["entity"], key=lambda record: record.order)
+    merged, names = unified(map(entity_of, as_written))
+    entities = {each.id: each for each in sorted(merged, key=lambda entity: entity.id)}
+    edges_stored = (between(relationship_of(record), names) for record in by_type["relationship"])
+    relationships = {each.id: each for each in edges_stored}
     nodes = {user: Entity(user, USER_TYPE, user)}
     nodes |= {each.id: each for each in entities.values() if _is_before(now, each.valid_to)}
     edges = [each for each in relationships.values() if _is_before(now, each.valid_to)]
     for record in by_type["preference"]:
-        node, edge = things_of(record, user=user)
-        nodes[node.id] = cast("Entity", node)
-        edges.append(cast("Relationship", edge))
+        node = _preference(record)
+        nodes[node.id] = node
+        edges.append(Relationship(node.id, PREFERS, user, node.id, {}, record.valid_from, record=record.id))
     ends = [each.valid_to for each in entities.values()] + [each.valid_to for each in relationships.values()]
     ends += [each.expires_at and each.expires_at * 1000 for some in by_type.values() for each in some]
     return Graph(
@@ -177,6 +154,7 @@ def _graph(records: Iterable[Record], *, user: str, now: int) -> Graph:
         relationships=relationships,
         nodes=nodes,
         edges=tuple(edge for edge in edges if edge.start in nodes and edge.end in nodes),
+        names=names,
         until=min((each for each in ends if each is not None and each > now), default=None),
     )
 
@@ -201,7 +179,7 @@ USER = "userId"
 
 @dataclass(frozen=True, slots=True)
 class QueryGraph:
-    read: Graphs
+    read: ReadGraph
     engine: GraphEngine
 
     def __call__(
@@ -216,8 +194,9 @@ class QueryGraph:
         """Run a query that only reads, with `parameters` for the names behind `$`; `$userId` is the user's id, unless
         it is given. With `part` the rest of the graph is not there for it.
 
-        Raises `Unprocessable` (`query_writes`, `invalid_query`, `missing_parameter`, `query_stopped`,
-        `no_graph_engine`), `NotFound` for a part of no entity, `Conflict` for what is too large, and `Unavailable`.
+        Raises `Unprocessable` (`query_writes`, `invalid_query`, `query_too_large`, `missing_parameter`,
+        `query_stopped`, `no_graph_engine`), `NotFound` for a part of no entity, `Conflict` for a graph that is too
+        large, and `Unavailable`.
         """
         asked = read_query(text)
         given = {USER: scope.user, **(parameters or {})}
@@ -230,7 +209,8 @@ class QueryGraph:
 
     def _part(self, scope: UserScope, part: Part) -> Graph:
         most = self.engine.most
-        graph = self.read.part(scope, part, most=most)
+        graph = self.read(scope)
+        part = replace(part, start=graph.names.id_of(part.start))
         if part.start not in graph.nodes:
             raise NotFound("There is no such entity.", code="entity_not_found")
         found = around(graph, part, most=most)

@@ -182,7 +182,7 @@ class ImportPayload(Payload):
     erased: int = 0
 
 
-ReindexPhase = Literal["prepare", "messages", "records", "graph", "switch", "done"]
+ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -32,6 +32,7 @@ MAX_CONTENT = 4_000  # characters of one record
 MAX_DATA = 16_384  # bytes of the JSON beside a content
 MAX_METADATA_TERMS = 64
 MAX_ALSO = 8
+MOST_DRAWN = 16  # relationships that a record remembers as drawn from it
 _FIRST_PERSON = re.compile(r"\b(?:I|[Mm]y|[Mm]ine)\b")
 
 
@@ -85,6 +86,7 @@ class Record:
     prompt_hash: str | None = None
     rank: int = 0  # place among the statements of the same message or call
     also: tuple[str, ...] = ()  # up to MAX_ALSO other sessions with the same statement, if the record has no topic
+    draws: tuple[str, ...] = ()  # topics of relationships that were drawn from it, or from its topic before
     index_state: IndexState = "pending"
     version: int = 1  # of the stored item and its search document: starts at the time, grows with every change
 

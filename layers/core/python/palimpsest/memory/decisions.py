@@ -12,7 +12,7 @@ from operator import eq
 from typing import Literal
 
 from palimpsest.memory import KEYED, Order, Record, said_again
-from palimpsest.memory.statements import Statement, confirmed, kept_longer, said_also, updated
+from palimpsest.memory.statements import Statement, confirmed, drawing, kept_longer, said_also, updated
 from palimpsest.text import accented_words, normalized, stems
 
 Outcome = Literal["created", "updated", "unchanged"]
@@ -152,6 +152,8 @@ def _topical(record: Record, key: str, known: MemoryState, near: Near) -> Rememb
                 known.said.append(again)
                 known.topics[key] = topic.having(again.order, other)
             return Remembered(known.records.get(other.id, other), "unchanged")
+    if topic.current is not None and not topic.is_behind(record.order):
+        record = drawing(record, topic.current)
     stored = _stored(record, known)
     known.topics[key] = topic.having(record.order, stored)
     if topic.is_behind(record.order) or topic.current is None:

@@ -12,12 +12,13 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory import GRAPH, ListedType, Record, Version, versions
+from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
-from palimpsest.memory.remember import Room
+from palimpsest.memory.remember import Remember, Room
 from palimpsest.memory.removal import Removal, transactions
-from palimpsest.memory.statements import confirmed, edited, topic_of_edits
+from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants import Tenants
@@ -227,6 +228,8 @@ class ManageMemories:
         newer = self._written(scope, replace(newer, **said))
         moved = replace(pointer or Pointer(topic, None, order), record=newer.id, order=newer.order)
         displaced = self.memories.records(scope, [pointer.record]) if pointer and pointer.record else ()
+        for record in displaced:
+            newer = drawing(newer, record)
         changed = {record.id: replace(record, index_state="pending") for record in displaced}
         if found.pointer is None:
             changed[older.id] = replace(older, index_state="pending")
@@ -242,8 +245,14 @@ class ManageMemories:
         most = self.tenants.settings(scope.owner).limits.memories
         if commit.gained > 0:
             Room.of(self.memories, scope, most=most).check(commit.gained)
-        self.memories.commit(scope, limited(self.memories, scope, commit))
+        gone = displaced if found.pointer is not None else (found.record,)
+        ends = self._ending(scope, [Superseded(record, newer.valid_from, newer.content) for record in gone])
+        for each in together(iter([limited(self.memories, scope, commit)]), ends, self.memories.room):
+            self.memories.commit(scope, each)
         return newer
+
+    def _ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
+        return Remember(self.memories, self.tenants, self.clock).ending(scope, superseded)
 
     def _written(self, scope: UserScope, record: Record) -> Record:
         """The record with its lifetime counted from now."""
@@ -252,7 +261,7 @@ class ManageMemories:
 
     def delete(self, scope: UserScope, record_id: str) -> None:
         """Remove a record for good. If it is current, its topic then has no current record: no older version becomes
-        current again.
+        current again. Relationships that were drawn from it end.
 
         Raises `NotFound`.
         """
@@ -262,7 +271,9 @@ class ManageMemories:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
         places = [said for said in found.said if said.id == record_id] or [found.record]
-        for commit in transactions([Removal(places, found.pointer)], epoch=epoch, room=self.memories.room):
+        gone = [Superseded(found.record, milliseconds(self.clock.now()))] if found.version.is_current else []
+        commits = transactions([Removal(places, found.pointer)], epoch=epoch, room=self.memories.room)
+        for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)
 
     def matching(self, scope: UserScope, where: Filter) -> tuple[str, ...]:

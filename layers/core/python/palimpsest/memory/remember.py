@@ -12,7 +12,6 @@ from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
 from palimpsest.memory import Record
 from palimpsest.memory.decisions import (
-    Lifetime,
     MemoryState,
     Near,
     Outcome,
@@ -25,8 +24,10 @@ from palimpsest.memory.decisions import (
     topic_since,
     with_updates,
 )
+from palimpsest.memory.drafts import drafts_of, joining
+from palimpsest.memory.endings import Endings, Superseded, superseded_by
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.statements import AT_ONCE, Statement, drafted, event_before, placed
+from palimpsest.memory.statements import AT_ONCE, Statement, event_before
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
 from palimpsest.tenants import Tenants
@@ -58,7 +59,7 @@ class Prepared:
     """A decision that is not yet written: the outcome of each statement, and the commit that stores them.
 
     Each statement adds at most four items to the commit: its record, its place in the topic, the topic's pointer, and
-    the record that it displaces.
+    the record that it displaces; and four more for each relationship that ends with that record.
     """
 
     made: tuple[Remembered, ...]
@@ -68,6 +69,13 @@ class Prepared:
     @property
     def changes_anything(self) -> bool:
         return bool(self.commit.new or self.commit.changed or self.commit.said)
+
+
+@dataclass(frozen=True, slots=True)
+class _Decided:
+    made: tuple[Remembered, ...]
+    commit: MemoryCommit
+    topics: Mapping[str, Topic]
 
 
 Guard = Callable[[MemoryCommit], MemoryCommit]
@@ -149,14 +157,32 @@ class Remember:
     def prepared(self, scope: UserScope, statements: Sequence[Statement]) -> Prepared:
         """Read the records that the statements concern and decide; nothing is written. Raises `Unavailable`.
 
-        The returned commit is lost if any of these records changes in between.
+        What was drawn from records that the statements displace ends with them. The returned commit is lost if any of
+        these records changes in between.
         """
+        decided = self._decided(scope, statements)
+        gone = list(superseded_by(decided.made, decided.topics))
+        ended = Endings(self.memories)(scope, gone, beside=statements)
+        if ended:
+            decided = self._decided(scope, [*statements, *ended])
+        most = self.tenants.settings(scope.owner).limits.memories
+        made = decided.made[: len(statements)]
+        return Prepared(made, decided.commit, Room.of(self.memories, scope, most=most))
+
+    def ending(self, scope: UserScope, superseded: Sequence[Superseded]) -> MemoryCommit:
+        """What ends the relationships that were drawn from these records; it stores nothing if there are none. Raises
+        `Unavailable`.
+        """
+        ended = Endings(self.memories)(scope, superseded)
+        return self._decided(scope, ended).commit if ended else MemoryCommit(epoch=self.memories.user(scope).epoch)
+
+    def _decided(self, scope: UserScope, statements: Sequence[Statement]) -> _Decided:
         user, settings = self.memories.user(scope), self.tenants.settings(scope.owner)
         lifetime = settings.lifetime
         now = milliseconds(self.clock.now())
         topics = sorted({key for statement in statements if (key := statement.topic_key)})
         pointers = self._pointers(scope, topics)
-        drafts: Sequence[Record] = _drafts(scope, statements, pointers, now=now, lifetime=lifetime)
+        drafts: Sequence[Record] = drafts_of(scope, statements, pointers, now=now, lifetime=lifetime)
         known, drafts, pointers = self._known(scope, statements, drafts, pointers)
         there = dict(known.records)
         before = dict(known.topics)
@@ -168,7 +194,7 @@ class Remember:
             said=tuple(known.said),
             pointers=tuple(_moved(before, known.topics, pointers)),
         )
-        return Prepared(made, commit, Room.of(self.memories, scope, most=settings.limits.memories))
+        return _Decided(made, commit, known.topics)
 
     def check_room(self, scope: UserScope) -> None:
         """Raise `LimitReached` (`memory_limit`) if nothing more may be remembered of the user."""
@@ -196,7 +222,7 @@ class Remember:
         if more := sorted({topic for topic in joined if topic is not None}):
             pointers = {**pointers, **self._pointers(scope, more)}
             drafts = [
-                draft if topic is None else _joining(scope, statement, draft, pointers[topic])
+                draft if topic is None else joining(scope, statement, draft, pointers[topic])
                 for statement, draft, topic in zip(statements, drafts, joined, strict=True)
             ]
             found = self._records(scope, drafts, pointers)
@@ -241,34 +267,6 @@ class Remember:
             return topic
         chain = self.memories.versions(scope, pointer.topic_key)
         return replace(topic, said=tuple((record.order, record) for record in chain))
-
-
-def _joining(scope: UserScope, statement: Statement, draft: Record, pointer: Pointer) -> Record:
-    arrival = max(draft.valid_from, pointer.order[0] + 1)
-    valid_from = arrival if statement.valid_from is None else draft.valid_from
-    return placed(draft, tenant=scope.tenant, user=scope.user, topic=pointer.topic_key, valid_from=valid_from)
-
-
-def _drafts(
-    scope: UserScope, statements: Sequence[Statement], pointers: Mapping[str, Pointer], *, now: int, lifetime: Lifetime
-) -> list[Record]:
-    """The records that the statements would become.
-
-    A statement without a time holds from its arrival. That counts as later than everything in its topic, even if the
-    newest version arrived in the same millisecond, or at a server whose clock is a little ahead.
-    """
-    latest = {key: pointer.order[0] for key, pointer in pointers.items()}
-    drafts = []
-    for rank, statement in enumerate(statements):
-        key = statement.topic_key or ""
-        moment = now if statement.valid_from is not None else max(now, latest.get(key, 0) + 1)
-        draft = drafted(
-            statement, tenant=scope.tenant, user=scope.user, now=moment, lifetime=lifetime(statement.type), rank=rank
-        )
-        if draft.topic_key is not None:
-            latest[key] = max(latest.get(key, 0), draft.valid_from)
-        drafts.append(draft)
-    return drafts
 
 
 def _moved(before: Mapping[str, Topic], after: Mapping[str, Topic], pointers: Mapping[str, Pointer]) -> list[Pointer]:

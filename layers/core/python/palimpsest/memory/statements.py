@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.memory import KEYED, MAX_ALSO, Method, Record, RecordType, Source, record_id
+from palimpsest.memory import KEYED, MAX_ALSO, MOST_DRAWN, Method, Record, RecordType, Source, record_id
 from palimpsest.text import normalized, topic_key
 
 DAY = 24 * 3600
@@ -23,7 +23,8 @@ class Statement:
     `expires_at` is in epoch seconds, None = after its retention: days of its session (0 = for ever), or None for the
     tenant's.
 
-    `sets` names the fields that replace those of a stored record with the same text: those that a caller gave.
+    `sets` names the fields that replace those of a stored record with the same text: those that a caller gave. `draws`
+    are the topics of the relationships that were drawn from it.
     """
 
     type: RecordType
@@ -45,6 +46,7 @@ class Statement:
     method: Method = "given"
     prompt_hash: str | None = None
     sets: frozenset[str] = frozenset()
+    draws: tuple[str, ...] = ()
 
     @property
     def topic_key(self) -> str | None:
@@ -89,6 +91,7 @@ def drafted(statement: Statement, *, tenant: str, user: str, now: int, lifetime:
         method=statement.method,
         prompt_hash=statement.prompt_hash,
         rank=rank,
+        draws=statement.draws,
         version=now,
     )
 
@@ -148,15 +151,25 @@ def edited(record: Record, *, tenant: str, user: str, content: str, now: int) ->
 
 
 def said_also(record: Record, by: Record) -> Record:
-    """The record with the session of another statement as one more source, if that says the same. Records with a topic
-    stay unchanged: their places in the topic name their sessions.
+    """The record with the session of another statement as one more source, if that says the same, and with what was
+    drawn from it. Places in a topic name their sessions themselves.
     """
+    record = drawing(record, by)
     session = by.source.session
     if session is None or session in (record.source.session, *record.also):
         return record
     if record.topic_key is not None or len(record.also) == MAX_ALSO:
         return record
     return replace(record, also=(*record.also, session))
+
+
+def drawing(record: Record, other: Record) -> Record:
+    """The record, which also remembers the relationships drawn from the other record: that one says the same, or had
+    the topic before.
+    """
+    if not other.draws:
+        return record
+    return replace(record, draws=tuple(dict.fromkeys((*record.draws, *other.draws)))[:MOST_DRAWN])
 
 
 def updated(record: Record, statement: Statement) -> Record:

@@ -12,7 +12,6 @@ from palimpsest.clock import Clock
 from palimpsest.conversations import message_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
-from palimpsest.graph.indexed import ProjectGraph
 from palimpsest.jobs import Job
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps
@@ -41,8 +40,7 @@ class Outcome:
 @dataclass(frozen=True, slots=True)
 class Embed:
     """`embedder` None: there is no embedding model, and documents have words alone. `steps` is needed where jobs wait
-    for the index. `graph` brings the index of graphs up to date first, where there is one: a record counts as indexed
-    when both have it.
+    for the index.
     """
 
     memories: Memories
@@ -51,7 +49,6 @@ class Embed:
     embedder: Embedder | None
     clock: Clock
     steps: UserSteps | None = None
-    graph: ProjectGraph | None = None
 
     def __call__(self, changes: Sequence[Changed]) -> tuple[Changed, ...]:
         """Index the items that the changes name, as the tables have them now; returns the changes to try again.
@@ -92,8 +89,6 @@ class Embed:
         are looked for again: a version that a faster clock gave is not removed at once.
         """
         owner = Scope(job.tenant).user(job.user or "")
-        if self.graph is not None:
-            self.graph.whole(owner)
         return not self._removes_stale(owner) or not self._removes_stale(owner)
 
     def _removes_stale(self, owner: UserScope) -> bool:
@@ -116,9 +111,9 @@ class Embed:
 
     def outcome(self, changes: Sequence[Changed]) -> Outcome:
         """As the call itself, but says why a change must be tried again."""
-        outcome = Outcome(unwritten=self.graph(changes) if self.graph else set())
+        outcome = Outcome()
         plans: list[Plan] = []
-        for own, planning in self._plannings(each for each in dict.fromkeys(changes) if each not in outcome.unwritten):
+        for own, planning in self._plannings(dict.fromkeys(changes)):
             try:
                 plans += filter(None, [planning()])
             except Unavailable:

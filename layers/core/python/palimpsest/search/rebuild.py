@@ -12,10 +12,9 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, NotFound, Unavailable
 from palimpsest.jobs import Job, on_user
-from palimpsest.jobs.kinds import ReindexPayload, ReindexPhase
+from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import Changed, JobNotice, Jobs, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
-from palimpsest.memory import GRAPH, RecordType
 from palimpsest.memory.ports import Memories, Owners
 from palimpsest.scope import OPERATOR, Scope, SessionScope
 from palimpsest.search import SearchIndex
@@ -50,9 +49,7 @@ class Reindex:
             case "messages":
                 return self._messages(state)
             case "records":
-                return self._records(state, frozenset(), behind="switch" if self.embed.graph is None else "graph")
-            case "graph":
-                return self._records(state, GRAPH, behind="switch")
+                return self._records(state)
             case "switch":
                 self.index.switch()
                 return replace(state, phase="done")
@@ -82,14 +79,14 @@ class Reindex:
         found = self.sessions.messages(session, first=max(after, head.base) + 1, last=head.seq, page=most)
         return [message.seq for message in islice(found, most)]
 
-    def _records(self, state: ReindexPayload, types: frozenset[RecordType], *, behind: ReindexPhase) -> ReindexPayload:
-        """A page of records of these types, of one user or of several; `behind` is the phase that follows the last."""
+    def _records(self, state: ReindexPayload) -> ReindexPayload:
+        """A page of records, of one user or of several."""
         changes: list[Changed] = []
         looked_at = 0
         for scope, place in islice(self.owners.users(after=state.after), LOOKED_AT):
             looked_at += 1
             begun = state.page if state.within == scope.partition else None
-            page = self.memories.listed(scope, types=types, limit=PAGE - len(changes), after=begun, newest_first=False)
+            page = self.memories.listed(scope, limit=PAGE - len(changes), after=begun, newest_first=False)
             changes += (RecordChanged(scope.tenant, scope.user, record.id) for record in page.records)
             if page.after is not None:
                 return self._embedded(replace(state, within=scope.partition, page=page.after), changes)
@@ -97,7 +94,7 @@ class Reindex:
             if len(changes) >= PAGE:
                 return self._embedded(state, changes)
         if looked_at < LOOKED_AT:
-            state = replace(state, phase=behind, after=None)
+            state = replace(state, phase="switch", after=None)
         return self._embedded(state, changes)
 
     def _embedded(self, state: ReindexPayload, changes: Sequence[Changed]) -> ReindexPayload:

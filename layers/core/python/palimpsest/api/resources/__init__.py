@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import update_wrapper
 from inspect import Signature, signature
-from typing import Annotated, Any, ClassVar, Literal, Self
+from typing import Annotated, Any, ClassVar, Literal, Self, get_args
 from urllib.parse import parse_qs
 
 from aws_lambda_powertools.event_handler import Response, content_types
@@ -35,7 +35,7 @@ from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.conversations.configuration import MemoryConfig
 from palimpsest.conversations.session import Head
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
-from palimpsest.memory import MAX_DATA, Source
+from palimpsest.memory import MAX_DATA, ListedType, Source
 from palimpsest.models import Space, check_vector
 from palimpsest.scope import ID_PATTERN, checked_id
 
@@ -63,6 +63,15 @@ def in_rfc3339(value: str) -> str:
 
 
 Timestamp = Annotated[str, AfterValidator(in_rfc3339), Field(json_schema_extra={"format": "date-time"})]
+
+
+def _since_1970(time: str) -> str:
+    if datetime.fromisoformat(time) < EPOCH:
+        raise ValueError("must not be before 1970")
+    return time
+
+
+ValidFrom = Annotated[Timestamp, AfterValidator(_since_1970)]
 UserId = Annotated[str, Path(description="Id of the user", json_schema_extra=LIKE_AN_ID)]
 SessionId = Annotated[str, Path(description="Id of the session", json_schema_extra=LIKE_AN_ID)]
 Wait = Annotated[float, Query(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the job, 0 to 20")]
@@ -256,14 +265,17 @@ def answered(
 
 
 WRITERS_KNOW = frozenset({
-    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted",
-    "dry_run", "error", "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq",
-    "ledger", "method", "outcome", "overflow", "range", "receipt", "replayed", "result", "seq",
-    "session_id", "state", "status", "tokens", "totals", "type", "updated_at", "usage", "version",
+    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted", "dry_run", "error",
+    "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq", "ledger", "method", "outcome", "overflow",
+    "range", "receipt", "replayed", "result", "seq", "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
     "window",
 })  # fmt: skip
 """Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""
+TYPES = frozenset(get_args(ListedType))
+"""Types of memories are words of the service. Types in the graph are words of the callers, and are blank."""
 NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None, "text": None}
+BLANK: Mapping[str, Any] = {"source": NO_SOURCE, "valid_from": rfc3339(0), "valid_to": None}
+"""Fields whose blank value is not the empty one of their type."""
 
 
 def unread(value: Mapping[str, Any]) -> dict[str, Any]:
@@ -274,10 +286,10 @@ def unread(value: Mapping[str, Any]) -> dict[str, Any]:
 def _blank(name: str, field: Any) -> Any:
     if name in ("messages", "memories", "preferences", "entities", "relationships"):
         return [unread(row) for row in field]
-    if name == "source":
-        return NO_SOURCE
+    if name in BLANK:
+        return BLANK[name]
     if isinstance(field, str):
-        return rfc3339(0) if name == "valid_from" else ""
+        return field if name == "type" and field in TYPES else ""
     return {} if isinstance(field, Mapping) else field and type(field)()
 
 

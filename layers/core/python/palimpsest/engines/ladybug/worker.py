@@ -49,7 +49,6 @@ def _confine(memory: int) -> None:
 
 
 def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
-    connection.set_query_timeout(int(asked["seconds"] * 1000))
     try:
         for statement in asked["statements"]:
             connection.execute(statement)
@@ -64,13 +63,17 @@ def _answer(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
+    begun = time.monotonic()
     try:
         prepared = connection.prepare(asked["cypher"], asked["parameters"])
     except (RuntimeError, TypeError, ValueError) as error:  # the latter two are of values that it has no type for
         return {"invalid": str(error)}
     if not prepared.is_success():
         return {"invalid": prepared.get_error_message()}
-    begun = time.monotonic()
+    left = asked["seconds"] - (time.monotonic() - begun)
+    if left <= 0:
+        return {"stopped": _late(asked)}
+    connection.set_query_timeout(max(1, int(left * 1000)))
     try:
         found = connection.execute(prepared, asked["parameters"])
         rows: list[str] = []
@@ -84,8 +87,12 @@ def _rows(connection: Any, asked: dict[str, Any]) -> dict[str, Any]:
             rows.append(row)
     except (RuntimeError, MemoryError) as error:
         is_late = time.monotonic() - begun >= asked["seconds"]
-        return {"stopped": f"it took more than {asked['seconds']:g} seconds" if is_late else str(error) or "no memory"}
+        return {"stopped": _late(asked) if is_late else str(error) or "no memory"}
     return {"columns": found.get_column_names(), "rows": rows, "is_whole": is_whole}
+
+
+def _late(asked: dict[str, Any]) -> str:
+    return f"it took more than {asked['seconds']:g} seconds"
 
 
 def _plain(value: Any) -> Any:

@@ -19,8 +19,10 @@ from palimpsest.jobs.kinds import ForgetPayload, ForgetSessionsPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory import Record
+from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
+from palimpsest.memory.remember import Remember
 from palimpsest.memory.removal import Removal, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
@@ -54,10 +56,13 @@ class Forget:
 
 @dataclass(frozen=True, slots=True)
 class ForgetPages:
+    """Relationships that were drawn from what is forgotten end with it."""
+
     memories: Memories
     expiries: Expiries
     steps: UserSteps
     clock: Clock
+    remember: Remember
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat. Raises `Unavailable`."""
@@ -98,7 +103,10 @@ class ForgetPages:
         commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
         if len(commits) > 1 and len(ids) > 1:
             return None
-        for commit in commits:
+        now = milliseconds(self.clock.now())
+        drawn = [_without(record, topics) for record in current]
+        ends = self.remember.ending(scope, [Superseded(record, now) for record in drawn])
+        for commit in together(iter(commits), ends, self.memories.room):
             self.memories.commit(scope, commit)
         return len(current)
 
@@ -109,6 +117,11 @@ class ForgetPages:
     def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
         """All statements of the record's topic; the record alone if it has no topic."""
         return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
+
+
+def _without(record: Record, topics: Sequence[str]) -> Record:
+    """The record without what was drawn from it and goes itself."""
+    return replace(record, draws=tuple(topic for topic in record.draws if topic not in topics))
 
 
 @dataclass(frozen=True, slots=True)

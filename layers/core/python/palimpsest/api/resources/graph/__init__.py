@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from functools import partial
-from typing import Annotated
+from typing import Annotated, cast
 
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 
@@ -42,11 +42,14 @@ def put_entities(user_id: UserId, body: NewEntities) -> GraphEntities:
     """Store entities.
 
     Store 1 to 30 entities. One with the id of another becomes its next version; without an id, the same type and name
-    are the same entity. A user has at most 20,000, or any number where the service has a graph in Neptune.
+    are the same entity. A user has at most 20,000.
     """
     given = [one.read() for one in body.entities]
     made = call().memory.graph.put_entities(call().user(user_id), given, agent=body.agent_id, once=call().once)
-    return {"entities": [shown_entity(*one) for one in made]}
+    rows = [shown_entity(*one) for one in made]
+    if not call().shows:  # which id the entity had before is stored; the one that was sent, or made, means the same
+        rows = [cast("GraphEntity", {**row, "id": one.id}) for row, one in zip(rows, given, strict=True)]
+    return {"entities": rows}
 
 
 @operation("GET /v1/users/{user_id}/graph/entities", answers={200: "GraphEntityPage"}, refuses=(413,))
@@ -121,10 +124,12 @@ def query_graph(user_id: UserId, body: GraphQuery) -> GraphRows:
     """Query the graph.
 
     Run a query in Cypher over what holds now. `$userId` is the user's id. A query reads the user's own graph and
-    nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, and `query_stopped` for
-    one that takes more than 5 seconds or 256 MB. With `around` it runs over that part of the graph alone; what it runs
-    over has at most 20,000 entities and as many relationships (409 beyond).
+    nothing else: 422 `query_writes` for any other clause, `invalid_query` for what is none, `query_too_large` for one
+    that is too long, too deep or too wide, and `query_stopped` for one that takes more than 5 seconds or 256 MB. With
+    `around` it runs over that part of the graph alone; what it runs over has at most 20,000 entities and as many
+    relationships (409 beyond). Two queries of a tenant run at once; one more is 429 `too_many_queries`.
     """
+    call().take_place_to_query()
     part = body.around.read(user_id) if body.around else None
     found = call().memory.query_graph(call().user(user_id), body.cypher, body.parameters, part=part)
     return {"columns": found.columns, "rows": found.rows, "is_whole": found.is_whole}
@@ -136,7 +141,7 @@ def put_relationships(user_id: UserId, body: NewRelationships) -> GraphRelations
 
     Store 1 to 30 relationships between entities that are there; the user is one, under the user's own id. One with the
     id of another becomes its next version; without an id, the same ends and type are the same relationship, and with
-    `single` the same `from` and type. A user has at most 20,000, or any number where there is a graph in Neptune.
+    `single` the same `from` and type. A user has at most 20,000.
     """
     given = [one.read() for one in body.relationships]
     made = call().memory.graph.put_relationships(call().user(user_id), given, agent=body.agent_id, once=call().once)

@@ -18,6 +18,7 @@ from palimpsest.api.resources import (
     Moment,
     Provenance,
     Timestamp,
+    ValidFrom,
     milliseconds_of,
     not_blank,
     provenance,
@@ -34,10 +35,10 @@ from palimpsest.graph import (
     Entity,
     Part,
     Relationship,
-    entity_id,
     relationship_id,
 )
 from palimpsest.graph.cypher import MAX_QUERY
+from palimpsest.graph.names import entity_id
 from palimpsest.memory import Source
 from palimpsest.memory.decisions import Outcome
 from palimpsest.memory.remember import MAX_STATEMENTS
@@ -68,7 +69,7 @@ EndOfRelationship = Annotated[Id, Field(description="Id of an entity, or the use
 class _Given(Closed):
     id: Annotated[Id | None, Field(description="Default: made of what it is, so that the same is stored once")] = None
     properties: Annotated[Properties, Field(default_factory=dict)]
-    valid_from: Annotated[Timestamp | None, Field(description="When it began, not later than now")] = None
+    valid_from: Annotated[ValidFrom | None, Field(description="When it began, not later than now")] = None
     valid_to: Annotated[Timestamp | None, Field(description="When it ended or will end")] = None
     source: GivenSource | None = None
 
@@ -174,7 +175,7 @@ class _Shown(TypedDict):
     id: str
     type: str
     properties: Mapping[str, Any]
-    valid_from: Annotated[Moment | None, Field(description="When this version began to hold")]
+    valid_from: Annotated[Moment | None, Field(description="When it began to hold")]
     valid_to: Annotated[Moment | None, Field(description="When it ended; null: it holds")]
     source: Provenance
     memory_id: Annotated[str, Field(description="The memory that holds it: its history, and reverting, by this id")]

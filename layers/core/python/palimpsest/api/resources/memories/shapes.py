@@ -19,6 +19,7 @@ from palimpsest.api.resources import (
     Moment,
     Provenance,
     Timestamp,
+    ValidFrom,
     Values,
     WaitSeconds,
     check_embedding,
@@ -39,13 +40,6 @@ from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
 from palimpsest.models import Space, packed
 from palimpsest.recall import freshness
-
-
-def _since_1970(time: str) -> str:
-    if (milliseconds_of(time) or 0) < 0:
-        raise ValueError("must not be before 1970")
-    return time
-
 
 Content = Annotated[str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]
@@ -96,7 +90,7 @@ class NewMemory(Closed):
     importance: Share = 0.5
     confidence: Share = 1.0
     valid_from: Annotated[
-        Annotated[Timestamp, AfterValidator(_since_1970)] | None,
+        ValidFrom | None,
         Field(description="When it began to hold, not later than now. With it, an event saved twice is one event"),
     ] = None
     expires_at: Annotated[

@@ -139,7 +139,7 @@ def _source_values(source: Source) -> dict[str, Any]:
 def record_of(item: Item) -> Record:
     found = values_of(item["body"])
     found["source"] = source_of(found.get("source", {}))
-    found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also") if name in found}
+    found |= {name: tuple(found[name]) for name in ("keywords", "queries", "also", "draws") if name in found}
     found["data"] = found["data"][0] if "data" in found else None
     return Record(id=name_of(item), version=version_of(item), index_state=item["index_state"]["S"], **found)
 

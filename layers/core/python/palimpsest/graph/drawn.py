@@ -1,0 +1,87 @@
+"""Draws entities and relationships from the findings of an extraction, as statements."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+
+from palimpsest.graph import USER_NAMES, USER_TYPE, Entity, Graph, Relation, Relationship, statement_of, topic_of
+from palimpsest.graph.identity import stored_id
+from palimpsest.graph.names import entity_id
+from palimpsest.memory.statements import Statement
+from palimpsest.text import normalized
+
+
+@dataclass(frozen=True, slots=True)
+class Drawn:
+    """The statements that store what was drawn, and the topic of each relation's relationship, in order."""
+
+    statements: tuple[Statement, ...] = ()
+    topics: tuple[str, ...] = ()
+
+
+def drawn_from(found: Sequence[tuple[Statement, Relation]], graph: Graph, *, user: str) -> Drawn:
+    """The statements that store the relations, each with the source and time of the statement that it came with: first
+    its entities, then its relationship.
+
+    A name means the entity of the graph with this type and name. If there is none, it means the only entity with this
+    name. An entity or relationship that is stored already keeps its properties.
+    """
+    meant = _Meant(graph, user)
+    made: dict[tuple[str, str], Statement] = {}
+    topics: list[str] = []
+    for said, relation in found:
+        start, end = meant(relation.start_type, relation.start), meant(relation.end_type, relation.end)
+        edge = _edge(relation, start, end, graph)
+        topics.append(topic_of("relationship", edge.id))
+        for statement in _statements((start, end, edge), said):
+            made[statement.topic or "", str(statement.data)] = statement
+    return Drawn(tuple(made.values()), tuple(topics))
+
+
+def _statements(things: Sequence[Entity | Relationship], said: Statement) -> Iterator[Statement]:
+    for thing in things:
+        if thing.type != USER_TYPE:
+            since = thing.since if thing.valid_to is None else None  # after an end it begins anew
+            now = replace(
+                thing, source=said.source, valid_from=said.valid_from, valid_to=None, method=said.method, since=since
+            )
+            yield statement_of(now, agent=said.agent, prompt_hash=said.prompt_hash)
+
+
+def _edge(relation: Relation, start: Entity, end: Entity, graph: Graph) -> Relationship:
+    name = stored_id(graph, start.id, relation.type, None if relation.single else end.id)
+    known = graph.relationships.get(name)
+    if known is None or known.end != end.id:
+        return Relationship(name, relation.type, start.id, end.id)
+    since = known.since if known.valid_to is None else None
+    return Relationship(name, relation.type, start.id, end.id, known.properties, since=since)
+
+
+@dataclass(slots=True)
+class _Meant:
+    """Finds the entity that a name means. Within a chunk a name always means the same entity."""
+
+    graph: Graph
+    user: str
+    known: dict[str, Entity] = field(default_factory=dict)
+    by_name: dict[str, list[Entity]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        me = Entity(self.user, USER_TYPE, self.user)
+        self.known = dict.fromkeys((*USER_NAMES, normalized(self.user)), me)
+        for each in self.graph.entities.values():
+            self.by_name.setdefault(normalized(each.name), []).append(each)
+
+    def __call__(self, kind: str, name: str) -> Entity:
+        key = normalized(name)
+        if key not in self.known:
+            self.known[key] = self._stored(kind, name) or Entity(entity_id(kind, name), kind, name)
+        return self.known[key]
+
+    def _stored(self, kind: str, name: str) -> Entity | None:
+        listed = self.graph.names.of(kind, name)
+        if listed is not None:
+            return self.graph.entities[listed]
+        several = self.by_name.get(normalized(name), [])
+        return several[0] if len(several) == 1 else None

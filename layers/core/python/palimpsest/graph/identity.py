@@ -1,0 +1,84 @@
+"""Joins entities of the same type and name, under whatever ids they were stored."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from palimpsest.graph import Entity, Graph, Relationship, relationship_id
+from palimpsest.graph.names import MADE, Names
+from palimpsest.text import normalized
+
+
+def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:
+    """Each entity once, and the ids that they were stored under. `stored` is in the order in which it was written.
+
+    An entity with several ids is listed under an id that a caller gave, or else under an id that was made; of two such
+    ids, under the first by the alphabet. Its properties are joined: of two values the later one counts. It began with
+    the first of its parts, and has ended when all of them have.
+    """
+    groups: dict[tuple[str, str], list[Entity]] = defaultdict(list)
+    for entity in stored:
+        groups[entity.type, normalized(entity.name)].append(entity)
+    entities = [_merged(group) for group in groups.values()]
+    ids = {key: entity.id for key, entity in zip(groups, entities, strict=True)}
+    also = {
+        entity.id: tuple(sorted({each.id for each in group} - {entity.id}))
+        for group, entity in zip(groups.values(), entities, strict=True)
+        if len(group) > 1
+    }
+    return entities, Names(ids, also, _listed(also))
+
+
+def _listed(also: Mapping[str, tuple[str, ...]]) -> dict[str, str]:
+    return {other: name for name, others in also.items() for other in others}
+
+
+def _merged(group: Sequence[Entity]) -> Entity:
+    if len(group) == 1:
+        return group[0]
+    own = min(group, key=lambda entity: (entity.id.startswith(MADE), entity.id))
+    properties: dict[str, Any] = {}
+    for entity in group:
+        properties |= entity.properties
+    begins = [entity.valid_from for entity in group if entity.valid_from is not None]
+    ends = [entity.valid_to for entity in group if entity.valid_to is not None]
+    return replace(
+        own,
+        name=group[-1].name,
+        properties=properties,
+        valid_from=min(begins, default=None),
+        valid_to=max(ends) if len(ends) == len(group) else None,
+    )
+
+
+def between(relationship: Relationship, names: Names) -> Relationship:
+    """The relationship, whose ends have the ids under which they are listed."""
+    start = names.listed.get(relationship.start, relationship.start)
+    end = names.listed.get(relationship.end, relationship.end)
+    if (start, end) == (relationship.start, relationship.end):
+        return relationship
+    return replace(relationship, start=start, end=end)
+
+
+def stored_id(graph: Graph, start: str, kind: str, end: str | None) -> str:
+    """The id of a relationship for which the caller gave none. If it is stored already, perhaps between other ids of
+    its ends, it keeps its id. Without an `end` the id means the only relationship of this type from `start`.
+    """
+    ends = (None,) if end is None else graph.names.every(end)
+    made = [relationship_id(one, kind, other) for one in graph.names.every(start) for other in ends]
+    return next((name for name in made if name in graph.relationships), made[0])
+
+
+def with_stored_ids(relationship: Relationship, graph: Graph) -> Relationship:
+    """A caller's relationship between the ids under which its ends are listed. If its id was made of its ends, it gets
+    the id under which it is stored.
+    """
+    start, end = (graph.names.id_of(name) for name in (relationship.start, relationship.end))
+    name = relationship.id
+    for only in (None, relationship.end):
+        if relationship.id == relationship_id(relationship.start, relationship.type, only):
+            name = stored_id(graph, start, relationship.type, only and end)
+    return replace(relationship, id=name, start=start, end=end)
