@@ -119,9 +119,9 @@ class Append:
         ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`, with the fields of
         `memory` over the tenant's defaults; a session that exists keeps its own configuration.
 
-        Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session when no user is named, `Conflict` (`owner_mismatch`,
-        `idempotency_key_reused`, `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`,
-        `Unprocessable`, `Unavailable`.
+        Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session when no user is
+        named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`, `history_moved_on`), `LimitReached`
+        (`session_limit`), `TooLarge`, `Unprocessable`, `Unavailable`.
         """
         request = _Request(
             scope=scope,

@@ -62,8 +62,8 @@ class AppendRequest(Closed):
     memory: Annotated[
         MemoryFields | None,
         Field(
-            description="Fields over the tenant's defaults, for a session that this append begins; one that exists stays"
-            " as it is"
+            description="Fields over the tenant's defaults, for a session that this append begins;"
+            " they change none that exists"
         ),
     ] = None
     messages: Annotated[
