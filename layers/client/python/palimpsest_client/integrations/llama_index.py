@@ -94,11 +94,9 @@ class PalimpsestMemory(Memory):
     """
 
     @classmethod
-    def from_defaults(  # type: ignore[override] # every field of `Memory.from_defaults`
-        cls, *, chat_history: list[ChatMessage] | None = None, **fields: Any
-    ) -> Self:
+    def from_defaults(cls, *, chat_history: list[ChatMessage] | None = None, **fields: Any) -> Self:
         """As `Memory.from_defaults`. A `chat_history` is stored, too: those of its messages that the session lacks."""
-        memory = super().from_defaults(**fields)
+        memory: Self = super().from_defaults(**fields)
         if chat_history is not None:
             memory.set(chat_history)
         return memory
