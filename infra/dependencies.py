@@ -52,11 +52,10 @@ def bill(locks: Sequence[Path]) -> str:
     bom.metadata.component = Component(name="palimpsest", type=ComponentType.APPLICATION)
     for name, version in sorted(found):
         hashes = [HashType(alg=HashAlgorithm.SHA_256, content=digest) for digest in found[name, version].sha256]
-        files = ExternalReference(
-            type=ExternalReferenceType.DISTRIBUTION, url=XsUri(f"https://pypi.org/project/{name}/{version}/#files"),
-            hashes=hashes,
-        )  # fmt: skip
         place = PackageURL("pypi", None, name.lower().replace("_", "-"), version)
+        files = ExternalReference(
+            type=ExternalReferenceType.DISTRIBUTION, url=XsUri(place.to_string()), hashes=hashes
+        )  # fmt: skip
         bom.components.add(Component(name=name, version=version, purl=place, external_references=[files]))
     bom.register_dependency(bom.metadata.component, bom.components)
     return JsonV1Dot6(bom).output_as_string(indent=2)

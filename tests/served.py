@@ -19,6 +19,7 @@ from palimpsest.api.app import HttpApp, serves
 from palimpsest.bootstrap.in_process import InProcess, in_process
 from palimpsest.clock import SystemClock
 from palimpsest.incoming import MEM0
+from palimpsest.models import Embedder
 from palimpsest.scope import Scope
 
 from tests.unit.api.gateway import ALL_SCOPES, http_event, invoked
@@ -54,10 +55,11 @@ class Served:
     `before` and `after` hold what befalls the next requests, one each, before the service has seen them or after: see
     `busy` and `lost`. `seen` holds method, path and headers of every request. What a request causes (summaries,
     extraction, indexing) is done before it is answered, unless `works` is false. `authorize` says whose a call is, by
-    its header; at first by `keys`.
+    its header; at first by `keys`. Without an `embedder` search compares words only.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, embedder: Embedder | None = None) -> None:
+        self._embedder = embedder
         self._of_memories = operations_of("memories")
         self._memories = HttpApp(lambda: self.inside.memories, self._of_memories)
         self._sessions = HttpApp(lambda: self.inside.sessions, operations_of("sessions"))
@@ -69,7 +71,9 @@ class Served:
     def begin_anew(self) -> None:
         """Forget everything: the service is empty, and nothing befalls it."""
         self._clock = WorkingClock(self._work)
-        self.inside: InProcess = in_process(Scope("acme"), memory={}, clock=self._clock)
+        self.inside: InProcess = in_process(
+            Scope("acme"), memory={}, clock=self._clock, embedder=self._embedder
+        )  # fmt: skip
         self.inside.memories.stores.blobs.link = self._link  # type: ignore[method-assign]
         self.keys = {KEY: ALL_SCOPES}
         self.before: list[Fault] = []

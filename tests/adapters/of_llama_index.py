@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
 from llama_index.core.memory import Memory
+from llama_index.core.storage.chat_store.base_db import MessageStatus
 from palimpsest_client import Palimpsest
-from palimpsest_client.integrations.llama_index import PalimpsestMemoryBlock
+from palimpsest_client.integrations.llama_index import PalimpsestMemory, PalimpsestMemoryBlock
 
 
 @pytest.fixture
@@ -62,6 +63,51 @@ def test_a_memory_of_llama_index_knows_what_has_left_its_window(user: str) -> No
         return await memory.aget(input="Where do I live?")
 
     assert "Hamburg" in str(asyncio.run(go())[0])
+
+
+def memory_of(user: str, session: str, **limits: Any) -> PalimpsestMemory:
+    return PalimpsestMemory.from_defaults(
+        session_id=f"{session}-{user}", memory_blocks=[PalimpsestMemoryBlock(user=user)], **limits
+    )
+
+
+def stored(user: str, session: str) -> list[Any]:
+    return [row["content"] for row in Palimpsest().session(f"{session}-{user}").messages()]
+
+
+def test_every_message_is_stored_as_it_comes_and_a_short_conversation_is_known_in_the_next(user: str) -> None:
+    first = memory_of(user, "one")
+    assert first.token_limit == 30_000
+    first.put(said("I live in Hamburg."))
+    assert stored(user, "one") == ["I live in Hamburg."]
+    first.put_messages([said("Noted.", "assistant"), said("yes"), said("yes")])
+    assert stored(user, "one") == ["I live in Hamburg.", "Noted.", "yes", "yes"]
+    second = memory_of(user, "two")
+    second.put(said("Where do I live?"))
+    system, question = second.get()
+    assert "I live in Hamburg." in str(system)
+    assert "Where do I live?" not in str(system)
+    assert question.content == "Where do I live?"
+    assert second.get(input="And before?")[-1].content == "Where do I live?"
+    assert stored(user, "two") == ["Where do I live?"]
+
+
+def test_what_leaves_its_window_is_not_stored_again(user: str) -> None:
+    memory = memory_of(user, "s", token_limit=100, token_flush_size=20)
+    texts = [f"Question number {number} is about a long story that takes many words." for number in range(12)]
+    for text in texts:
+        memory.put(said(text))
+    assert len(memory.get_all(status=MessageStatus.ARCHIVED)) > 0
+    assert stored(user, "s") == texts
+
+
+def test_a_history_that_it_is_given_is_stored_once_however_often_it_is_set(user: str) -> None:
+    told = [said("I live in Hamburg."), said("Noted.", "assistant"), said("yes"), said("yes")]
+    memory = memory_of(user, "s", chat_history=told[:3])
+    assert [each.content for each in memory.get_all()] == [each.content for each in told[:3]]
+    memory.set(told)
+    memory.set(told[1:])
+    assert stored(user, "s") == [each.content for each in told]
 
 
 def test_what_answers_least_is_left_out_first(user: str) -> None:

@@ -2,6 +2,7 @@
 
 import os
 import subprocess
+from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -13,19 +14,24 @@ from tests.engines.environments import python_of
 from tests.served import KEY, Served
 
 HERE = Path(__file__).parent
-GUIDE = HERE / "guide.py"
+GUIDE, GIVEN = HERE / "guide.py", HERE / "given"
 FRAMEWORKS = sorted(file.stem.removeprefix("of_") for file in HERE.glob("of_*.py"))
 GUIDES = {page: name for page in pages.to_run("python") if (name := pages.environment_of(page))}
 OURS = (paths.PROJECT, paths.PROJECT / "layers" / "client" / "python")
 
 
-def run(framework: str, *command: str | Path, folder: Path) -> None:
-    """Run a command in a framework's environment, with a service for it and one for each of the framework's pages."""
+def run(framework: str, *command: str | Path, folder: Path, services: Mapping[str, str] | None = None) -> None:
+    """Run a command in a framework's environment, with a service for it and one for each of the framework's pages: that
+    of `services`, or one of its own.
+    """
     python = python_of(framework)
-    with ExitStack() as services:
-        told = [f"{page}={services.enter_context(Served()).url}" for page, name in GUIDES.items() if name == framework]
+    with ExitStack() as stack:
+        places = services or {
+            page: stack.enter_context(Served()).url for page, name in GUIDES.items() if name == framework
+        }
+        told = [f"{page}={url}" for page, url in places.items()]
         there = {
-            "PALIMPSEST_URL": services.enter_context(Served()).url, "PALIMPSEST_API_KEY": KEY, "GUIDES": " ".join(told),
+            "PALIMPSEST_URL": stack.enter_context(Served()).url, "PALIMPSEST_API_KEY": KEY, "GUIDES": " ".join(told),
             "PYTHONPATH": os.pathsep.join(map(str, OURS)), "HOME": str(folder), "MEM0_TELEMETRY": "false",
             "OPENAI_AGENTS_DISABLE_TRACING": "1",
         }  # fmt: skip

@@ -32,6 +32,20 @@ FENCE = re.compile(
     r"(?P<text>(?:.*\n)*?)(?P=indent)(?P=fence)$",
     re.MULTILINE,
 )
+IN_PROCESS = ("concepts.md", "library.md")
+"""Pages whose memory is within the process: they meet no other."""
+IDS = {
+    "user": re.compile(
+        r"""users/([\w.-]+)|user(?:_id|Id)?["']?[ ]?[=:][ ]?["']([\w.-]+)["']|\.user\("([\w.-]+)"\)"""
+        r"""|(?:--user|--actor-id)[ ]([\w.-]+)|agent\.py[ ]([\w.-]+)"""
+    ),
+    "session": re.compile(
+        r"""sessions/([\w.-]+)|session(?:_id|Id)?["']?[ ]?[=:][ ]?["']([\w.-]+)["']|[sS]ession\("([\w.-]+)\""""
+        r"""|--session(?:-id)?[ ]([\w.-]+)|thread_id":[ ]"([\w.-]+)"|agent\.py[ ][\w.-]+[ ]([\w.-]+)"""
+    ),
+}
+"""How pages name users and sessions."""
+ROUTES = {"forget"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +78,21 @@ def blocks_of(page: str) -> list[Block]:
               found["rest"].strip(), found["text"])
         for found in FENCE.finditer(text)
     ]  # fmt: skip
+
+
+def in_order() -> list[str]:
+    """The pages of the site in the order of its navigation; decisions, which show nothing to run, are left out."""
+    text = (PROJECT / "docs" / ".nav.yml").read_text(encoding="utf-8")
+    return re.findall(r"[\w/-]+\.md", text)
+
+
+def ids_of(page: str, kind: str) -> set[str]:
+    """The ids of users, or of sessions, that a page uses on a stack."""
+    if page in IN_PROCESS:
+        return set()
+    file = PROJECT / page if "README" in page else PROJECT / "docs" / page
+    found = IDS[kind].findall(file.read_text(encoding="utf-8"))
+    return {name for groups in found for name in groups if name} - ROUTES
 
 
 def environment_of(page: str) -> str | None:

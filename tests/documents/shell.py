@@ -198,9 +198,10 @@ KNOWN: dict[str, Callable[[list[str]], bool]] = {
 def files() -> Iterator[tuple[str, str]]:
     """What the reader of a page has at hand: names and contents of files."""
     said = [{"role": "user", "content": "I own a dog."}, {"role": "assistant", "content": "Noted."}]
-    yield "chats.jsonl", json.dumps({"session_id": "s1", "messages": said})
-    mem0 = {"id": "1", "memory": "Sarah lives in Hamburg.", "user_id": "sarah", "created_at": "2026-01-05T09:00:00Z"}
+    yield "chats.jsonl", json.dumps({"session_id": "nora-old", "messages": said})
+    yield "old-chats.jsonl", json.dumps({"session_id": "ivan-old", "messages": said})
+    mem0 = {"id": "1", "memory": "Moritz lives in Hamburg.", "user_id": "moritz", "created_at": "2026-01-05T09:00:00Z"}
     yield "mem0.json", json.dumps({"results": [mem0]})
-    event = {"sessionId": "monday", "eventId": "1", "eventTimestamp": "2026-01-05T09:00:00+00:00", "payload": [
+    event = {"sessionId": "amara-monday", "eventId": "1", "eventTimestamp": "2026-01-05T09:00:00+00:00", "payload": [
         {"conversational": {"role": "USER", "content": {"text": "I live in Hamburg."}}}]}  # fmt: skip
     yield "aws.list-events", json.dumps({"events": [event]})

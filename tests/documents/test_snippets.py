@@ -1,6 +1,5 @@
 """Every snippet of every page and of the READMEs is run, or is run by a test that is named here."""
 
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -8,7 +7,7 @@ from typing import Any
 import pytest
 
 from infra import paths
-from tests.documents import pages, shell
+from tests.documents import pages, reader, shell
 from tests.doubles.openai_api import OpenAIApi
 from tests.served import KEY, Served
 
@@ -19,16 +18,7 @@ HERE = [page for page in pages.to_run("python") if pages.environment_of(page) is
 def served(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Served]:
     """An empty service that the reader's folder knows, the files that pages speak of, and a model that echoes."""
     with Served() as running, OpenAIApi() as model:
-        (tmp_path / ".local").mkdir()
-        (tmp_path / ".local" / "endpoint.json").write_text(json.dumps({"url": running.url, "api_key": KEY}))
-        for name, text in shell.files():
-            (tmp_path / name).write_text(text)
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("OPENAI_BASE_URL", model.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "test")
-        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
-        for name in ("PALIMPSEST_URL", "PALIMPSEST_API_KEY"):
-            monkeypatch.delenv(name, raising=False)
+        reader.sits_down(tmp_path, monkeypatch, service=running.url, model=model.base_url)
         yield running
 
 
@@ -50,6 +40,17 @@ def test_what_is_no_answer_and_runs_nowhere_is_not_shown() -> None:
             assert block.language != "json" or block.title == pages.ANSWER, f"{block.place} answers nothing"
             assert block.title != pages.ANSWER or before in ("python", "sh"), f"{block.place} follows nothing that runs"
             before = block.language if block.title != pages.ANSWER else ""
+
+
+@pytest.mark.parametrize("kind", ["user", "session"])
+def test_no_page_uses_a_user_or_a_session_of_another(kind: str) -> None:
+    """Session ids are the tenant's: on one stack, two pages with a session `monday` would be in each other's way."""
+    used: dict[str, set[str]] = {}
+    for page in pages.pages():
+        for name in pages.ids_of(page, kind):
+            used.setdefault(name, set()).add(page)
+    assert {name: found for name, found in used.items() if len(found) > 1} == {}
+    assert len(used) > 15
 
 
 @pytest.mark.parametrize("page", HERE)

@@ -17,7 +17,7 @@ def lock(tmp_path: Path) -> Path:
 
 def test_the_bill_of_materials_names_every_locked_package_with_its_hashes(lock: Path) -> None:
     (component,) = json.loads(bill([lock]))["components"]
-    assert component["purl"] == "pkg:pypi/six@1.17.0"
+    assert component["purl"] == component["externalReferences"][0]["url"] == "pkg:pypi/six@1.17.0"
     assert [each["content"] for each in component["externalReferences"][0]["hashes"]] == ["a" * 64, "b" * 64]
 
 

@@ -6,7 +6,7 @@ import threading
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
-CREATE = {"command": "create", "path": "/memories/sarah.md", "file_text": "Sarah lives in Hamburg."}
+CREATE = {"command": "create", "path": "/memories/anton.md", "file_text": "Anton lives in Hamburg."}
 CALLS: list[dict[str, Any]] = [{"type": "tool_use", "id": "t1", "name": "memory", "input": CREATE}]
 SAYS: list[dict[str, Any]] = [{"type": "text", "text": "I have noted it down."}]
 

@@ -7,6 +7,7 @@ import palimpsest_client.calls
 import pytest
 from palimpsest_client import Palimpsest
 
+from tests.doubles.meanings import Meanings
 from tests.served import KEY, Served
 
 ROOT = Path(__file__).parents[3]
@@ -33,3 +34,10 @@ def served(_running: Served) -> Served:
 def memory(served: Served) -> Iterator[Palimpsest]:
     with Palimpsest(served.url, KEY) as client:
         yield client
+
+
+@pytest.fixture
+def with_vectors() -> Iterator[Served]:
+    """A service that compares meanings, too."""
+    with Served(embedder=Meanings()) as running:
+        yield running

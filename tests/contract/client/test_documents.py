@@ -2,10 +2,9 @@
 
 import json
 import re
+import runpy
 from pathlib import Path
-from typing import Any
 
-import openai
 import pytest
 
 from tests.contract.client.conftest import ROOT
@@ -28,19 +27,12 @@ def test_the_client_does_what_its_document_shows(
     for name in ("PALIMPSEST_URL", "PALIMPSEST_API_KEY"):
         monkeypatch.delenv(name, raising=False)
 
-    def llm(messages: list[dict[str, Any]], tools: list[dict[str, Any]]) -> dict[str, Any]:
-        """Searches once, then answers."""
-        if messages[-1]["role"] == "tool":
-            return {"role": "assistant", "content": "I do not know yet."}
-        function = {"name": tools[0]["function"]["name"], "arguments": '{"query": "Where do I live?"}'}
-        return {"role": "assistant", "tool_calls": [{"id": "call_1", "type": "function", "function": function}]}
-
-    names: dict[str, Any] = {"llm": llm, "openai": openai}
+    names = runpy.run_path(str(ROOT / "tests" / "adapters" / "given" / "client.py"))
     monkeypatch.setenv("OPENAI_API_KEY", "test")
     for snippet in snippets("client.md"):
         exec(snippet, names)  # noqa: S102 - our own document
     said = capsys.readouterr().out
     assert "I do not know yet." in said
-    assert "['Sarah lives in Bremen.'" in said
+    assert "['Nora lives in Bremen.'" in said
     assert "'received': 1" in said
     assert "'memories': {'state': 'done'" in said

@@ -9,7 +9,7 @@ from openai.types.chat import ChatCompletion, ChatCompletionChunk
 from palimpsest_client import Palimpsest
 from palimpsest_client.errors import OwnerMismatch, SessionNotFound
 
-from tests.served import Served
+from tests.served import KEY, Served
 
 
 def searches(query: str, *, call_id: str = "call_1", name: str = "search_memory_tool") -> dict[str, Any]:
@@ -162,3 +162,20 @@ def test_a_context_that_could_not_be_read_within_the_append_is_asked_for_again(
 
     object.__setattr__(served.inside.sessions, "context", fails_once)
     assert chat.say("Hello").messages[-1]["content"] == "Hello"
+
+
+def test_the_first_turn_is_one_request_and_keeps_the_past_messages_that_it_brought(with_vectors: Served) -> None:
+    with Palimpsest(with_vectors.url, KEY) as memory:
+        memory.session("before", user="sarah").append("My bike is a red Kettler.")
+        with_vectors.seen.clear()
+        turn = memory.session("now", user="sarah", memory={"max_tokens": 5000}).say("Which bike do I have?")
+    assert [(method, path) for method, path, _ in with_vectors.seen] == [("POST", "/v1/sessions/now/messages")]
+    assert [each["content"] for each in turn.context["vector_matches"]] == ["My bike is a red Kettler."]
+    assert (turn.context["tokens"]["budget"], len(turn.tools)) == (5000, 1)
+    assert "Kettler" in turn.memory
+
+
+def test_a_session_object_without_tools_begins_a_session_without_them(memory: Palimpsest, served: Served) -> None:
+    turn = memory.session("s1", user="sarah", tools=False).say("Hello")
+    assert (turn.tools, turn.context["tokens"]["tools"], len(served.seen)) == ([], 0, 1)
+    assert memory.session("s1").read()["memory"]["auto_recall"] is False

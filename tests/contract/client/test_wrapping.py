@@ -10,8 +10,10 @@ import httpx2
 import openai
 import pytest
 from palimpsest_client import AsyncPalimpsest, Palimpsest, wrap_anthropic, wrap_openai
+from palimpsest_client.calls import TRIES
+from palimpsest_client.errors import ConnectionLost
 
-from tests.served import KEY, Served
+from tests.served import KEY, Served, lost
 
 Reply = dict[str, Any]
 IMAGE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "aGk="}}
@@ -161,6 +163,36 @@ def test_a_call_that_fails_and_is_made_again_says_nothing_twice(memory: Palimpse
     assert stored(memory, "s") == [("user", "one")]
     client.chat.completions.create(model="m", messages=[user("one")])
     assert stored(memory, "s") == [("user", "one"), ("assistant", "reply 2")]
+
+
+def test_a_loops_first_call_takes_one_request_to_say_and_is_sent_what_was_said_before(
+    with_vectors: Served, model: Model
+) -> None:
+    with Palimpsest(with_vectors.url, KEY) as memory:
+        memory.session("before", user="sarah").append("My bike is a red Kettler.")
+        client = wrap_openai(openai_client(model).with_options(max_retries=0), user="sarah", session="s", memory=memory)
+        with_vectors.seen.clear()
+        model.fails = 1
+        with pytest.raises(openai.InternalServerError):
+            client.chat.completions.create(model="m", messages=[user("Which bike do I have?")])
+        assert [method for method, path, _ in with_vectors.seen if "order=desc" not in path] == ["POST"]
+        client.chat.completions.create(model="m", messages=[user("Which bike do I have?")])
+        assert len(stored(memory, "s")) == 2
+    first, again = (json.dumps(each["messages"]) for each in model.asked)
+    assert "Kettler" in first
+    assert again == first
+
+
+def test_what_a_loop_says_again_after_a_lost_answer_is_stored_once(
+    memory: Palimpsest, served: Served, model: Model
+) -> None:
+    client = wrap_openai(openai_client(model), user="sarah", session="s", memory=memory)
+    client.chat.completions.create(model="m", messages=[user("one")])
+    served.after = [lost] * TRIES
+    with pytest.raises(ConnectionLost):
+        client.chat.completions.create(model="m", messages=[user("two")])
+    client.chat.completions.create(model="m", messages=[user("two")])
+    assert [text for _, text in stored(memory, "s")] == ["one", "reply 1", "two", "reply 2"]
 
 
 def test_calls_of_the_loops_own_tools_are_stored_with_their_results(memory: Palimpsest, model: Model) -> None:

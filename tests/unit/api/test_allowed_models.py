@@ -32,6 +32,7 @@ def refused(answer: Answer) -> tuple[int, str, dict[str, str]]:
     [
         ("POST", "/v1/sessions", {"session_id": "new", "user_id": "sarah"}),
         ("PUT", "/v1/sessions/new", {"user_id": "sarah"}),
+        ("POST", "/v1/sessions/new/messages", {"user_id": "sarah", "messages": [{"role": "user", "content": "Hi."}]}),
         ("PUT", SESSION, {}),
         ("PATCH", SESSION, {}),
         ("PUT", SETTINGS, {}),

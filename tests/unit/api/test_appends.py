@@ -150,3 +150,25 @@ def test_a_store_that_cannot_answer_is_503_and_may_be_tried_again(
     answer = call("POST", PATH, body("hello"))
     assert (answer.status, answer.json["retryable"]) == (503, True)
     assert int(answer.headers["Retry-After"]) >= 1
+
+
+def test_an_append_configures_the_session_that_it_begins_and_no_other(call: Client) -> None:
+    asked = {"memory": {"max_tokens": 5_000, "auto_recall": True}, "context": {}}
+    answer = call("POST", PATH, body("hello", **asked))
+    assert answer.json["context"]["tokens"]["budget"] == 5_000
+    assert [tool["type"] for tool in answer.json["context"]["tools"]] == ["function"]
+    again = call("POST", PATH, body("and then", memory={"max_tokens": 9_000}, context={}))
+    assert (again.json["created"], again.json["context"]["tokens"]["budget"]) == (False, 5_000)
+
+
+def test_what_an_append_configures_stands_over_the_tenants_defaults(call: Client) -> None:
+    call("PUT", "/v1/settings", {"memory": {"strategy": "trim", "max_tokens": 7_000}})
+    call("POST", PATH, body("hello", memory={"memory_as": "system"}))
+    memory = call("GET", "/v1/sessions/s").json["memory"]
+    assert (memory["strategy"], memory["max_tokens"], memory["memory_as"]) == ("trim", 7_000, "system")
+
+
+def test_an_append_with_a_wrong_configuration_is_refused_by_field_and_begins_nothing(call: Client) -> None:
+    answer = call("POST", PATH, body("hello", memory={"max_tokens": "many"}))
+    assert (answer.status, answer.json["errors"][0]["field"]) == (422, "memory.max_tokens")
+    assert call("GET", "/v1/sessions/s").status == 404

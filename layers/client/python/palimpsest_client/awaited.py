@@ -12,8 +12,8 @@ import anyio.to_thread
 import httpx2
 
 from palimpsest_client import jobs
-from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
-from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, lost_of, options, sent_of
+from palimpsest_client.calls import Listing, Pages, Pause, Send, Sent, Steps, advanced
+from palimpsest_client.connection import LOST, TIMEOUT, Content, Endpoint, find, lost_of, options
 from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
@@ -40,7 +40,7 @@ class AsyncConnection:
         try:
             step = next(steps)
             while True:
-                step = steps.send(await self._done(step))
+                step = advanced(steps, await self._done(step))
         except StopIteration as end:
             result: R = end.value
             return result
@@ -49,23 +49,22 @@ class AsyncConnection:
         if isinstance(step, Pause):
             await anyio.sleep(step.seconds)
             return None
+        asked: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
         http = await self._client()
         try:
-            return sent_of(
-                await http.request(step.method, step.path, json=step.body, params=step.query, headers=step.headers)
-            )
+            async with http.stream(step.method, step.path, **asked) as answer:
+                content = Content(answer)
+                async for part in answer.aiter_bytes():
+                    content.add(part)
+                return content.sent
         except LOST as error:
             return lost_of(error)
 
     async def rows(self, listing: Listing[R]) -> AsyncIterator[R]:
-        cursor, seen = None, 0
-        while True:
-            rows, cursor = await self.run(listing.page(cursor, seen))
-            for row in rows:
+        pages = Pages(listing)
+        while pages.has_more:
+            for row in await self.run(pages.next()):
                 yield row
-            seen += len(rows)
-            if cursor is None:
-                return
 
     async def _client(self) -> httpx2.AsyncClient:
         """The HTTP client of this event loop. The end of the loop closes it, and another loop gets another client."""

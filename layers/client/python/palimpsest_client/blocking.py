@@ -13,8 +13,8 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import httpx2
 
 from palimpsest_client import jobs
-from palimpsest_client.calls import Listing, Pause, Send, Sent, Steps
-from palimpsest_client.connection import LOST, TIMEOUT, Endpoint, find, lost_of, options, sent_of
+from palimpsest_client.calls import Listing, Pages, Pause, Send, Sent, Steps, advanced
+from palimpsest_client.connection import LOST, TIMEOUT, Content, Endpoint, find, lost_of, options
 from palimpsest_client.exchange import conversations, lines_of, write_whole
 from palimpsest_client.jobs import LONGEST_WAIT, JobState
 from palimpsest_client.progress import Counted
@@ -39,7 +39,7 @@ class Connection:
         try:
             step = next(steps)
             while True:
-                step = steps.send(self._done(step))
+                step = advanced(steps, self._done(step))
         except StopIteration as end:
             result: R = end.value
             return result
@@ -48,21 +48,20 @@ class Connection:
         if isinstance(step, Pause):
             time.sleep(step.seconds)
             return None
+        asked: dict[str, Any] = {"json": step.body, "params": step.query, "headers": step.headers}
         try:
-            return sent_of(
-                self._http.request(step.method, step.path, json=step.body, params=step.query, headers=step.headers)
-            )
+            with self._http.stream(step.method, step.path, **asked) as answer:
+                content = Content(answer)
+                for part in answer.iter_bytes():
+                    content.add(part)
+                return content.sent
         except LOST as error:
             return lost_of(error)
 
     def rows(self, listing: Listing[R]) -> Iterator[R]:
-        cursor, seen = None, 0
-        while True:
-            rows, cursor = self.run(listing.page(cursor, seen))
-            yield from rows
-            seen += len(rows)
-            if cursor is None:
-                return
+        pages = Pages(listing)
+        while pages.has_more:
+            yield from self.run(pages.next())
 
     def close(self) -> None:
         self._closing()

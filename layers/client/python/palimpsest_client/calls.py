@@ -6,6 +6,7 @@ retries, keys and answers are written once, for both clients.
 
 from __future__ import annotations
 
+import math
 import random
 import re
 import uuid
@@ -16,7 +17,7 @@ from time import monotonic
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
-from palimpsest_client.errors import ConnectionLost, InvalidId, NotConfigured, problem_of
+from palimpsest_client.errors import ConnectionLost, InvalidId, NotTheService, problem_of
 
 T = TypeVar("T")
 Row = TypeVar("Row")
@@ -28,7 +29,11 @@ BUSY = frozenset({429, 502, 503, 504})
 LARGEST_PAGE = 100
 ID = re.compile(r"[A-Za-z0-9._:@+|=-]{1,128}")
 LONGEST_SHOWN = 64  # characters of a wrong id in an error
+MOST_EMPTY_PAGES = 1_000  # in a row: a filter may pass over as many
+LONGEST_SEARCH = 300.0  # seconds without a row
 KEYED, CHANGING = ("POST", "PUT"), ("PATCH", "PUT")
+MISREAD = (LookupError, TypeError, AttributeError)
+"""What is raised where an answer has another shape than the service's."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,9 +80,50 @@ class Listing(Generic[Row]):
         """The rows of the next page, and where the one after it begins, None at the end; `seen` rows came before."""
         wanted = LARGEST_PAGE if self.limit is None else min(LARGEST_PAGE, self.limit - seen)
         found = yield from call("GET", *self.path, query={**self.query, "limit": wanted, "cursor": cursor})
-        rows = found[self.name]
+        rows, following = found[self.name], found["next_cursor"]
+        if not (isinstance(rows, list) and all(isinstance(row, dict) for row in rows)):
+            raise TypeError("The rows of a page are objects.")
+        if not (following is None or isinstance(following, str)):
+            raise TypeError("A cursor is a text.")
+        rows = rows if self.limit is None else rows[:wanted]
         is_last = self.limit is not None and seen + len(rows) >= self.limit
-        return rows, None if is_last else found["next_cursor"]
+        return rows, None if is_last else following
+
+
+class Pages(Generic[Row]):
+    """A list as it is read, page by page, while it `has_more`."""
+
+    def __init__(self, listing: Listing[Row]) -> None:
+        self._listing = listing
+        self._cursor: str | None = None
+        self._seen, self._empty, self._since = 0, 0, monotonic()
+        self.has_more = True
+
+    def next(self) -> Steps[list[Row]]:
+        """The rows of the next page. Raises `NotTheService` where the list goes round, or on and on without a row."""
+        rows, following = yield from self._listing.page(self._cursor, self._seen)
+        if rows:
+            self._seen, self._empty, self._since = self._seen + len(rows), 0, monotonic()
+        else:
+            self._empty += 1
+        is_endless = self._empty >= MOST_EMPTY_PAGES or monotonic() - self._since > LONGEST_SEARCH
+        if following is not None and (following == self._cursor or is_endless):
+            address = "/v1/" + "/".join(map(str, self._listing.path))
+            raise NotTheService(address, "its list goes on without end")
+        self._cursor, self.has_more = following, following is not None
+        return rows
+
+
+def advanced(steps: Steps[Any], sent: Sent | None) -> Send | Pause:
+    """The next step, after what came of the last one. Raises `NotTheService` if the answer has another shape than the
+    service's, and whatever the call raises.
+    """
+    try:
+        return steps.send(sent)
+    except MISREAD as error:
+        if sent is None:
+            raise
+        raise NotTheService(sent.address, "its answer has another shape") from error
 
 
 def call(
@@ -93,7 +139,7 @@ def call(
     A POST or PUT has a key of its own, or the one that is given, and keeps it when it is sent again: it makes nothing
     twice. What is refused as too busy, or is lost, is sent again after a growing pause, or the one that the service
     asks for, until `TRIES` or `PATIENCE` are used up. Raises `Problem`, `ConnectionLost`, or
-    `NotConfigured` if something else answers. Raises `InvalidId`, before anything is sent, if a part of the path isn't
+    `NotTheService` if something else answers. Raises `InvalidId`, before anything is sent, if a part of the path isn't
     an id. A gateway decodes paths, and would read another path.
     """
     headers = {"Idempotency-Key": key or uuid.uuid4().hex} if method in KEYED else {}
@@ -117,8 +163,10 @@ def call(
         return {"deleted": True, "job_id": None, "state": "done"}  # an earlier try did it, its answer was lost
     if sent.status >= HTTPStatus.BAD_REQUEST:
         raise problem_of(sent.status, sent.body if isinstance(sent.body, dict) else {"detail": str(sent.body)[:500]})
-    if isinstance(sent.body, str):
-        raise NotConfigured(f"What answers at {sent.address} is not the service: its answers are JSON.")
+    if sent.status >= HTTPStatus.MULTIPLE_CHOICES:
+        raise NotTheService(sent.address, f"it answers {sent.status}, and the service sends nobody elsewhere")
+    if not isinstance(sent.body, dict):
+        raise NotTheService(sent.address, "its answers are JSON, each of them an object")
     return sent.body
 
 
@@ -143,6 +191,7 @@ def _pause(sent: Sent, number: int) -> float | None:
         asked = float(sent.retry_after or 0)
     except ValueError:  # a date
         asked = 0
+    asked = 0 if math.isnan(asked) else asked
     return max(min(asked, LONGEST_PAUSE), random.uniform(growing / 2, growing))  # noqa: S311 - no secret
 
 

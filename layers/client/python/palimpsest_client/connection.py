@@ -6,18 +6,23 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from time import monotonic
 from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2
 
 from palimpsest_client.calls import Sent
-from palimpsest_client.errors import NotConfigured
+from palimpsest_client.errors import NotConfigured, NotTheService
 
 TIMEOUT = 30.0  # seconds; the service waits up to 20 within a call
+LONGEST_ANSWER = 60.0  # seconds from the first byte of an answer to its last
+LARGEST_ANSWER = 16_000_000  # bytes; what the service answers has less than 6 MB
 HERE = ("127.0.0.1", "localhost", "::1")
-LOST = (httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError)
-"""The call may have arrived or not."""
+LOST = (
+    httpx2.TimeoutException, httpx2.NetworkError, httpx2.RemoteProtocolError, httpx2.ProxyError, httpx2.DecodingError,
+)  # fmt: skip
+"""The call may have arrived or not, or its answer can't be read."""
 LOCAL = Path(".local", "endpoint.json")
 """What the local stack writes into the folder of the project."""
 
@@ -78,15 +83,36 @@ def options(where: Endpoint, *, timeout: float) -> dict[str, Any]:
     return {"base_url": where.url, "headers": headers, "timeout": timeout, "trust_env": not is_here}
 
 
-def sent_of(answer: httpx2.Response) -> Sent:
-    try:
-        body = answer.json() if answer.content else None
-    except ValueError:  # not the service, but something before it
-        body = answer.text
-    return Sent(_address(answer), answer.status_code, body, answer.headers.get("retry-after"))
+class Content:
+    """The content of an answer as it comes, bounded in size and time."""
+
+    def __init__(self, answer: httpx2.Response) -> None:
+        self._answer = answer
+        self._until = monotonic() + LONGEST_ANSWER
+        self._held = bytearray()
+
+    def add(self, part: bytes) -> None:
+        """Raises `NotTheService` if the answer is too large, `httpx2.ReadTimeout` if it takes too long."""
+        self._held += part
+        if len(self._held) > LARGEST_ANSWER:
+            raise NotTheService(_address(self._answer), f"its answer has more than {LARGEST_ANSWER:,} bytes")
+        if monotonic() > self._until:
+            raise httpx2.ReadTimeout("The answer takes too long.", request=self._answer.request)
+
+    @property
+    def sent(self) -> Sent:
+        """What came of the request; an answer without content is an empty object."""
+        try:
+            body = json.loads(self._held) if self._held else {}
+        except (ValueError, RecursionError):  # not the service, but something before it
+            body = self._held.decode(errors="replace")
+        return Sent(_address(self._answer), self._answer.status_code, body, self._answer.headers.get("retry-after"))
 
 
 def lost_of(error: httpx2.RequestError) -> Sent:
+    """What came of a request without an answer. Raises `NotTheService` where there is one that can't be decoded."""
+    if isinstance(error, httpx2.DecodingError):
+        raise NotTheService(_address(error), "its answer can't be decoded") from error
     return Sent(_address(error), lost=error)
 
 

@@ -2,6 +2,7 @@
 
 PalimpsestError
 ├── NotConfigured        no address or no key of the service
+│   └── NotTheService    what answers there is something else, or answers in a way that no service does
 ├── ConnectionLost       no answer, also after every repetition
 ├── JobFailed            a job that was waited for ended with an error
 ├── JobNotEnded          a job did not end within the time that was given for it
@@ -23,6 +24,13 @@ class PalimpsestError(Exception):
 
 class NotConfigured(PalimpsestError):
     """Nothing says where the service is, or with which key it is called."""
+
+
+class NotTheService(NotConfigured):
+    """What answers at the address is not the service: no JSON, another shape, a redirect, a list without end."""
+
+    def __init__(self, address: str, why: str) -> None:
+        super().__init__(f"What answers at {address} is not the service: {why}.")
 
 
 class ConnectionLost(PalimpsestError):
@@ -65,13 +73,19 @@ class Problem(PalimpsestError):
         self.detail = str(body.get("detail") or body.get("message") or self.code)
         self.request_id: str | None = body.get("request_id")
         self.retryable = bool(body.get("retryable"))
-        self.errors: Sequence[Mapping[str, str]] = body.get("errors") or ()
+        self.errors: Sequence[Mapping[str, str]] = _field_errors(body.get("errors"))
         super().__init__(f"{body.get('status', self.status)} {self.code}: {self.detail}")
 
     @property
     def minimum(self) -> int | None:
         """The smallest budget that fits, in tokens; with `budget_too_small`."""
         return self.body.get("minimum")
+
+
+def _field_errors(found: Any) -> Sequence[Mapping[str, str]]:
+    """The errors that name a field and say what is wrong with it; what is none is left out."""
+    every = found if isinstance(found, list) else ()
+    return [each for each in every if isinstance(each, Mapping) and {"field", "message"} <= each.keys()]
 
 
 def problem_of(status: int, body: Mapping[str, Any]) -> Problem:

@@ -12,12 +12,14 @@ from urllib.parse import urlsplit
 import httpx2
 
 from palimpsest_client.connection import HERE
-from palimpsest_client.errors import ConnectionLost
+from palimpsest_client.errors import ConnectionLost, NotTheService
 from palimpsest_client.said import Said
 
 JSON = dict[str, Any]
 PART = 600_000
 """Characters of an import's part: in JSON less than the 5 MB of a request."""
+LONGEST_LINE = 16_000_000
+"""Characters of an export's line: a message has the 5 MB of a request at most."""
 
 
 def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) -> int:
@@ -33,14 +35,18 @@ def write_whole(path: str | PathLike[str], rows: Iterable[Mapping[str, Any]]) ->
 
 def lines_of(addresses: Iterable[str]) -> Iterator[JSON]:
     """The lines of the files of an export, one after the other. An address needs no key, and gets none. Raises
-    `ConnectionLost`.
+    `ConnectionLost`, `NotTheService`.
     """
     for address in addresses:
+        if urlsplit(address).scheme not in ("http", "https"):
+            raise NotTheService(address, "the address of an export's file begins with https://")
         is_here = urlsplit(address).hostname in HERE
         try:
             with httpx2.Client(trust_env=not is_here, timeout=60) as http, http.stream("GET", address) as answer:
                 answer.raise_for_status()
                 yield from (json.loads(line) for line in _lines(answer.iter_text()) if line)
+        except (ValueError, RecursionError) as error:
+            raise NotTheService(address, "a file of an export has a line of JSON for each row") from error
         except httpx2.HTTPError as error:
             raise ConnectionLost(f"A file of the export can't be read ({type(error).__name__}).") from error
 
@@ -120,6 +126,8 @@ def _lines(parts: Iterable[str]) -> Iterator[str]:
     for part in parts:
         *whole, begun = (begun + part).split("\n")
         yield from whole
+        if len(begun) > LONGEST_LINE:
+            raise ValueError(f"A line has more than {LONGEST_LINE:,} characters.")
     yield begun
 
 

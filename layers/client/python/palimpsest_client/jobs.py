@@ -7,7 +7,7 @@ from time import monotonic
 from typing import Any, cast
 
 from palimpsest_client.calls import Pause, Steps, call
-from palimpsest_client.errors import JobFailed, JobNotEnded
+from palimpsest_client.errors import JobFailed, JobNotEnded, NotTheService
 from palimpsest_client.types import Job as JobAnswer
 from palimpsest_client.types import Ledger
 
@@ -20,6 +20,9 @@ class JobState:
     """A job as it was when it was last looked at. `shown` is all that the service said of it."""
 
     def __init__(self, shown: Mapping[str, Any]) -> None:
+        is_nothing = shown.get("job_id") is None and "session_id" in shown  # a session in which there was nothing to do
+        if "state" not in shown and not is_nothing:
+            raise NotTheService("/v1/jobs", "its answer names no job")
         self.shown = dict(shown)
 
     def __repr__(self) -> str:
@@ -56,7 +59,7 @@ class JobState:
     @property
     def files(self) -> list[str]:
         """Addresses of what an export wrote; each works for an hour."""
-        return list(self.shown.get("files") or ())
+        return [str(each) for each in self.shown.get("files") or ()]
 
     @property
     def records(self) -> list[str]:

@@ -39,7 +39,7 @@ class Turn:
 
 class SessionCalls:
     """Calls on the session `id`. The first append begins it for `user`, configured by `memory`; with `tools` its
-    contexts offer our tools to the model.
+    contexts offer our tools to the model. A session that exists keeps its own configuration.
     """
 
     def __init__(
@@ -70,15 +70,10 @@ class SessionCalls:
         sent = [message_of(each) for each in messages]
         body = {
             "user_id": self.user, "agent_id": self.agent, "messages": sent, "context": context,
-            "allow_repeat": allow_repeat, "if_last": if_last,
+            "allow_repeat": allow_repeat, "if_last": if_last, "memory": self._configuration if self.user else None,
         }  # fmt: skip
         key = key or _key_of_ids(sent)
-        done: Appended = yield from call("POST", "sessions", self.id, "messages", body=body, key=key)
-        if done["created"] and self._configuration:
-            yield from self.configure(memory=self._configuration)
-            if context is not None:
-                done = {**done, "context": (yield from self.context(**context))}
-        return done
+        return call("POST", "sessions", self.id, "messages", body=body, key=key)
 
     def context(
         self,
@@ -175,7 +170,7 @@ class SessionCalls:
         """Begin the session before anything is said in it. Raises `SessionExists`."""
         body = {
             "session_id": self.id, "user_id": self.user, "agent_id": self.agent, "system": system,
-            "metadata": metadata, "memory": self._configuration or None,
+            "metadata": metadata, "memory": self._configuration,
         }  # fmt: skip
         return call("POST", "sessions", body=body)
 

@@ -115,6 +115,7 @@ class Heard:
         self._has_looked = False
         self._last: Mark | None = None
         self._system: str | None = None
+        self._unanswered: tuple[Sequence[Message], str] | None = None  # what was said last, and the key of its append
 
     def turn(self, given: Sequence[Message], form: str) -> Steps[Turn]:
         """Store what is new in `given`; return what the model is sent."""
@@ -125,9 +126,12 @@ class Heard:
         for part in earlier:
             yield from self._calls.append(*part)
             self._learn(part)
-        if newest:
-            turn = yield from self._calls.say(*newest, format=form)
-            self._learn(newest)
+        if newest and (self._unanswered is None or list(newest) != list(self._unanswered[0])):
+            self._unanswered = newest, uuid.uuid4().hex
+        if self._unanswered is not None:  # a loop that asks again says the same under the same key: it is stored once
+            said, key = self._unanswered
+            turn = yield from self._calls.say(*said, key=key, format=form)
+            self._learn(said)
             return turn
         context = yield from self._calls.context(format=form)
         return Turn(list(context["messages"]), [], context["memory_prompt"], context)
@@ -137,6 +141,7 @@ class Heard:
         if len(reply) > 1:
             yield from self._calls.append(reply)
             self._learn([reply])
+            self._unanswered = None
 
     def _look_back(self) -> Steps[None]:
         """Learn what the session ends with, where there is one."""

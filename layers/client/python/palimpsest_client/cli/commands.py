@@ -13,6 +13,7 @@ import typer
 
 from palimpsest_client import errors
 from palimpsest_client.blocking import Palimpsest
+from palimpsest_client.calls import MISREAD
 from palimpsest_client.cli import files, shown, stdio
 from palimpsest_client.cli.options import MEMORY, AnyUser, AsJson, MemoryId, Most, SessionId, User
 from palimpsest_client.connection import TIMEOUT, find, login_file, options
@@ -26,15 +27,18 @@ def run() -> None:
     try:
         app(standalone_mode=True)
     except errors.Problem as problem:
-        shown.errors.print(shown.plain(f"{problem.code}: {problem.detail}"), style="red")
+        shown.errors.print(shown.sentence(f"{problem.code}: {problem.detail}"), style="red")
         for line in (f"{each['field']}: {each['message']}" for each in problem.errors):
             if line not in problem.detail:
-                shown.errors.print(shown.plain(f"  {line}"))
+                shown.errors.print(shown.sentence(f"  {line}"))
         if isinstance(problem, errors.Unauthenticated | errors.Forbidden):
             shown.errors.print("  `palimpsest login` stores another key.")
         sys.exit(1)
     except (errors.PalimpsestError, OSError, ValueError) as error:
-        shown.errors.print(shown.plain(str(error)), style="red")
+        shown.errors.print(shown.sentence(error), style="red")
+        sys.exit(1)
+    except (*MISREAD, RecursionError) as error:
+        shown.errors.print(shown.sentence(f"The answer has another shape than the service's ({error!r})."), style="red")
         sys.exit(1)
 
 
@@ -81,7 +85,7 @@ def chat(
                 asked: Any = {"model": model, "messages": turn.messages, "tools": turn.tools or openai.omit}
                 stream = llm.chat.completions.create(**asked, stream=True)
                 turn = talk.answer(stream, on_text=None if json_ else shown.as_it_comes)
-            print(json.dumps({"content": turn.text}, ensure_ascii=False) if json_ else "")
+            print(shown.json_of({"content": turn.text}) if json_ else "")
     except openai.OpenAIError as error:
         raise ValueError(f"No answer of a model: {error}") from error
     with suppress(errors.SessionNotFound):  # nothing was said

@@ -44,7 +44,7 @@ def export_(
     sarah = Palimpsest().user(user)
     if file is None:
         for row in sarah.exported():
-            print(json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True))
+            print(shown.json_of(row, separators=(",", ":"), sort_keys=True))
         return
     count = sarah.export(file)
     shown.facts({"rows": count, "file": str(file)}, json_wanted=json_)

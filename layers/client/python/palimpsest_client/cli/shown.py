@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Iterable, Mapping
+from itertools import islice
 from typing import Any
 
 from rich.console import Console
@@ -15,6 +16,9 @@ from rich.text import Text
 NEVER_BROKEN = ("id", "session", "since", "until", "last", "at")
 UNLIMITED = 10_000
 """The width of what is no terminal: a program that reads a table gets each row on one line."""
+MOST_ROWS = 10_000
+"""The most rows that a command shows: a list may have no end."""
+LONGEST_SENTENCE = 500
 TIME = re.compile(r"(\d{4}-\d\d-\d\d)T(\d\d:\d\d):\d\d(\.\d+)?Z")
 
 console = Console(width=None if sys.stdout.isatty() else UNLIMITED)
@@ -23,14 +27,29 @@ errors = Console(stderr=True)
 
 def as_json(found: Any) -> None:
     """One document: an object, or a list."""
-    print(json.dumps(found, indent=2, ensure_ascii=False, default=str))
+    print(json_of(found, indent=2))
+
+
+def json_of(found: Any, **form: Any) -> str:
+    """JSON that a terminal shows and does not obey: what does not print is escaped."""
+    text = json.dumps(found, ensure_ascii=False, default=str, **form)
+    return "".join(each if each == "\n" or each.isprintable() else json.dumps(each)[1:-1] for each in text)
+
+
+def sentence(said: Any) -> Text:
+    """What went wrong, on one line."""
+    text = " ".join(str(said).split())
+    return plain(text if len(text) <= LONGEST_SENTENCE else text[:LONGEST_SENTENCE] + " …")
 
 
 def rows(found: Iterable[Mapping[str, Any]], columns: Mapping[str, str], *, json_wanted: bool) -> None:
     """A table with a column for each field; a dot in a field's name leads into it. What is stored is shown as text:
     no markup in it is read, and no control character reaches the terminal.
     """
-    rows = list(found)
+    rows = list(islice(found, MOST_ROWS + 1))
+    if len(rows) > MOST_ROWS:
+        errors.print(f"There are more rows than these {MOST_ROWS:,}.")
+        del rows[MOST_ROWS:]
     if json_wanted:
         as_json(rows)
         return
@@ -49,7 +68,7 @@ def facts(found: Mapping[str, Any], *, json_wanted: bool) -> None:
         return
     for name, value in found.items():
         if value not in (None, [], {}, ""):
-            console.print(Text(f"{name}: ", style="bold").append_text(plain(value)))
+            console.print(plain(f"{name}: ", style="bold").append_text(plain(value)))
 
 
 def as_it_comes(text: str) -> None:
@@ -57,10 +76,11 @@ def as_it_comes(text: str) -> None:
     console.print(plain(text), end="")
 
 
-def plain(value: Any) -> Text:
+def plain(value: Any, *, style: str = "") -> Text:
     """A value as text that a terminal shows and does not obey."""
     text = _words(value)
-    return Text("".join(each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text))
+    shown = "".join(each if each == "\n" or each.isprintable() else f"\\x{ord(each):02x}" for each in text)
+    return Text(shown, style=style)
 
 
 def _words(value: Any) -> str:

@@ -35,11 +35,13 @@ def _answer(http: httpx2.Client, user: str, line: str) -> str | None:
     headers = {"Content-Type": "application/json", **(_headers(asked) if isinstance(asked, dict) else {})}
     try:
         answer = http.post(f"/v1/users/{quote(user, safe='')}/mcp", content=line.encode(), headers=headers)
-        if not answer.content:
+        if answer.is_success and not answer.content:
             return None
         said = answer.json()
-    except (*LOST, ValueError) as error:
+    except (*LOST, ValueError, RecursionError) as error:
         said = {"detail": f"The service does not answer ({type(error).__name__})."}
+    if not isinstance(said, dict):
+        said = {"detail": "What answers is not the service: its answers are objects."}
     if "jsonrpc" not in said:  # a problem of the service or its gateway
         if isinstance(asked, dict) and "id" not in asked:
             return None

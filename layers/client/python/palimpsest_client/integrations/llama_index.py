@@ -1,31 +1,36 @@
-"""A memory block of LlamaIndex.
+"""A memory of LlamaIndex whose every message is stored, and its block, which brings what is known.
 
-memory = Memory.from_defaults(session_id="s1", memory_blocks=[PalimpsestMemoryBlock(user="sarah")])
+memory = PalimpsestMemory.from_defaults(session_id="s1", memory_blocks=[PalimpsestMemoryBlock(user="sarah")])
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Self
 
 import anyio.to_thread
 from llama_index.core.base.llms.types import ChatMessage, ToolCallBlock
-from llama_index.core.memory import BaseMemoryBlock
+from llama_index.core.memory import BaseMemoryBlock, Memory
 from pydantic import PrivateAttr
 
 from palimpsest_client.blocking import Palimpsest
-from palimpsest_client.errors import ToolMessageWithoutCall
-from palimpsest_client.said import Message
+from palimpsest_client.errors import SessionNotFound, ToolMessageWithoutCall
+from palimpsest_client.said import Message, parts
+from palimpsest_client.wrapping import mark_of
 
 LETTERS = 4  # of a token, about
+MOST_AT_ONCE = 50  # messages that one append takes
+MOST_FOUND = 100  # of one recall
 SESSION = "session_id"
 
 
 class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
-    """What is remembered that answers the user's newest message. Messages that leave LlamaIndex's own window are stored
-    in its session, and memories are extracted from them.
+    """What is remembered that answers the user's newest message. A `PalimpsestMemory` stores every message in its
+    session as it comes. A plain `Memory` hands over only what leaves its window, which a short conversation never does:
+    that is stored then, and memories are extracted from it.
     """
 
     name: str = "palimpsest"
@@ -41,21 +46,38 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         asked = next((each.content for each in reversed(messages or []) if each.role.value == "user"), None)
         if not asked:
             return ""
-        user = self._memory.user(self.user)
-        found = await anyio.to_thread.run_sync(partial(user.recall, asked, k=self.k))
-        return "\n".join(f"- {each['valid_from'][:10]}: {each['content']}" for each in found["memories"])
+        shown = {each.content for each in messages or ()}  # the service's own window may be larger than this one
+        user, most = self._memory.user(self.user), min(MOST_FOUND, self.k + len(shown))
+        found = await anyio.to_thread.run_sync(partial(user.recall, asked, k=most))
+        new = [each for each in found["memories"] if not (each["type"] == "message" and each["content"] in shown)]
+        return "\n".join(f"- {each['valid_from'][:10]}: {each['content']}" for each in new[: self.k])
 
     async def _aput(self, messages: list[ChatMessage]) -> None:
         sessions = [each.additional_kwargs.get(SESSION) for each in messages]
         name = next((each for each in sessions if each), f"llama-index-{self.user}")
-        session = self._memory.session(name, user=self.user, tools=False)
-        chats = chats_of(messages)
+        await anyio.to_thread.run_sync(self.store, messages, name)
+        await anyio.to_thread.run_sync(self._memory.session(name, user=self.user, tools=False).extract)
+
+    def store(self, messages: Sequence[ChatMessage], session: str) -> None:
+        """Store messages at the end of a session; memories are extracted by the session's own rule."""
+        talk = self._memory.session(session, user=self.user, tools=False)
+        for part in parts(chats_of(messages), most=MOST_AT_ONCE):
+            try:
+                talk.append(*part)
+            except ToolMessageWithoutCall:  # LlamaIndex lets messages go by their size, a result before its call
+                kept = [{"role": "item", "item": each} if each["role"] == "tool" else each for each in part]
+                talk.append(*kept)
+
+    def store_missing(self, messages: Sequence[ChatMessage], session: str) -> None:
+        """Store those of a whole history that the session lacks."""
+        talk = self._memory.session(session, user=self.user, tools=False)
         try:
-            await anyio.to_thread.run_sync(partial(session.append, *chats))
-        except ToolMessageWithoutCall:  # LlamaIndex lets messages go by their size, a result before its call
-            kept = [{"role": "item", "item": each} if each["role"] == "tool" else each for each in chats]
-            await anyio.to_thread.run_sync(partial(session.append, *kept))
-        await anyio.to_thread.run_sync(session.extract)
+            there = Counter(mark_of(row) for row in talk.messages() if row["role"] != "item")
+        except SessionNotFound:
+            there = Counter()
+        marks = [mark_of(each) for each in chats_of(messages)]
+        missing = [each for each, mark in zip(messages, marks, strict=True) if not _taken(there, mark)]
+        self.store(missing, session)
 
     async def atruncate(self, content: str, tokens_to_truncate: int) -> str | None:
         """Leave out what answers least, until so many tokens are gone."""
@@ -64,6 +86,45 @@ class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
         while lines and letters > 0:
             letters -= len(lines.pop()) + 1
         return "\n".join(lines) or None
+
+
+class PalimpsestMemory(Memory):
+    """LlamaIndex's `Memory`. Each message that is put into it is stored by its blocks of ours at once, however large
+    the window is; what leaves the window is not stored again.
+    """
+
+    @classmethod
+    def from_defaults(cls, *, chat_history: list[ChatMessage] | None = None, **fields: Any) -> Self:
+        """As `Memory.from_defaults`. A `chat_history` is stored, too: those of its messages that the session lacks."""
+        memory: Self = super().from_defaults(**fields)
+        if chat_history is not None:
+            memory.set(chat_history)
+        return memory
+
+    def model_post_init(self, context: Any, /) -> None:
+        super().model_post_init(context)
+        for block in self._blocks():
+            block.accept_short_term_memory = False
+
+    async def aput(self, message: ChatMessage) -> None:
+        await self._store([message])
+        await super().aput(message)
+
+    async def aput_messages(self, messages: list[ChatMessage]) -> None:
+        await self._store(messages)
+        await super().aput_messages(messages)
+
+    async def aset(self, messages: list[ChatMessage]) -> None:
+        for block in self._blocks():
+            await anyio.to_thread.run_sync(block.store_missing, messages, self.session_id)
+        await super().aset(messages)
+
+    async def _store(self, messages: Sequence[ChatMessage]) -> None:
+        for block in self._blocks():
+            await anyio.to_thread.run_sync(block.store, messages, self.session_id)
+
+    def _blocks(self) -> Iterator[PalimpsestMemoryBlock]:
+        return (block for block in self.memory_blocks if isinstance(block, PalimpsestMemoryBlock))
 
 
 def chats_of(messages: Sequence[ChatMessage]) -> list[Message]:
@@ -88,3 +149,10 @@ def _call(block: ToolCallBlock) -> Message:
     arguments = block.tool_kwargs if isinstance(block.tool_kwargs, str) else json.dumps(block.tool_kwargs)
     function = {"name": block.tool_name, "arguments": arguments}
     return {"id": block.tool_call_id or "call", "type": "function", "function": function}
+
+
+def _taken(there: Counter[str], mark: str) -> bool:
+    """Whether one of what is there is this; then it is used up."""
+    found = there[mark] > 0
+    there[mark] -= found
+    return found

@@ -125,7 +125,7 @@ def wire_sessions(
     manage = ManageSessions(sessions, tenants, tokens, clock, limit, schedule, models)
     return SessionsApp(
         stores=stores,
-        append=Append(sessions, tenants, tokens, clock, limit, schedule, contents),
+        append=Append(sessions, tenants, tokens, clock, limit, schedule, contents, manage.setup),
         context=ReadContext(sessions, tokens, clock, blocks, contents),
         prune=Prune(sessions, jobs, clock, None if search is None else _near(search)),
         manage=manage,

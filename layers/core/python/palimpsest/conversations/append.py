@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import Literal
+from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
 from palimpsest.conversations import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
@@ -33,9 +33,11 @@ from palimpsest.jobs import Job
 from palimpsest.models import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
-from palimpsest.tenants import Tenants
+from palimpsest.tenants import Tenants, TenantSettings
 
 Extract = Literal["auto", "now", "never"]
+Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]
+"""The configuration of a session that begins with these memory fields over the tenant's defaults."""
 RESEND_SECONDS = 60
 
 
@@ -63,6 +65,7 @@ class _Request:
     after: str | None
     if_last: int | None
     extract: Extract
+    memory: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +93,7 @@ class Append:
     limit: SessionLimit
     schedule: ExtractionSchedule | None = None  # None: nothing is extracted
     contents: Contents | None = None  # None: what an item can't hold is refused
+    setup: Setup | None = None  # None: every session begins with the tenant's defaults
     turns: Turns = field(default_factory=Turns)
 
     def __call__(
@@ -104,6 +108,7 @@ class Append:
         after: str | None = None,
         if_last: int | None = None,
         extract: Extract = "auto",
+        memory: Mapping[str, Any] | None = None,
     ) -> Appended:
         """Store 1 to 50 messages at the end of the session, all of them or none.
 
@@ -111,11 +116,12 @@ class Append:
         of the earlier one. With `after` the messages are stored only if that is the id of the newest message ("" means
         that the session has none), with `if_last` only if that is its sequence number (0: there is none). `extract`
         decides whether a job extracts memories from the messages that no job covers yet: by the session's own rule
-        ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`.
+        ("auto"), in any case ("now"), or not ("never"). An unknown session is created for `user`, with the fields of
+        `memory` over the tenant's defaults; a session that exists keeps its own configuration.
 
-        Raises `NotFound` for an unknown session when no user is named, `Conflict` (`owner_mismatch`,
-        `idempotency_key_reused`, `history_moved_on`), `LimitReached` (`session_limit`), `TooLarge`,
-        `Unprocessable`, `Unavailable`.
+        Raises pydantic's `ValidationError` for a wrong `memory`, `NotFound` for an unknown session when no user is
+        named, `Conflict` (`owner_mismatch`, `idempotency_key_reused`, `history_moved_on`), `LimitReached`
+        (`session_limit`), `TooLarge`, `Unprocessable`, `Unavailable`.
         """
         request = _Request(
             scope=scope,
@@ -126,6 +132,7 @@ class Append:
             after=after,
             if_last=if_last,
             extract=extract,
+            memory=memory,
         )
         with self.turns.at(scope):
             return until_committed(lambda: self._attempt(request), clock=self.clock)
@@ -182,30 +189,33 @@ class Append:
         if request.user is None:
             raise NotFound("There is no such session: name a user_id to begin it.", code="session_not_found")
         self._check_place(request, None)
-        beginning = self.beginning(request.scope, opened, user=request.user, agent=request.agent, now=now)
+        beginning = self.beginning(
+            request.scope, opened, user=request.user, agent=request.agent, now=now, wanted=request.memory
+        )
         found = _Found(
             before=opened.head, head=beginning.head, settings=beginning.settings, jobs=beginning.jobs, created=True
         )
         return self._commit(request, found, now)
 
     def beginning(
-        self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime
-    ) -> Beginning:
-        """A new session of the user with the tenant's defaults, not yet stored. Raises `LimitReached`
-        (`session_limit`), `Unavailable`.
+        self, scope: SessionScope, opened: Opened, *, user: str, agent: str | None, now: datetime,
+        wanted: Mapping[str, Any] | None = None,
+    ) -> Beginning:  # fmt: skip
+        """A new session of the user, not yet stored, with the `wanted` memory fields over the tenant's defaults. Raises
+        `LimitReached` (`session_limit`), `Unprocessable`, `Unavailable`.
         """
         defaults = self.tenants.settings(scope.owner)
         self.limit.check(scope.owner, most=defaults.limits.sessions)
-        memory = parsed(dict(defaults.memory))
+        setup = self._setup(wanted, defaults)
         return begun(
-            opened.head,
-            scope=scope,
-            user=user,
-            agent=agent,
-            setup=Configuration(memory, self.tokens.encoding_for(memory.model), defaults.retention_days),
-            epoch=opened.epoch,
-            now=now,
-        )
+            opened.head, scope=scope, user=user, agent=agent, setup=setup, epoch=opened.epoch, now=now
+        )  # fmt: skip
+
+    def _setup(self, wanted: Mapping[str, Any] | None, defaults: TenantSettings) -> Configuration:
+        if wanted and self.setup is not None:
+            return self.setup(wanted, defaults)
+        memory = parsed(dict(defaults.memory))
+        return Configuration(memory, self.tokens.encoding_for(memory.model), defaults.retention_days)
 
     def _commit(self, request: _Request, found: _Found, now: datetime) -> Appended:
         begins_with = found.head

@@ -225,6 +225,12 @@ class ManageSessions:
             metadata=wanted.metadata,
         )
 
+    def setup(self, memory: Mapping[str, Any], tenant: TenantSettings) -> Configuration:
+        """The configuration of a session that begins with these memory fields over the tenant's defaults. Raises
+        pydantic's `ValidationError`, `Unprocessable`, `TooLarge`.
+        """
+        return self._setup(Wanted(memory=memory), tenant)
+
     def check_model(self, memory: Mapping[str, Any], tenant: TenantSettings) -> None:
         """Raise `Unprocessable` (`model_not_allowed`) if these fields name a model that the operator or the tenant does
         not allow.

@@ -265,9 +265,10 @@ def answered(
 
 
 WRITERS_KNOW = frozenset({
-    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted", "dry_run", "error",
-    "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq", "ledger", "method", "outcome", "overflow",
-    "range", "receipt", "replayed", "result", "seq", "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
+    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted",
+    "dry_run", "error", "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq",
+    "ledger", "method", "outcome", "overflow", "range", "receipt", "replayed", "result", "seq",
+    "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
     "window",
 })  # fmt: skip
 """Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""

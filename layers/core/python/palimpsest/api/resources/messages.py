@@ -14,10 +14,12 @@ from typing_extensions import TypedDict
 from palimpsest.api import operations_on
 from palimpsest.api.call import call
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
+from palimpsest.api.problems import naming
 from palimpsest.api.resources import (
     NOT_BLANK,
     Closed,
     Json,
+    MemoryFields,
     Moment,
     SessionId,
     Wait,
@@ -57,6 +59,13 @@ def _few_enough(messages: Any) -> Any:
 class AppendRequest(Closed):
     user_id: Annotated[Id | None, Field(description="Whose session it is. Begins the session if there is none")] = None
     agent_id: Id | None = None
+    memory: Annotated[
+        MemoryFields | None,
+        Field(
+            description="Fields over the tenant's defaults, for a session that this append begins;"
+            " they change none that exists"
+        ),
+    ] = None
     messages: Annotated[
         list[ChatMessage], BeforeValidator(_few_enough), Field(min_length=1, max_length=MAX_MESSAGES_PER_APPEND)
     ]
@@ -156,15 +165,17 @@ def append_messages(session_id: SessionId, body: AppendRequest) -> Appended | Re
     if body.context is not None:
         call().caller.require("read")
     scope = call().session(session_id)
-    done = call().use.append(
-        scope,
-        body.messages,
-        user=body.user_id,
-        agent=body.agent_id,
-        key=call().key,
-        allow_repeat=body.allow_repeat,
-        if_last=body.if_last,
-    )
+    with naming("memory"):
+        done = call().use.append(
+            scope,
+            body.messages,
+            user=body.user_id,
+            agent=body.agent_id,
+            key=call().key,
+            allow_repeat=body.allow_repeat,
+            if_last=body.if_last,
+            memory=body.memory,
+        )
     answer = _appended(session_id, done)
     if body.context is not None:
         said = (draft.chat for draft in reversed(body.messages) if draft.chat["role"] == "user")
