@@ -1,7 +1,7 @@
 """Measures and prints, all of it or the parts that were asked for; with --write also into benchmarks/results.md.
 
 python -m benchmarks [append context peers race tenant cold sizes retrieval friends memory crowd tables index service
-                     cost]
+                     cost idle]
                      [--write] [--quick] [--set PATH]
 """
 
@@ -17,6 +17,7 @@ from pathlib import Path
 from benchmarks import report
 from benchmarks.beside import tables as beside
 from benchmarks.conversation import QUICK_SIZES, SIZES
+from benchmarks.cost import idle
 from benchmarks.cost import operations as cost
 from benchmarks.load import cold, growth, indexing, large_tenant, local_stack, race, sizes
 from benchmarks.load import figures as costs
@@ -57,6 +58,7 @@ class Run:
             "index": lambda: [indexing.table(dataset)],
             "service": lambda: local_stack.tables(quick=quick),
             "cost": lambda: cost.tables(at, quick=quick),
+            "idle": lambda: [idle.table()],
         }
 
     @cached_property

@@ -25,8 +25,9 @@ from benchmarks.retrieval.labelled.dataset import load
 from benchmarks.service import Place
 from infra import paths
 from infra.app import use_bundled_node
-from infra.config import OPENAI, Choices
+from infra.config import BUILTIN, OPENAI, Choices
 from tests.contract.tables import memories_table, sessions_table, tenants_table
+from tests.engines import builtin_models
 
 STAGES = ("append", "context", "recall", "dispatch", "summarize", "extract", "embed")
 FUNCTION_OF = {"append": "sessions", "context": "memories", "recall": "memories"}
@@ -35,14 +36,20 @@ WINDOW = 4_000  # tokens
 MODEL = Choices().chat_model
 COLUMNS = (
     "stage", "API calls", "Lambda calls", "GB-s (estimate)", "write units", "read units", "SQS requests", "tokens in",
-    "tokens out", "US$ AWS", "US$ models", "US$",
+    "tokens out", "KB of logs", "US$ AWS", "US$ models", "US$",
 )  # fmt: skip
-WITHOUT = "No key for a model: summaries in the conversation's own sentences, memories by patterns, no vectors."
+WITHOUT = (
+    "No key for a model: summaries in the conversation's own sentences, memories by patterns; vectors, and the order of"
+    " what is recalled, by the built-in models."
+)
 WITH_MODEL = (
     f"{MODEL} and {OPENAI.model}. Tokens in are counted in the requests that a stand-in for the server was sent, out in"
     f" its answers: a summary of {SUMMARY_WORDS} words, a memory for every {EVERY} user messages."
 )
 WHOLE_CPU = 1_769  # MB of a function that has one
+LOG_GB = 0.50  # US$ for a GB that CloudWatch Logs takes in
+PLATFORM_LINES = 400  # bytes of START, END and REPORT
+AUTHORIZED_MS, AUTHORIZED_MB = 2, 512  # a key that was met before is checked in less
 SECONDS = 300
 KEY = "/benchmark/openai-api-key"
 WORKED = ("summarize", "extract", "embed")
@@ -50,6 +57,8 @@ QUEUES = (*WORKED, "sweep", "reindex", "events", "parked")
 
 
 def tables(place: Place, *, quick: bool) -> list[Table]:
+    if missing := builtin_models.install():
+        raise RuntimeError(missing)
     turns = QUICK_TURNS if quick else TURNS
     said = list(_turns(turns))
     return [_table(place, said, has_model=has_model) for has_model in (False, True)]
@@ -82,9 +91,10 @@ def _notes(turns: int) -> Iterator[str]:
         f" the CPU used here at the function's share of a whole one ({WHOLE_CPU:,} MB), or the clock if that is longer."
     )
     yield (
-        "Not in it: the wait for a model's answer, storage, logs, traffic, the authorizer"
-        " (a short call with each request, US$ 0.22 a million), the hours of a search domain."
+        f"Logs: what the functions write, and {PLATFORM_LINES} bytes of Lambda's own lines for each call, at"
+        f" US$ {LOG_GB} a GB. The authorizer is a call of {AUTHORIZED_MS} ms and {AUTHORIZED_MB} MB with each request."
     )
+    yield "Not in it: the wait for a model's answer, storage, traffic, the hours of a search domain."
     yield f"List prices: AWS in us-east-1 of {AWS_AS_OF}, models of {model_catalogue().as_of}."
 
 
@@ -92,7 +102,9 @@ def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: f
     gigabytes = memory_of(FUNCTION_OF.get(stage, stage)) / 1024
     busy = max(count["cpu_ms"] * max(1.0, WHOLE_CPU / 1024 / gigabytes), count["clock_ms"]) / 1e3
     used = {name: count.get(name, 0) for name in AWS_PRICES} | {"lambda_gb_seconds": busy * gigabytes}
+    logged = count.get("log_bytes", 0) + PLATFORM_LINES * count["lambda_requests"]
     aws = sum(AWS_PRICES[name] * amount for name, amount in used.items()) / 1e6
+    aws += logged / 1e9 * LOG_GB + authorized(count.get("http_api_requests", 0))
     models = tokens.dollars if tokens else 0.0
     names = ("http_api_requests", "lambda_requests", "lambda_gb_seconds", "dynamodb_writes", "dynamodb_reads",
              "sqs_requests")  # fmt: skip
@@ -100,7 +112,14 @@ def _row(stage: str, count: Mapping[str, float], tokens: Tokens | None, scale: f
     read, written = (tokens.tokens_in, tokens.tokens_out) if tokens else (0, 0)
     dollars = [aws * scale, models * scale, (aws + models) * scale]
     return [stage, *(round(each) for each in counted), round(read * scale), round(written * scale),
-            *dollars]  # fmt: skip
+            round(logged * scale / 1e3), *dollars]  # fmt: skip
+
+
+def authorized(requests: float) -> float:
+    """Dollars for the authorizer's calls."""
+    seconds = requests * AUTHORIZED_MS / 1e3
+    gigabytes = seconds * AUTHORIZED_MB / 1024
+    return (AWS_PRICES["lambda_requests"] * requests + AWS_PRICES["lambda_gb_seconds"] * gigabytes) / 1e6
 
 
 @cache
@@ -138,13 +157,15 @@ def _counted(
         _boto("ssm", aws).get_parameters(Names=[KEY])  # a first question loads the store: functions do not wait so long
         if has_model:
             _boto("ssm", aws).put_parameter(Name=KEY, Value="benchmark", Type="SecureString")
+        embedding = OPENAI if has_model else BUILTIN
         told = {
-            **environment(place), "SESSIONS_TABLE": sessions_table(place.endpoint),
+            **environment(place), "PYTHONPATH": str(builtin_models.ENGINES),
+            "SESSIONS_TABLE": sessions_table(place.endpoint),
             "MEMORIES_TABLE": memories_table(place.endpoint), "TENANTS_TABLE": tenants_table(place.endpoint),
             "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": place.endpoint, "AWS_ENDPOINT_URL_SQS": aws,
             "AWS_ENDPOINT_URL_EVENTS": aws, "EVENT_BUS": "default",
             "AWS_ENDPOINT_URL_SSM": aws, "OPENAI_KEY_PARAMETER": KEY, "OPENAI_BASE_URL": server.base_url,
-            "CHAT_MODEL": MODEL, "EMBEDDING_MODEL": OPENAI.model, "EMBEDDING_DIMENSION": str(OPENAI.dimension),
+            "CHAT_MODEL": MODEL, "EMBEDDING_MODEL": embedding.model, "EMBEDDING_DIMENSION": str(embedding.dimension),
             "SEARCH_URL": (Path(folder) / "index.sqlite").as_uri(),
             **{f"{name.upper()}_QUEUE_URL": url for name, url in queues.items()},
         }  # fmt: skip

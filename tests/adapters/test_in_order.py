@@ -1,4 +1,4 @@
-"""Whoever reads the documents from the first page to the last, on one stack, finds what they show."""
+"""A reader follows the documents from the first page to the last on one stack, and every page shows what happens."""
 
 import runpy
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""What answers at the service's address may be anything: the client and its command line are bounded, and say so."""
+"""Any server may answer at the service's address: client and command line wait and read within bounds, and say so."""
 
 import io
 import itertools

@@ -109,7 +109,7 @@ class Pages(Generic[Row]):
         is_endless = self._empty >= MOST_EMPTY_PAGES or monotonic() - self._since > LONGEST_SEARCH
         if following is not None and (following == self._cursor or is_endless):
             address = "/v1/" + "/".join(map(str, self._listing.path))
-            raise NotTheService(address, "its list goes on without end")
+            raise NotTheService(address, "its list is without end")
         self._cursor, self.has_more = following, following is not None
         return rows
 

@@ -101,7 +101,7 @@ class Content:
 
     @property
     def sent(self) -> Sent:
-        """What came of the request; an answer without content is an empty object."""
+        """The whole answer; without content its body is an empty object."""
         try:
             body = json.loads(self._held) if self._held else {}
         except (ValueError, RecursionError):  # not the service, but something before it
@@ -110,7 +110,7 @@ class Content:
 
 
 def lost_of(error: httpx2.RequestError) -> Sent:
-    """What came of a request without an answer. Raises `NotTheService` where there is one that can't be decoded."""
+    """The record of a lost request. Raises `NotTheService` if an answer came that can't be decoded."""
     if isinstance(error, httpx2.DecodingError):
         raise NotTheService(_address(error), "its answer can't be decoded") from error
     return Sent(_address(error), lost=error)

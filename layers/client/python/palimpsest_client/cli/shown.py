@@ -37,7 +37,7 @@ def json_of(found: Any, **form: Any) -> str:
 
 
 def sentence(said: Any) -> Text:
-    """What went wrong, on one line."""
+    """An error message on one line, shortened."""
     text = " ".join(str(said).split())
     return plain(text if len(text) <= LONGEST_SENTENCE else text[:LONGEST_SENTENCE] + " …")
 

@@ -29,8 +29,8 @@ SESSION = "session_id"
 
 class PalimpsestMemoryBlock(BaseMemoryBlock[str]):
     """What is remembered that answers the user's newest message. A `PalimpsestMemory` stores every message in its
-    session as it comes. A plain `Memory` hands over only what leaves its window, which a short conversation never does:
-    that is stored then, and memories are extracted from it.
+    session as it comes. A plain `Memory` hands over only messages that leave its window: they are stored then, and
+    memories are extracted from them. A short conversation is not stored.
     """
 
     name: str = "palimpsest"
@@ -152,7 +152,7 @@ def _call(block: ToolCallBlock) -> Message:
 
 
 def _taken(there: Counter[str], mark: str) -> bool:
-    """Whether one of what is there is this; then it is used up."""
+    """Whether a message with this mark is there; each counts once."""
     found = there[mark] > 0
     there[mark] -= found
     return found
