@@ -72,6 +72,7 @@ def wire_sweep(
     blobs: Blobs,
     vectors: VectorStore,
     usages: Usages,
+    tokens: TokenCounter,
     clock: Clock,
     queues: Queues | None = None,
     is_indexed: bool = True,
@@ -81,7 +82,7 @@ def wire_sweep(
     """
     contents = Contents(blobs, jobs, clock)
     kinds = (
-        SessionsKind(sessions, memories, jobs, contents, tenants, SessionLimit(sessions, clock), clock).kind,
+        SessionsKind(sessions, memories, jobs, contents, tenants, SessionLimit(sessions, clock), tokens, clock).kind,
         RecordsKind(memories, expiries, tenants, clock).kind,
         VectorsKind(vectors, memories).kind,
     )
@@ -259,6 +260,7 @@ def sweeper() -> Sweep:
 def _sweep() -> tuple[Router, Sweep]:
     environment = settings.SweepSettings.read()
     from palimpsest.engines.aws import SqsQueues
+    from palimpsest.models.tiktoken_counter import TiktokenCounter
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
@@ -271,6 +273,7 @@ def _sweep() -> tuple[Router, Sweep]:
         blobs=blob_store(environment.contents_bucket),
         vectors=vector_store(environment.memories_table),
         usages=usage_store(environment.sessions_table),
+        tokens=TiktokenCounter(),  # whose tables are read when an import first counts
         clock=system_clock(),
         queues=SqsQueues(queue_urls(environment), changes_url=environment.embed_queue_url),
         is_indexed=bool(environment.embed_queue_url),

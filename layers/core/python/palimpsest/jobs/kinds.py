@@ -170,7 +170,8 @@ class ExportPayload(Payload):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPayload(Payload):
     """What the keys of the files begin with, when the import was begun (epoch milliseconds; None: nobody knows), and
-    the last line that is done, with what became of the lines. `erased` counts those of users who were erased since.
+    the last line that is done, with what became of the lines. `erased` counts those of users who were erased since,
+    `expired` those whose time is over.
     """
 
     source: Place
@@ -180,6 +181,7 @@ class ImportPayload(Payload):
     there: int = 0
     conflicts: int = 0
     erased: int = 0
+    expired: int = 0
 
 
 ReindexPhase = Literal["prepare", "messages", "records", "graph", "switch", "done"]

@@ -7,6 +7,7 @@ import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from palimpsest.clock import Clock, milliseconds, seconds
@@ -39,7 +40,7 @@ class Import:
         same for the same `key`. Raises `Unprocessable` (`invalid_import`) that names the line, `Unavailable`.
         """
         data = text.encode()
-        check(io.BytesIO(data), user=user)
+        check(io.BytesIO(data), user=user, now=self.clock.now())
         key = key or secrets.token_hex(16)
         epoch = self._epoch(scope, user)
         where = f"imports/{scope.tenant}/{key}/" if user is None else f"{sent(scope.user(user))}{epoch}/{key}/"
@@ -102,9 +103,9 @@ class Import:
         return replace(job, epoch=epoch)
 
 
-def check(lines: Iterable[bytes], *, user: str | None) -> None:
+def check(lines: Iterable[bytes], *, user: str | None, now: datetime) -> None:
     """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is of one user."""
-    users = sum(row["kind"] == "user" for row in rows(lines))
+    users = sum(row["kind"] == "user" for row in rows(lines, now=now))
     if user is not None and users != 1:
         raise _invalid(f"It has {users} users, and must have one.")
 
@@ -137,7 +138,7 @@ class ImportPages:
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
         if self._is_erased(job, place) or (job.step == 0 and not self._is_sound(job, place.source)):
             return
-        for kind, first, unit in units(rows(self._lines(place.source)), by_beginning(self.kinds)):
+        for kind, first, unit in units(rows(self._lines(place.source), now=self.clock.now()), by_beginning(self.kinds)):
             if kind is None:
                 user = job.user or unit[0].get("user_id", user)
             elif first > place.line and user is not None:
@@ -163,7 +164,7 @@ class ImportPages:
     def _is_sound(self, job: Job, source: str) -> bool:
         """Whether every line can be taken; else the job fails, and what was sent is removed."""
         try:
-            check(self._lines(source), user=job.user)
+            check(self._lines(source), user=job.user, now=self.clock.now())
         except Unprocessable as error:
             place = error.errors[0].field.rpartition(" ")[2]
             result = {"line": int(place)} if place.isdigit() else {}
@@ -216,4 +217,5 @@ class ImportPages:
 
 def _counts(place: ImportPayload) -> dict[str, int]:
     counts = {"restored": place.restored, "there": place.there, "conflicts": place.conflicts}
-    return counts | ({"erased": place.erased} if place.erased else {})
+    some = {"erased": place.erased, "expired": place.expired}
+    return counts | {name: count for name, count in some.items() if count}

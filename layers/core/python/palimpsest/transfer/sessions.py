@@ -20,9 +20,11 @@ from palimpsest.errors import Unavailable
 from palimpsest.jobs import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
+from palimpsest.models import TokenCounter
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.tenants import Tenants
 from palimpsest.transfer import Kind, Outcome, Page, Row, head_of, read, settings_of, values
+from palimpsest.transfer.agreement import counted
 
 MESSAGES_AT_ONCE = 200
 AT_ONCE = 4_000_000  # bytes of large contents on one page
@@ -36,6 +38,7 @@ class SessionsKind:
     contents: Contents
     tenants: Tenants
     limit: SessionLimit
+    tokens: TokenCounter
     clock: Clock
 
     @property
@@ -86,25 +89,35 @@ class SessionsKind:
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
-        there, is completed; another one in its place is a conflict. Raises `CommitLost`, `Unavailable`, and
-        `LimitReached` (`session_limit`) if none may begin.
+        there, is completed; another one in its place is a conflict. What the file says of tokens, limits and retention
+        is not believed (`agreement.counted`), and messages that no extraction has come to wait for the next one.
+        Raises `CommitLost`, `Unavailable`, and `LimitReached` (`session_limit`) if none may begin.
         """
         row = next(rows)
         session = scope.owner.session(row["session_id"])
-        final = head_of(row, user=scope.user, epoch=epoch)
-        kept = None if final.retention is None else seconds(self.clock.now()) + final.retention
-        final = replace(final, expires_at=kept)
-        settings = settings_of(row, user=scope.user, base=final.base, due_at=kept)
+        settings = settings_of(row, user=scope.user)
         progress, compactions, messages = _parts(rows)
-        place = _Place(self, session, final, settings)
-        outcome = place.begin(messages)
+        made = counted(
+            head_of(row, user=scope.user, epoch=epoch),
+            settings,
+            messages,
+            compactions,
+            tokens=self.tokens,
+            tenant_days=self.tenants.settings(scope.owner).retention_days,
+        )
+        head = made.head
+        kept = None if head.retention is None else seconds(self.clock.now()) + head.retention
+        through = max(head.base, progress.through if progress else 0)
+        head = replace(head, expires_at=kept, armed_seq=min(head.armed_seq, through))
+        place = _Place(self, session, head, replace(settings, base=head.base, due_at=kept))
+        outcome = place.begin(made.messages)
         if outcome != "restored":
             return outcome
-        for compaction in compactions:
+        for compaction in made.compactions:
             place.commit(compaction=compaction)
         if progress is not None:
             self._extracted(scope, progress, epoch)
-        place.store(messages)
+        place.store(made.messages)
         return "restored"
 
     def _extracted(self, scope: UserScope, progress: Progress, epoch: int) -> None:

@@ -227,7 +227,8 @@ class TakeBackRedacted:
         self.steps.end_with_index(done, {"memories": len(done.stored), "summaries": summaries})
 
     def _void(self, scope: SessionScope, job: Job) -> int:
-        """Take the text from every summary that may hold the old text; return how many. Raises `CommitLost`.
+        """Take the text from every summary that may hold the old text; return how many. What went on from such a
+        summary goes on from the one before it. Raises `CommitLost`.
 
         The redaction took such a summary from the window: those that the window's present summary was made of are
         newer. Each commit is lost if another summary comes in between.
@@ -237,14 +238,22 @@ class TakeBackRedacted:
             return 0
         newer, _ = self._made_of(scope, head.summary, job.first)
         found = self.sessions.compactions(scope, first=job.first, last=head.seq)
-        stale = [one for one in found if one.summary is not None and one.last not in newer]
+        named = range(job.first, head.seq + 1)
+        stale = [
+            one
+            for one in found
+            if one.last not in newer
+            and (one.summary is not None or (one.previous in named and one.previous not in newer))
+        ]
         for one in stale:
             _, previous = self._made_of(scope, one.previous, job.first)
-            void = replace(one, summary=None, summary_tokens=0, previous=previous)
+            before = self.sessions.compaction(scope, previous) if previous else None
+            weight = before.summary_tokens if before else 0
+            void = replace(one, summary=None, summary_tokens=weight, previous=previous)
             after = replace(head, version=head.version + 1)
             self.sessions.commit(scope, Commit(before=head, after=after, compaction=void))
             head = after
-        return len(stale)
+        return sum(one.summary is not None for one in stale)
 
     def _made_of(self, scope: SessionScope, number: int, first: int) -> tuple[set[int], int]:
         """The compactions from message `first` on that summary `number` was made of, and the newest before them."""
