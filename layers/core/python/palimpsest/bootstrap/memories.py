@@ -61,7 +61,7 @@ from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
 from palimpsest.search import SearchIndex
 from palimpsest.tenants import ManageStaticFacts, StaticFacts
-from palimpsest.transfer.files import Export
+from palimpsest.transfer.files import Export, RemoveExports
 from palimpsest.transfer.foreign import ImportForeign
 from palimpsest.transfer.restore import Import
 from palimpsest.vectors import ManageVectors, VectorCache, VectorStore
@@ -168,7 +168,8 @@ def searching(stores: MemoryStores, models: Models, clock: Clock) -> SearchMemor
 def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter, clock: Clock) -> MemoriesApp:
     """The use cases of long-term memory over any adapters."""
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
-    manage_memories = ManageMemories(memories, tenants, clock)
+    exports = RemoveExports(stores.blobs, clock)
+    manage_memories = ManageMemories(memories, tenants, clock, exports)
     schedule = ExtractionSchedule(jobs)
     contents = Contents(stores.blobs, jobs, clock)
     limit = SessionLimit(sessions, clock)
@@ -188,9 +189,11 @@ def wire_memories(stores: MemoryStores, *, models: Models, tokens: TokenCounter,
         clock=clock,
         remember=remember,
         manage_memories=manage_memories,
-        preferences=ManagePreferences(memories, remember, clock),
-        vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
-        graph=ManageGraph(memories, remember, read_graph, clock, limit_of_graphs(memories, stores.graph_index)),
+        preferences=ManagePreferences(memories, remember, clock, exports),
+        vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache(), exports),
+        graph=ManageGraph(
+            memories, remember, read_graph, clock, limit_of_graphs(memories, stores.graph_index), exports
+        ),
         query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),

@@ -52,7 +52,7 @@ from palimpsest.memory.removal.retention import RetainPages
 from palimpsest.models import TokenCounter
 from palimpsest.tenants import Tenants
 from palimpsest.transfer.export import ExportPages
-from palimpsest.transfer.files import forget_exports
+from palimpsest.transfer.files import RemoveExports, forget_sent
 from palimpsest.transfer.memories import RecordsKind, VectorsKind
 from palimpsest.transfer.restore import ImportPages
 from palimpsest.transfer.sessions import SessionsKind
@@ -90,18 +90,18 @@ def wire_sweep(
     told = queues if is_indexed else None
     pages = UserSteps(jobs, restart, clock, told)
     forget, named = ForgetMemoriesOfSession(memories, clock), ForgetMemoriesOfSession(memories, clock, jobs)
-    removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents), give_up)
-    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents)
+    exports = RemoveExports(blobs, clock)
+    removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents, exports), give_up)
+    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, exports)
+    sent = partial(forget_sent, blobs)
     work = Router(
         {
             "delete": removal,
             "withdraw": removal,
             "redact": Handling(redacted, give_up),
-            "forget": Handling(ForgetPages(memories, expiries, pages, clock), give_up),
+            "forget": Handling(ForgetPages(memories, expiries, pages, clock, exports), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
-            "erase": Handling(
-                ErasePages(sessions, memories, usages, pages, clock, contents, partial(forget_exports, blobs)), give_up
-            ),
+            "erase": Handling(ErasePages(sessions, memories, usages, pages, clock, contents, sent, exports), give_up),
             "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock), give_up),
             "upload": Handling(contents.settle, contents.give_up),
             "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),

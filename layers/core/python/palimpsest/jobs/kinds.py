@@ -149,7 +149,8 @@ class UploadPayload(Payload):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPayload(Payload):
     """How far an export is: `after` is where the list of users goes on, `user` the one that is under way, with the
-    number of the `kind` and the `place` within it.
+    number of the `kind` and the `place` within it. `run` is how often it was begun anew, the last time with the step
+    `begun`.
     """
 
     user: Id | None = None
@@ -165,6 +166,8 @@ class ExportPayload(Payload):
     records: int = 0
     lines: int = 0
     bytes: int = 0
+    run: int = 0
+    begun: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -16,7 +16,7 @@ from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.remember import Room
-from palimpsest.memory.removal import Removal, transactions
+from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import confirmed, edited, topic_of_edits
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
@@ -72,6 +72,7 @@ class ManageMemories:
     memories: Memories
     tenants: Tenants
     clock: Clock
+    exports: RemovesExports = no_exports
 
     def read(self, scope: UserScope, record_id: str) -> Version:
         """The record with its place in the chain of its topic. Raises `NotFound` (`memory_not_found`)."""
@@ -251,12 +252,18 @@ class ManageMemories:
         return confirmed(record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type))
 
     def delete(self, scope: UserScope, record_id: str) -> None:
-        """Remove a record for good. If it is current, its topic then has no current record: no older version becomes
-        current again.
+        """Remove a record for good, and every export that may hold it. If it is current, its topic then has no current
+        record: no older version becomes current again.
 
-        Raises `NotFound`.
+        Raises `NotFound`, and `Unavailable`: the same call again then removes the exports.
         """
-        until_committed(lambda: self._delete(scope, record_id), clock=self.clock)
+        try:
+            until_committed(lambda: self._delete(scope, record_id), clock=self.clock)
+        except NotFound:
+            if self.memories.removed(scope, [record_id]):
+                self.exports(scope)
+            raise
+        self.exports(scope)
 
     def _delete(self, scope: UserScope, record_id: str) -> None:
         epoch = self.memories.user(scope).epoch

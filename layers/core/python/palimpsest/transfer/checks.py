@@ -138,9 +138,10 @@ def _naming(number: int) -> Iterator[None]:
     """Whatever is wrong here is wrong with the line of this number."""
     try:
         yield
-    except (LookupError, TypeError, ValueError, Unprocessable, BadRequest, TooLarge) as error:
-        is_ours = isinstance(error, Unprocessable | BadRequest | TooLarge)
-        raise _refused(number, error.detail if is_ours else "it is not JSON, or lacks a field") from error
+    except (Unprocessable, BadRequest, TooLarge) as error:
+        raise _refused(number, error.detail) from error
+    except (LookupError, TypeError, ValueError) as error:
+        raise _refused(number, "it is not JSON, or lacks a field") from error
 
 
 def _checked(text: bytes, *, number: int, before: Before) -> Row:

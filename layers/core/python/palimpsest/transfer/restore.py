@@ -23,7 +23,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 from palimpsest.transfer import Kind, Outcome, Row, by_beginning, units
 from palimpsest.transfer.checks import rows
-from palimpsest.transfer.files import folder, sent, uploaded
+from palimpsest.transfer.files import sent, uploaded, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +55,8 @@ class Import:
         found = self.jobs.get(scope, job_id)
         if found is None or found.kind != "export" or found.state != "done" or found.user != user:
             raise NotFound("There is no such export, or it is not done.", code="export_not_found")
-        where = folder(found)
-        if next(self.blobs.keys(where), None) is None:
+        where = written(self.blobs, found)
+        if where is None:
             raise NotFound("The export was removed.", code="export_not_found")
         epoch, key = self._epoch(scope, user), key or secrets.token_hex(16)
         self._put(job := self._job(scope, user, where, key=key, epoch=epoch))
@@ -148,7 +148,7 @@ class ImportPages:
                 try:
                     place = self._restored(kind, job, user, unit, replace(place, line=first))
                 except (LimitReached, Conflict) as error:
-                    self._fail(job, error.code, {**_counts(place), "line": first})
+                    self.steps.end(job, {**_counts(place), "line": first}, error=error.code, state="failed")
                     return
         self.steps.end(job, _counts(place))
         self._tidy(notice)
@@ -157,7 +157,7 @@ class ImportPages:
         """Whether the user whose import it is was erased since it was begun; then the job fails."""
         if job.user is None or self.memories.user(Scope(job.tenant).user(job.user)).epoch == job.epoch:
             return False
-        self._fail(job, ERASED, _counts(place))
+        self.steps.end(job, _counts(place), error=ERASED, state="failed")
         self._remove(place.source)
         return True
 
@@ -168,18 +168,10 @@ class ImportPages:
         except Unprocessable as error:
             place = error.errors[0].field.rpartition(" ")[2]
             result = {"line": int(place)} if place.isdigit() else {}
-            self._fail(job, error.code, result)
+            self.steps.end(job, result, error=error.code, state="failed")
             self._remove(source)
             return False
         return True
-
-    def _fail(self, job: Job, code: str, result: Mapping[str, int]) -> None:
-        """Fail the step and the whole job, until somebody begins it again."""
-        root = job if job.parent is None else self.steps.jobs.get(Scope(job.tenant), job.root)
-        for one in (root, job):
-            if one is not None:
-                with suppress(CommitLost):  # another delivery of the same queue message was faster
-                    self.steps.jobs.finish(replace(one, state="failed", due_at=None, error=code, result=result))
 
     def _tidy(self, notice: JobNotice) -> None:
         """Remove what was sent, once all of it is stored."""

@@ -16,7 +16,7 @@ from palimpsest.conversations.lifecycle import deletion
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
-from palimpsest.errors import Unavailable
+from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
@@ -46,7 +46,9 @@ class SessionsKind:
         return Kind("sessions", "session", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
-        """One session, or some of its messages. A session is as it was when its first line was written."""
+        """One session, or some of its messages. A session is as it was when its first line was written. Raises
+        `CommitLost` if the session is gone before its last one.
+        """
         after, name, seq, last = json.loads(place) if place else (None, None, 0, 0)
         if name is not None:
             return self._messages(scope, after, name, first=seq, last=last)
@@ -78,12 +80,14 @@ class SessionsKind:
     def _messages(self, scope: UserScope, after: str | None, name: str, *, first: int, last: int) -> Page:
         session, size = scope.owner.session(name), 0
         rows: list[Row] = []
-        head = self.sessions.open(session).head
+        head = self.sessions.open(session, user=scope.user).head
+        if head is None or head.base >= first or head.is_gone(seconds(self.clock.now())):
+            raise CommitLost("The session is gone.")
         for message in self.sessions.messages(session, first=first, last=last, page=MESSAGES_AT_ONCE):
             size += message.large.bytes if message.large else 0
             if len(rows) == MESSAGES_AT_ONCE or (rows and size > AT_ONCE):
                 return rows, _place(after, name, message.seq, last)
-            if head is not None and not head.is_withdrawn(message.seq):
+            if not head.is_withdrawn(message.seq):
                 rows.append({"kind": "message", "session_id": name, **values(self.contents.whole(message))})
         return rows, after and _place(after)
 
