@@ -28,7 +28,7 @@ def call(service: Service) -> Client:
 
 def memory_of(call: Client) -> str:
     found = call("GET", "/v1/users/sarah/memories").json["memories"]
-    return next(each["id"] for each in found if SECRET in each["content"] and each["type"] == "fact")
+    return str(next(each["id"] for each in found if SECRET in each["content"] and each["type"] == "fact"))
 
 
 REMOVALS: dict[str, Removing] = {
@@ -40,7 +40,9 @@ REMOVALS: dict[str, Removing] = {
     "forget": lambda call: call("POST", "/v1/users/sarah/memories/forget", {"filter": {"types": ["fact"]}}),
     "erasure": lambda call: call("DELETE", "/v1/users/sarah"),
     "memory": lambda call: call("DELETE", f"/v1/users/sarah/memories/{memory_of(call)}"),
-    "tool": lambda call: call("POST", "/v1/users/sarah/tools/forget", {"arguments": {"memory": f"The pin is {SECRET}."}}),
+    "tool": lambda call: call(
+        "POST", "/v1/users/sarah/tools/forget", {"arguments": {"memory": f"The pin is {SECRET}."}}
+    ),
     "mem0": lambda call: call("DELETE", f"/compat/mem0/memories/{memory_of(call)}@sarah"),
     "preference": lambda call: call("DELETE", "/v1/users/sarah/preferences/pin"),
     "entity": lambda call: call("DELETE", "/v1/users/sarah/graph/entities/acme"),
@@ -219,7 +221,7 @@ def _after(moment: Callable[[], None], page: Callable[..., Any]) -> Callable[...
 @pytest.mark.parametrize("first", ["export", "removal"])
 @pytest.mark.parametrize("most", [1, export.MOST_BYTES])  # bytes: a page a file, or all of it one file
 def test_at_whatever_moment_an_export_and_a_removal_meet_no_file_holds_what_is_removed(
-    monkeypatch: pytest.MonkeyPatch, removal: str, path: str, gone: list[str], first: str, most: int
+    monkeypatch: pytest.MonkeyPatch, *, removal: str, path: str, gone: list[str], first: str, most: int
 ) -> None:
     monkeypatch.setattr(export, "MOST_BYTES", most)
     at = 0

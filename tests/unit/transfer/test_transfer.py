@@ -198,7 +198,7 @@ def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(service: Se
         assert call("POST", path, {"data": {"export_job_id": job}}).json["code"] == "export_not_found"
     call("DELETE", "/v1/users/sarah")
     service.drain()
-    assert not list(service.blobs.keys("exports/"))
+    assert not list(service.blobs.keys("exports/acme/user/"))
     assert call("GET", f"/v1/jobs/{job}").json["files"] == []
 
 

@@ -408,7 +408,7 @@ class Receipt(TypedDict):
     tombstones: Expires
     keys: Expires
     queues: Expires
-    exports: Expires
+    exports: Reached
     logs: Expires
     backups: Expires
     epoch: Stays
@@ -418,6 +418,7 @@ class RedactionReceipt(TypedDict):
     messages: Reached
     summaries: Reached
     memories: Reached
+    exports: Reached
     index: Indexed
     streams: Expires
     backups: Expires

@@ -173,9 +173,7 @@ class UserSteps:
             self.jobs.finish(replace(job, state="running", result=result))
         self.queues.send_changes([Removed(job.tenant, job.id)])
 
-    def end(
-        self, job: Job, result: Mapping[str, int], *, error: str | None = None, state: JobState = "done"
-    ) -> None:
+    def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None, state: JobState = "done") -> None:
         """End the first job of the chain, then this step. If the function fails in between, the step is delivered again
         and ends itself. A job that ends `failed` so waits until somebody begins it again.
         """

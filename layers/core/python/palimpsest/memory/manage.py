@@ -251,24 +251,24 @@ class ManageMemories:
         now = milliseconds(self.clock.now())
         return confirmed(record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type))
 
-    def delete(self, scope: UserScope, record_id: str) -> None:
+    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
         """Remove a record for good, and every export that may hold it. If it is current, its topic then has no current
-        record: no older version becomes current again.
+        record: no older version becomes current again. With `whole` all versions of its topic go with it.
 
         Raises `NotFound`, and `Unavailable`: the same call again then removes the exports.
         """
         try:
-            until_committed(lambda: self._delete(scope, record_id), clock=self.clock)
+            until_committed(lambda: self._delete(scope, record_id, whole=whole), clock=self.clock)
         except NotFound:
             if self.memories.removed(scope, [record_id]):
                 self.exports(scope)
             raise
         self.exports(scope)
 
-    def _delete(self, scope: UserScope, record_id: str) -> None:
+    def _delete(self, scope: UserScope, record_id: str, *, whole: bool) -> None:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        places = [said for said in found.said if said.id == record_id] or [found.record]
+        places = [said for said in found.said if whole or said.id == record_id] or [found.record]
         for commit in transactions([Removal(places, found.pointer)], epoch=epoch, room=self.memories.room):
             self.memories.commit(scope, commit)
 

@@ -78,7 +78,7 @@ JOB: Json = {
     "created_at": "2026-01-05T09:29:58.000Z",
 }
 LISTED: Json = {name: value for name, value in JOB.items() if name not in {"result", "ledger", "records", "usage"}}
-DELETED: Json = {**JOB, "kind": "delete", "result": {"removed": 13, "exports": 0}}
+DELETED: Json = {**JOB, "kind": "delete", "result": {"removed": 13}}
 ERASED: Json = {
     **DELETED,
     "kind": "erase",

@@ -28,6 +28,11 @@ def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` i
     return 0
 
 
+def counted(exports: int) -> dict[str, int]:
+    """How many exports were removed, as the result of a job shows it: if there were any."""
+    return {"exports": exports} if exports else {}
+
+
 @dataclass(frozen=True, slots=True)
 class Removal:
     """Records of one topic that are removed, or one record without a topic.

@@ -16,7 +16,7 @@ from palimpsest.jobs.kinds import ErasePayload, EraseStage
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.removal import RemovesExports, no_exports
+from palimpsest.memory.removal import RemovesExports, counted, no_exports
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.usage import Usages
@@ -42,7 +42,7 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
     return {
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
-        "exports": {"state": _state(is_done="exports" in job.result or is_done), "count": job.result.get("exports", 0)},
+        "exports": {"state": _state(is_done=bool(job.result) or is_done), "count": job.result.get("exports", 0)},
         "index": {"state": _state(is_done=is_done)},
         "usage": {"state": "nameless" if has_all else "pending"},
         "jobs": _expires(job, RETENTION_SECONDS),
@@ -126,9 +126,9 @@ class ErasePages:
                 self.usages.forget(scope)
                 root = self.steps.jobs.get(scope.owner, job.root) or job
                 self.steps.jobs.mark(root, TABLES)
-                self.steps.end_with_index(job, {**_result(erased), "exports": exports})
+                self.steps.end_with_index(job, {**_result(erased), **counted(exports)})
                 return
-        self.steps.go_on(job, erased, result={**_result(erased), "exports": exports})
+        self.steps.go_on(job, erased, result={**_result(erased), **counted(exports)})
 
     def _exports(self, scope: UserScope, job: Job) -> int:
         """How many exports are removed, by the first step: what is exported later holds nothing that was erased."""

@@ -21,7 +21,7 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory import Record
 from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
-from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.removal import Removal, RemovesExports, counted, no_exports, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 
@@ -67,7 +67,7 @@ class ForgetPages:
         self.steps.forget(notice, self._page, at_end=self._without_exports)
 
     def _without_exports(self, job: Job) -> Mapping[str, int]:
-        return {"exports": self.exports(Scope(job.tenant).user(job.user or ""))}
+        return counted(self.exports(Scope(job.tenant).user(job.user or "")))
 
     def _page(self, job: Job, after: str | None) -> tuple[int, str | None] | None:
         scope = Scope(job.tenant).user(job.user or "")

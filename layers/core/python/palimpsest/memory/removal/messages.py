@@ -20,7 +20,7 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory import GRAPH, Record, RecordType, Source
 from palimpsest.memory.ports import Memories, MemoryCommit
-from palimpsest.memory.removal import MOST_PLACES, Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.removal import MOST_PLACES, Removal, RemovesExports, counted, no_exports, transactions
 from palimpsest.memory.removal.erase import BACKUP_DAYS, DAY
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
@@ -171,7 +171,7 @@ class RemoveFromSession:
         if job.kind == "withdraw":
             until_committed(lambda: self._forget_range(scope, (job.first, job.last)), clock=self.clock)
         if job.user is not None and not self._had_expired(scope, job):
-            result["exports"] = self.exports(scope.owner.user(job.user))
+            result |= counted(self.exports(scope.owner.user(job.user)))
         self.steps.end(job, result)
 
     def _had_expired(self, scope: SessionScope, job: Job) -> bool:
