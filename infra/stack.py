@@ -15,7 +15,7 @@ from constructs import Construct
 
 from infra.config import BUILTIN, Choices, Stage, stack_name, tenant_jobs_at_once
 from infra.parts.accepted import accept
-from infra.parts.contents import ADD, LIST, PASSING, READ, REMOVE, Contents
+from infra.parts.contents import ADD, EXPORTS, LIST, PASSING, READ, REMOVE, Contents
 from infra.parts.http_api import HttpFront, asking
 from infra.parts.layers import Layers
 from infra.parts.monitoring import Monitoring
@@ -157,6 +157,7 @@ class Palimpsest(Stack):
         tables.grant(memories.role, tables.sessions, READS, WRITES, indexes=["by_user", "by_owner"])
         tables.grant(memories.role, tables.memories, READS, WRITES, DELETES, indexes=["by_created", "by_tenant"])
         self.contents.grant(memories.role, READ, ADD, LIST)
+        self.contents.grant(memories.role, REMOVE, under=EXPORTS)
         self.search.grant(memories.role, makes_indexes=False)
         return memories
 

@@ -180,6 +180,7 @@ class Service:
             blobs=self.blobs,
             vectors=self.stores.vectors,
             usages=self.usages,
+            tokens=self.tokens,
             queues=self.sent_again,
             is_indexed=self.is_indexed,
         )

@@ -14,6 +14,8 @@ from infra.parts.accepted import accept
 READ, ADD, REMOVE, LIST = "s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"
 RESTORED_DAYS = 34
 """Removed contents can be brought back as long as a table can be restored; S3 removes them within a day after that."""
+EXPORTS = "exports/"
+"""What is removed takes the exports that hold it along, also where no job removes it."""
 PASSING, PASSING_DAYS = "passing/", 30
 """What waits to be extracted goes once it is; what can't be is kept as long as the job that failed."""
 

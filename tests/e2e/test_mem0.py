@@ -22,8 +22,10 @@ def test_mem0s_own_client_works_with_our_address(call: Client, tmp_path: Path) -
     (added,) = saw["added"]
     assert [each["id"] for each in saw["listed"]["results"]] == [added["id"]]
     assert saw["read"]["memory"] == "Sarah lives in Hamburg."
+    assert saw["again"]["memory"] == "Sarah lives in Kiel."
     assert [each["event"] for each in saw["history"]] == ["ADD", "UPDATE"]
-    assert saw["left"]["results"] == []
+    assert [each["memory"] for each in saw["filtered"]["results"]] == ["Sarah owns a house."]
+    assert [each["memory"] for each in saw["left"]["results"]] == ["Sarah owns a house.", "Sarah owns a boat."]
 
 
 def test_a_call_with_the_header_of_mem0s_server_is_taken_and_one_without_a_key_is_not(call: Client) -> None:

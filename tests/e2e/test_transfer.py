@@ -30,3 +30,15 @@ def test_what_was_exported_and_erased_comes_back_as_it_was(call: Client) -> None
     assert exported(call) == text
     near = call("POST", f"{USER}/vectors/search", {"namespace": "maps", "values": [0.9, 0.1], "top_k": 1}).json
     assert [one["id"] for one in near["matches"]] == ["east"]
+
+
+def test_the_address_of_an_export_gives_nothing_once_what_it_holds_is_redacted(call: Client) -> None:
+    call.append("tuesday", "My pin is 4711.")
+    done = call.job(call("POST", f"{USER}/export").json["job_id"])
+    (link,) = done["files"]
+    assert "4711" in httpx2.get(link, timeout=PATIENCE).text
+    redacted = call("PATCH", "/v1/sessions/tuesday/messages/1", {"content": "My pin is [redacted]."})
+    receipt = call.job(redacted.json["job_id"])["receipt"]
+    assert receipt["exports"] == {"state": "done", "count": 1}
+    gone = httpx2.get(link, timeout=PATIENCE)
+    assert (gone.status_code, "4711" in gone.text) == (404, False)

@@ -457,15 +457,20 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     assert (refusal["Effect"], refusal["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
 
 
-def test_only_the_sweep_and_extraction_remove_contents_and_nobody_reads_removed_ones(prod: Template) -> None:
+def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobody_reads_removed_ones(
+    prod: Template,
+) -> None:
     may = {name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS}
     assert {name: actions for name, actions in may.items() if actions} == {
         "sessions": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
-        "memories": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
+        "memories": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
         "extract": {"s3:GetObject", "s3:DeleteObject", "s3:ListBucket"},
         "sweep": {"s3:GetObject", "s3:PutObject", "s3:DeleteObject", "s3:ListBucket"},
     }  # fmt: skip
     assert "/passing/*" in str(prod.statements("extract"))
+    removing = [each for each in prod.statements("memories") if "s3:DeleteObject" in str(each["Action"])]
+    assert "/exports/*" in str([each["Resource"] for each in removing])
+    assert len(removing) == 1
 
 
 def test_the_outputs_name_what_operators_need(prod: Template) -> None:

@@ -93,9 +93,10 @@ def test_the_jobs_receipt_fills_store_by_store(known: Client, service: Service) 
     assert done["receipt"]["memories"]["state"] == "done"
     assert done["receipt"]["memories"]["count"] >= 5
     assert done["receipt"]["index"] == {"state": "done"}
+    assert done["receipt"]["exports"] == {"state": "done", "count": 0}
     remains = {
         "jobs": "2026-01-31", "tombstones": "2026-02-01", "queues": "2026-01-15", "logs": "2026-04-01",
-        "exports": "2026-01-09", "backups": "2026-02-05",
+        "backups": "2026-02-05",
     }  # fmt: skip
     for store, day in remains.items():
         assert done["receipt"][store] == {"state": "expires", "until": f"{day}T00:00:00.000Z"}

@@ -7,7 +7,7 @@ import pytest
 from tests.service import SARAH
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
-from tests.unit.transfer.test_transfer import exported, imported
+from tests.unit.transfer.files import exported, imported
 
 SAID = "My sister Lena plays the cello in Bergen."
 SAVED = "Is allergic to hazelnuts."

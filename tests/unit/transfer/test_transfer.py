@@ -14,8 +14,8 @@ from palimpsest.scope import Scope
 from tests.service import SARAH
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client
+from tests.unit.transfer.files import MAKE_EXPORT, exported, imported
 
-MAKE_EXPORT = "/v1/users/sarah/export"
 LARGE = "It was the best of times. " * 20_000
 
 
@@ -27,31 +27,6 @@ def service() -> Service:
 @pytest.fixture
 def call(service: Service) -> Client:
     return service.client()
-
-
-def exported(service: Service, call: Client, path: str = MAKE_EXPORT) -> str:
-    """What an export writes."""
-    job = call("POST", path).json["job_id"]
-    service.drain()
-    found = call("GET", f"/v1/jobs/{job}").json
-    assert found["state"] == "done", found
-    keys = [key for key in service.blobs.keys("exports/") if job in key]
-    assert len(found["files"]) == len(keys)
-    text = b"".join(service.blobs.get(key) or b"" for key in keys).decode()
-    assert found["result"]["lines"] == text.count("\n")
-    assert found["result"]["bytes"] == len(text.encode())
-    return text
-
-
-def imported(service: Service, call: Client, text: str, path: str = "/v1/users/sarah/import") -> dict[str, int]:
-    answer = call("POST", path, {"data": text})
-    assert answer.status == 202, answer.text
-    service.drain()
-    job = call("GET", f"/v1/jobs/{answer.json['job_id']}").json
-    assert job["state"] == "done", job
-    assert not list(service.blobs.keys("imports/"))
-    result: dict[str, int] = job["result"]
-    return result
 
 
 def lived(service: Service, call: Client, user: str = "sarah", *, session: str = "monday") -> None:
@@ -223,7 +198,7 @@ def test_an_export_can_be_imported_by_its_job_and_goes_with_its_user(service: Se
         assert call("POST", path, {"data": {"export_job_id": job}}).json["code"] == "export_not_found"
     call("DELETE", "/v1/users/sarah")
     service.drain()
-    assert not list(service.blobs.keys("exports/"))
+    assert not list(service.blobs.keys("exports/acme/user/"))
     assert call("GET", f"/v1/jobs/{job}").json["files"] == []
 
 

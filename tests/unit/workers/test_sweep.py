@@ -244,6 +244,7 @@ def test_where_nothing_is_indexed_no_memory_waits_for_it() -> None:
         blobs=service.blobs,
         vectors=service.stores.vectors,
         usages=service.usages,
+        tokens=service.tokens,
         queues=service.sent_again,
         is_indexed=False,
     )

@@ -416,7 +416,7 @@ class Receipt(TypedDict):
     tombstones: Expires
     keys: Expires
     queues: Expires
-    exports: Expires
+    exports: Reached
     logs: Expires
     backups: Expires
     epoch: Stays
@@ -426,6 +426,7 @@ class RedactionReceipt(TypedDict):
     messages: Reached
     summaries: Reached
     memories: Reached
+    exports: Reached
     index: Indexed
     streams: Expires
     backups: Expires

@@ -17,6 +17,7 @@ from palimpsest.clock import Clock
 from palimpsest.errors import Conflict, FieldError, ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.conditions import conditions, metadata_terms
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal import RemovesExports, no_exports
 from palimpsest.models import Embedder, Vector, unit
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id, paid_by
@@ -115,6 +116,7 @@ class ManageVectors:
     embedder: Callable[[], Embedder | None]
     clock: Clock
     cache: VectorCache
+    exports: RemovesExports = no_exports
 
     def upsert(self, scope: UserScope, name: str, given: Sequence[NewVector]) -> Namespace:
         """Store 1 to 5,000 vectors, replacing those with the same ids; return the namespace. They are written 50 at a
@@ -191,10 +193,15 @@ class ManageVectors:
         return tuple(heapq.nsmallest(k, near, key=lambda match: (-match.score, match.vector.id)))
 
     def delete(self, scope: UserScope, name: str, ids: Sequence[str] | None = None) -> int:
-        """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None); return how many there were.
-        A namespace without vectors takes a new dimension.
+        """Delete vectors of the namespace by id (at most 100), or all of them (`ids` None), and every export that may
+        hold them; return how many there were. A namespace without vectors takes a new dimension.
         """
-        checked_id(name, field="namespace")
+        gone = self._delete(scope, checked_id(name, field="namespace"), ids)
+        if self._namespace(scope, name).version:  # also if an earlier call had deleted them, and ended before this
+            self.exports(scope)
+        return gone
+
+    def _delete(self, scope: UserScope, name: str, ids: Sequence[str] | None) -> int:
         if ids is None:
             return until_committed(lambda: self._empty(scope, name), clock=self.clock)
         wanted = list(dict.fromkeys(checked_id(each, field="ids") for each in ids))

@@ -165,6 +165,7 @@ def _workers(
     of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
     extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
     beside: dict[str, Any] = {"blobs": stores.blobs, "vectors": stores.vectors, "usages": stores.usages}
+    beside["tokens"] = tokens
     removal, sweep = wire_sweep(**of_both, expiries=own.expiries, **beside, settling=0)  # no other function writes
     return (Router({"summarize": summarize}), extraction.queue, removal), sweep
 

@@ -58,7 +58,7 @@ from palimpsest.recall.search import FindSessions, SearchMemories, nearness
 from palimpsest.recall.tool import MemoryTools
 from palimpsest.search import SearchIndex
 from palimpsest.tenants import ManageStaticFacts, StaticFacts
-from palimpsest.transfer.files import Export
+from palimpsest.transfer.files import Export, RemoveExports
 from palimpsest.transfer.foreign import ImportForeign
 from palimpsest.transfer.restore import Import
 from palimpsest.vectors import ManageVectors, VectorCache, VectorStore
@@ -170,7 +170,8 @@ def wire_memories(
     any.
     """
     sessions, jobs, memories, tenants = stores.sessions, stores.jobs, stores.memories, stores.tenants
-    manage_memories = ManageMemories(memories, tenants, clock)
+    exports = RemoveExports(stores.blobs, clock)
+    manage_memories = ManageMemories(memories, tenants, clock, exports)
     schedule = ExtractionSchedule(jobs)
     contents = Contents(stores.blobs, jobs, clock)
     limit = SessionLimit(sessions, clock)
@@ -190,9 +191,9 @@ def wire_memories(
         clock=clock,
         remember=remember,
         manage_memories=manage_memories,
-        preferences=ManagePreferences(memories, remember, clock),
-        vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache()),
-        graph=ManageGraph(memories, remember, read_graph, clock, GraphLimit(memories)),
+        preferences=ManagePreferences(memories, remember, clock, exports),
+        vectors=ManageVectors(stores.vectors, memories, models.embedder, clock, VectorCache(), exports),
+        graph=ManageGraph(memories, remember, read_graph, clock, GraphLimit(memories), exports),
         query_graph=QueryGraph(read_graph, stores.graphs),
         forget=Forget(memories, jobs, clock),
         erase=Erase(memories, clock),

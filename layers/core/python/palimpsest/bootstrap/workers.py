@@ -52,7 +52,7 @@ from palimpsest.memory.removal.retention import SETTLING, RetainPages
 from palimpsest.models import TokenCounter
 from palimpsest.tenants import Tenants
 from palimpsest.transfer.export import ExportPages
-from palimpsest.transfer.files import forget_exports
+from palimpsest.transfer.files import RemoveExports, forget_sent
 from palimpsest.transfer.memories import RecordsKind, VectorsKind
 from palimpsest.transfer.restore import ImportPages
 from palimpsest.transfer.sessions import SessionsKind
@@ -72,6 +72,7 @@ def wire_sweep(
     blobs: Blobs,
     vectors: VectorStore,
     usages: Usages,
+    tokens: TokenCounter,
     clock: Clock,
     queues: Queues | None = None,
     is_indexed: bool = True,
@@ -83,7 +84,7 @@ def wire_sweep(
     """
     contents = Contents(blobs, jobs, clock)
     kinds = (
-        SessionsKind(sessions, memories, jobs, contents, tenants, SessionLimit(sessions, clock), clock).kind,
+        SessionsKind(sessions, memories, jobs, contents, tenants, SessionLimit(sessions, clock), tokens, clock).kind,
         RecordsKind(memories, expiries, tenants, clock).kind,
         VectorsKind(vectors, memories).kind,
     )
@@ -91,19 +92,19 @@ def wire_sweep(
     told = queues if is_indexed else None
     pages = UserSteps(jobs, restart, clock, told)
     forget, named = ForgetMemoriesOfSession(memories, clock), ForgetMemoriesOfSession(memories, clock, jobs)
-    removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents), give_up)
-    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents)
+    exports = RemoveExports(blobs, clock)
+    removal = Handling(RemoveFromSession(sessions, pages, clock, forget, contents, exports), give_up)
+    redacted = TakeBackRedacted(sessions, jobs, pages, clock, named, contents, exports)
+    sent = partial(forget_sent, blobs)
     remember = Remember(memories, tenants, clock)
     work = Router(
         {
             "delete": removal,
             "withdraw": removal,
             "redact": Handling(redacted, give_up),
-            "forget": Handling(ForgetPages(memories, expiries, pages, clock, remember), give_up),
+            "forget": Handling(ForgetPages(memories, expiries, pages, clock, remember, exports), give_up),
             "forget_sessions": Handling(ForgetSessionPages(sessions, pages, clock), give_up),
-            "erase": Handling(
-                ErasePages(sessions, memories, usages, pages, clock, contents, partial(forget_exports, blobs)), give_up
-            ),
+            "erase": Handling(ErasePages(sessions, memories, usages, pages, clock, contents, sent, exports), give_up),
             "retain": Handling(RetainPages(tenants, sessions, memories, expiries, pages, clock, settling), give_up),
             "upload": Handling(contents.settle, contents.give_up),
             "export": Handling(ExportPages(kinds, memories, blobs, pages, clock), give_up),
@@ -262,6 +263,7 @@ def sweeper() -> Sweep:
 def _sweep() -> tuple[Router, Sweep]:
     environment = settings.SweepSettings.read()
     from palimpsest.engines.aws import SqsQueues
+    from palimpsest.models.tiktoken_counter import TiktokenCounter
 
     sessions, jobs = session_store(environment.sessions_table)
     memories = memory_store(environment.memories_table, environment.sessions_table)
@@ -275,6 +277,7 @@ def _sweep() -> tuple[Router, Sweep]:
         blobs=blob_store(environment.contents_bucket),
         vectors=vector_store(environment.memories_table),
         usages=usage_store(environment.sessions_table),
+        tokens=TiktokenCounter(),  # whose tables are read when an import first counts
         clock=system_clock(),
         queues=fair(queues, environment, jobs, heals=True),
         is_indexed=bool(environment.embed_queue_url),

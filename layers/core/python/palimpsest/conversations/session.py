@@ -120,7 +120,11 @@ class Head:
 
     def is_gone(self, now: int) -> bool:
         """Whether the session is deleted or expired: callers then see no session. `now` is epoch seconds."""
-        return self.status == "deleted" or (self.expires_at is not None and self.expires_at <= now)
+        return self.status == "deleted" or self.is_over(now)
+
+    def is_over(self, now: int) -> bool:
+        """Whether the time for which the session is kept is over."""
+        return self.expires_at is not None and self.expires_at <= now
 
 
 @dataclass(frozen=True, slots=True)

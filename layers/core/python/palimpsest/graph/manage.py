@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
@@ -33,7 +33,7 @@ from palimpsest.memory.decisions import Outcome, Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.preferences import AtMost
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal import Removal, transactions
+from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
@@ -69,6 +69,7 @@ class ManageGraph:
     read: ReadGraph
     clock: Clock
     limit: GraphLimit
+    exports: RemovesExports = no_exports
 
     def put_entities(
         self, scope: UserScope, given: Sequence[Entity], *, agent: str | None = None, once: Once | None = None
@@ -197,13 +198,24 @@ class ManageGraph:
                 *(topic_of("entity", each) for each in stored),
             ]
 
-        self.entity(scope, name)
-        until_committed(lambda: self._delete(scope, topics()), clock=self.clock)
+        self._remove(scope, "entity", name, topics)
 
     def delete_relationship(self, scope: UserScope, name: str) -> None:
         """Remove a relationship with all its versions. Raises `NotFound` (`relationship_not_found`)."""
-        self._stored(scope, "relationship", name)
-        until_committed(lambda: self._delete(scope, [topic_of("relationship", name)]), clock=self.clock)
+        self._remove(scope, "relationship", name, lambda: [topic_of("relationship", name)])
+
+    def _remove(self, scope: UserScope, kind: GraphType, name: str, topics: Callable[[], Sequence[str]]) -> None:
+        """Remove these topics, and every export that may hold them: the same call again does so after one that ended in
+        between. Raises `NotFound`.
+        """
+        try:
+            self.entity(scope, name) if kind == "entity" else self._stored(scope, kind, name)
+        except NotFound:
+            if self.memories.pointers(scope, [topic_of(kind, name)]):
+                self.exports(scope)
+            raise
+        until_committed(lambda: self._delete(scope, topics()), clock=self.clock)
+        self.exports(scope)
 
     def _delete(self, scope: UserScope, topics: Sequence[str]) -> None:
         epoch = self.memories.user(scope).epoch

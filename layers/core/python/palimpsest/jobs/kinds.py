@@ -149,7 +149,8 @@ class UploadPayload(Payload):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExportPayload(Payload):
     """How far an export is: `after` is where the list of users goes on, `user` the one that is under way, with the
-    number of the `kind` and the `place` within it.
+    number of the `kind` and the `place` within it. `run` is how often it was begun anew, the last time with the step
+    `begun`.
     """
 
     user: Id | None = None
@@ -165,12 +166,15 @@ class ExportPayload(Payload):
     records: int = 0
     lines: int = 0
     bytes: int = 0
+    run: int = 0
+    begun: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ImportPayload(Payload):
     """What the keys of the files begin with, when the import was begun (epoch milliseconds; None: nobody knows), and
-    the last line that is done, with what became of the lines. `erased` counts those of users who were erased since.
+    the last line that is done, with what became of the lines. `erased` counts those of users who were erased since,
+    `expired` those whose time is over.
     """
 
     source: Place
@@ -180,6 +184,7 @@ class ImportPayload(Payload):
     there: int = 0
     conflicts: int = 0
     erased: int = 0
+    expired: int = 0
 
 
 ReindexPhase = Literal["prepare", "messages", "records", "switch", "done"]

@@ -10,7 +10,7 @@ from typing import Protocol
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost, Conflict, DamagedJob, ModelFailed, NotFound, Unavailable
-from palimpsest.jobs import ERASED, STUCK, UNHEARD_SECONDS, Job, another_attempt, next_step, retry_delay
+from palimpsest.jobs import ERASED, STUCK, UNHEARD_SECONDS, Job, JobState, another_attempt, next_step, retry_delay
 from palimpsest.jobs.kinds import KINDS, Family, JobKind, ListPayload, Payload
 from palimpsest.jobs.ports import JobNotice, Jobs, Queues, Removed
 from palimpsest.retry import until_committed
@@ -91,6 +91,8 @@ Page = Callable[[Job, str | None], tuple[int, str | None] | None]
 """Forgets one page of a list, which begins at a cursor. It returns the number of entries that it forgot and the cursor
 of the next page (None: this was the last one), or only None if the user was erased meanwhile.
 """
+IsOver = Callable[[Job], bool]
+Counted = Callable[[Job], Mapping[str, int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,11 +127,13 @@ class UserSteps:
         self.jobs.start(job.begun(now=seconds(self.clock.now())))
         return job
 
-    def forget(self, notice: JobNotice, page: Page, *, is_over: Callable[[Job], bool] = lambda _: True) -> None:
+    def forget(
+        self, notice: JobNotice, page: Page, *, is_over: IsOver = lambda _: True, at_end: Counted = lambda _: {}
+    ) -> None:
         """Do one step: forget page after page until the deadline. The job's result counts the entries as `forgotten`.
 
-        After the last page the job ends if `is_over` says so; else the next step begins with the first page again.
-        Raises `Unavailable` after `MOST_STEPS` steps.
+        After the last page the job ends if `is_over` says so; else the next step begins with the first page again. If
+        anything was forgotten, `at_end` adds to the result. Raises `Unavailable` after `MOST_STEPS` steps.
         """
         job = self.taken_up(notice)
         if job is None:
@@ -146,7 +150,7 @@ class UserSteps:
             if after is None:
                 break
         if after is None and self._is_over_soon(job, is_over):
-            self.end(job, {"forgotten": forgotten})
+            self.end(job, {"forgotten": forgotten, **(at_end(job) if forgotten else {})})
             return
         self.go_on(job, replace(place, after=after, forgotten=forgotten))
 
@@ -194,14 +198,14 @@ class UserSteps:
             self.jobs.finish(replace(begun, result=result))
         self.queues.send_changes([Removed(job.tenant, job.id)])
 
-    def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None) -> None:
+    def end(self, job: Job, result: Mapping[str, int], *, error: str | None = None, state: JobState = "done") -> None:
         """End the first job of the chain, then this step. If the function fails in between, the step is delivered again
-        and ends itself.
+        and ends itself. A job that ends `failed` so waits until somebody begins it again.
         """
         root = job if job.parent is None else self.jobs.get(Scope(job.tenant), job.root)
         for one in (root, job):
             if one is not None:
-                done = replace(one, state="done", due_at=None, error=error, result=result)
+                done = replace(one, state=state, due_at=None, error=error, result=result)
                 with suppress(CommitLost):  # the other delivery of the same message was faster
                     self.jobs.finish(done)
 

@@ -17,7 +17,7 @@ from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.remember import Remember, Room
-from palimpsest.memory.removal import Removal, transactions
+from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
@@ -73,6 +73,7 @@ class ManageMemories:
     memories: Memories
     tenants: Tenants
     clock: Clock
+    exports: RemovesExports = no_exports
 
     def read(self, scope: UserScope, record_id: str) -> Version:
         """The record with its place in the chain of its topic. Raises `NotFound` (`memory_not_found`)."""
@@ -259,19 +260,28 @@ class ManageMemories:
         now = milliseconds(self.clock.now())
         return confirmed(record, now=now, lifetime=self.tenants.settings(scope.owner).lifetime(record.type))
 
-    def delete(self, scope: UserScope, record_id: str) -> None:
-        """Remove a record for good. If it is current, its topic then has no current record: no older version becomes
-        current again. Relationships that were drawn from it end.
+    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
+        """Remove a record for good, and every export that may hold it. If it is current, its topic then has no current
+        record: no older version becomes current again. With `whole` all versions of its topic go with it.
+        Relationships that were drawn from it end.
 
-        Raises `NotFound`.
+        Raises `NotFound`, and `Unavailable`: the same call again then removes the exports.
         """
-        until_committed(lambda: self._delete(scope, record_id), clock=self.clock)
+        try:
+            until_committed(lambda: self._delete(scope, record_id, whole=whole), clock=self.clock)
+        except NotFound:
+            if self.memories.removed(scope, [record_id]):
+                self.exports(scope)
+            raise
+        self.exports(scope)
 
-    def _delete(self, scope: UserScope, record_id: str) -> None:
+    def _delete(self, scope: UserScope, record_id: str, *, whole: bool) -> None:
         epoch = self.memories.user(scope).epoch
         found = self._found(scope, record_id)
-        places = [said for said in found.said if said.id == record_id] or [found.record]
-        gone = [Superseded(found.record, milliseconds(self.clock.now()))] if found.version.is_current else []
+        places = [said for said in found.said if whole or said.id == record_id] or [found.record]
+        ended = found.newest if whole else found.record
+        is_current = found.version.is_current or whole
+        gone = [Superseded(ended, milliseconds(self.clock.now()))] if is_current else []
         commits = transactions([Removal(places, found.pointer)], epoch=epoch, room=self.memories.room)
         for commit in together(commits, self._ending(scope, gone), self.memories.room):
             self.memories.commit(scope, commit)

@@ -17,7 +17,7 @@ from palimpsest.memory import MAX_CONTENT, Record, is_expired
 from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal import Removal, transactions
+from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id
@@ -71,6 +71,7 @@ class ManagePreferences:
     memories: Memories
     remember: Remember
     clock: Clock
+    exports: RemovesExports = no_exports
 
     def set(self, scope: UserScope, values: Mapping[str, Any]) -> tuple[Remembered, ...]:
         """Store 1 to 30 values (JSON) by key; return the outcome of each, in order. Other preferences stay.
@@ -112,10 +113,18 @@ class ManagePreferences:
                 return
 
     def delete(self, scope: UserScope, key: str) -> None:
-        """Remove a preference with all its versions. Raises `BadRequest` (`invalid_id`), `NotFound`
-        (`preference_not_found`), `Unavailable`.
+        """Remove a preference with all its versions, and every export that may hold them. Raises `BadRequest`
+        (`invalid_id`), `NotFound` (`preference_not_found`), and `Unavailable`: the same call again then removes the
+        exports.
         """
-        until_committed(lambda: self._delete(scope, _topic(key)), clock=self.clock)
+        topic = _topic(key)
+        try:
+            until_committed(lambda: self._delete(scope, topic), clock=self.clock)
+        except NotFound:
+            if topic in self.memories.pointers(scope, [topic]):
+                self.exports(scope)
+            raise
+        self.exports(scope)
 
     def _delete(self, scope: UserScope, topic: str) -> None:
         epoch = self.memories.user(scope).epoch

@@ -134,8 +134,10 @@ def _adapter(form: Any) -> TypeAdapter[Any]:
     return TypeAdapter(form)
 
 
-Outcome = Literal["restored", "there", "conflicts"]
-"""`there`: it was stored already. `conflicts`: something else stands in its place, and stays."""
+Outcome = Literal["restored", "there", "conflicts", "expired"]
+"""`there`: it was stored already. `conflicts`: something else stands in its place, and stays. `expired`: the time for
+which it is kept is over.
+"""
 Page = tuple[Iterable[Row], str | None]
 
 

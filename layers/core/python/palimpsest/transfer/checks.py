@@ -3,66 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import astuple, dataclass, replace
+from contextlib import contextmanager
+from dataclasses import astuple
 from datetime import datetime
 from typing import Any
 
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from palimpsest.clock import LATEST
-from palimpsest.conversations import CHAT_FIELDS, ITEM, Message
+from palimpsest.clock import LATEST, milliseconds
+from palimpsest.conversations import CHAT_FIELDS, ITEM, MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, size_of
 from palimpsest.conversations.configuration import parsed
-from palimpsest.conversations.session import Compaction
-from palimpsest.errors import BadRequest, FieldError, Unprocessable
-from palimpsest.graph import is_sound
+from palimpsest.conversations.drafts import MAX_CALL_BYTES
+from palimpsest.conversations.lifecycle import DAY
+from palimpsest.conversations.manage import check_room
+from palimpsest.conversations.session import Compaction, Head, Settings
+from palimpsest.errors import BadRequest, FieldError, TooLarge, Unprocessable
 from palimpsest.incoming import json_object
-from palimpsest.memory import GRAPH, MAX_CONTENT, Record
 from palimpsest.memory.ports import Progress
 from palimpsest.scope import checked_id
-from palimpsest.transfer import (
-    BEGINNINGS,
-    FORMAT,
-    HEADER,
-    VERSION,
-    Row,
-    head_of,
-    line,
-    names_of,
-    read,
-    settings_of,
-    topic_of,
-)
-from palimpsest.vectors import MAX_DIMENSION, Namespace, StoredVector
+from palimpsest.transfer import BEGINNINGS, FORMAT, HEADER, VERSION, Row, head_of, names_of, read, settings_of
+from palimpsest.transfer.agreement import require
+from palimpsest.transfer.memory_checks import check_namespace, check_record, check_vector
+from palimpsest.transfer.places import MOST_MESSAGES, SLACK, WITHIN, Before, check_id, check_size, moment_of
 
-WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {"vector": "namespace"}
-"""Kinds of lines that stand behind that of their session or namespace, and the field that names it."""
-LARGEST = 350_000  # bytes of a line of a memory: an item of DynamoDB holds 400 KB
-
-
-@dataclass(frozen=True, slots=True)
-class Before:
-    """What stands before a line: the end of the file, or a line of this session or namespace. The session's messages
-    have numbers above `seq`, up to `newest`; the namespace's vectors have so many numbers.
-    """
-
-    is_over: bool = False
-    owner: str | None = None
-    seq: int = 0
-    newest: int = 0
-    dimension: int = 0
-
-    def then(self, row: Row) -> Before:
-        match row["kind"]:
-            case "session":
-                head = head_of(row, user="somebody")
-                return Before(owner=row["session_id"], seq=head.base, newest=head.seq)
-            case "namespace":
-                return Before(owner=row["name"], dimension=row["dimension"])
-            case "message":
-                return replace(self, seq=row["seq"])
-            case kind:
-                return self if kind in WITHIN else Before(is_over=kind == "end")
+MOST_DAYS = 36_500
+MOST_BESIDE = 256  # characters of a message's id and time as its caller gave them
 
 
 class _Part(TypedDict):
@@ -93,20 +59,32 @@ class _Chat(TypedDict, total=False):
 CHAT: TypeAdapter[Any] = TypeAdapter(_Chat)
 
 
-def rows(lines: Iterable[bytes]) -> Iterator[Row]:
-    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names the line."""
-    number, before = 0, Before()
+def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
+    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names the line: of what
+    contradicts a session as a whole, that of the session.
+    """
+    number, before = 0, Before(milliseconds(now))
     for number, text in enumerate(lines, 1):
-        try:
+        with _naming(number):
             row = _checked(text, number=number, before=before)
-        except (LookupError, TypeError, ValueError, Unprocessable, BadRequest) as error:
-            ours = error if isinstance(error, Unprocessable | BadRequest) else None
-            detail = ours.detail if ours else "it is not JSON, or lacks a field"
-            raise _refused(number, detail) from error
-        before = before.then(row)
+        if before.session is not None and row["kind"] not in WITHIN:
+            with _naming(before.session.number):
+                before.session.end()
+        before = before.then(row, number=number)
         yield row
     if not before.is_over:
         raise _refused(number + 1, "the file is cut off: its last line must be of the kind `end`")
+
+
+@contextmanager
+def _naming(number: int) -> Iterator[None]:
+    """Whatever is wrong here is wrong with the line of this number."""
+    try:
+        yield
+    except (Unprocessable, BadRequest, TooLarge) as error:
+        raise _refused(number, error.detail) from error
+    except (LookupError, TypeError, ValueError) as error:
+        raise _refused(number, "it is not JSON, or lacks a field") from error
 
 
 def _checked(text: bytes, *, number: int, before: Before) -> Row:
@@ -131,84 +109,77 @@ def _checked(text: bytes, *, number: int, before: Before) -> Row:
 
 
 def _check_user(row: Row, _: Before) -> None:
-    _check_id(row, "user_id")
+    check_id(row, "user_id")
 
 
-def _check_id(row: Row, name: str) -> None:
-    value = row.get(name)
-    _check(isinstance(value, str), f"{name} is no text")
-    checked_id(str(value), field=name)
-
-
-def _check(is_so: bool, wrong: str) -> None:  # noqa: FBT001 - a condition and what is wrong without it
-    if not is_so:
-        raise Unprocessable(wrong)
-
-
-def _check_session(row: Row, _: Before) -> None:
-    _check_id(row, "session_id")
+def _check_session(row: Row, before: Before) -> None:
+    check_id(row, "session_id")
     head, settings = head_of(row, user="somebody"), settings_of(row, user="somebody")
     numbers = [value for value in astuple(head) if isinstance(value, int)]
-    _check(min(numbers) >= 0, "head: a number is negative")
-    _check(max(numbers) <= LATEST, "head: a number is too large")
-    newest = max(head.base, head.window_start - 1, head.cleared, head.summary, head.last_user_seq)
-    _check(newest <= head.seq, "head: a number is above that of the newest message")
-    _check(_is_time(settings.created_at), "settings: created_at is no time")
+    require(min(numbers) >= 0, "head: a number is negative")
+    require(max(numbers) <= LATEST, "head: a number is too large")
+    newest = max(head.base, head.window_start - 1, head.cleared, head.summary, head.last_user_seq, head.outside)
+    require(max(newest, head.armed_seq) <= head.seq < MOST_MESSAGES, "head: a number is above the newest message's")
+    require(head.status != "deleted", "head: a deleted session is in no export")
+    _check_owner(head, settings)
+    _check_kept(head, settings)
+    begun = moment_of(settings.created_at, before, "settings: created_at")
+    require(begun - SLACK <= head.updated_at <= before.now + SLACK, "head: updated_at is no time of the session")
+    if settings.system is not None:
+        require(settings.system.get("role") in SYSTEM_ROLES, "settings: system is no message of the system")
+        CHAT.validate_python(settings.system)
+    require(settings.system_seq <= head.seq, "settings: system_seq is no message of the session")
+    check_room(system=settings.system, memory=[settings.memory, settings.metadata])
     parsed(dict(settings.memory))
 
 
-def _check_record(row: Row, _: Before) -> None:
-    _check_id(row, "id")
-    for said in ({}, *row.get("said", ())):
-        record = read(Record, {**row, **said})
-        ends = [each * 1000 for each in (record.expires_at, record.confirmed_at) if each is not None]
-        moments = (record.valid_from, record.created_at, *ends)
-        _check(min(moments) >= 0 and max(moments) <= LATEST, "a time is before 1970 or after the year 9999")
-    _check(0 < len(record.content) <= MAX_CONTENT, f"content has 1 to {MAX_CONTENT} characters")
-    _check((record.retention or 0) >= 0, "retention is negative")
-    shares = (record.importance, record.confidence)
-    _check(min(shares) >= 0 and max(shares) <= 1, "importance and confidence are from 0 to 1")
-    _check(record.type not in GRAPH or is_sound(record), f"its data holds no {record.type}")
-    alone = {name: value for name, value in row.items() if name != "said"}
-    _check(len(line(alone)) <= LARGEST, f"it has more than {LARGEST} bytes")
-    topic_of(row)
+def _check_owner(head: Head, settings: Settings) -> None:
+    require(head.agent == settings.agent, "head and settings name different agents")
+    if head.agent is not None:
+        checked_id(head.agent, field="agent")
+
+
+def _check_kept(head: Head, settings: Settings) -> None:
+    days = settings.retention
+    require(days is None or 0 <= days <= MOST_DAYS, f"settings: retention is from 0 to {MOST_DAYS} days")
+    wanted = head.retention if days is None else days * DAY or None
+    require(head.retention == wanted and head.retention != 0, "head: retention is not what its settings say")
 
 
 def _check_progress(row: Row, before: Before) -> None:
-    progress = read(Progress, row, session=row["session_id"])
-    _check(0 <= progress.through <= before.newest, "through is no message of the session")
+    progress, newest = read(Progress, row, session=row["session_id"]), before.lines.head.seq
+    require(0 <= progress.through <= newest, "through is no message of the session")
+    is_within = all(0 < first <= last <= progress.through for first, last in progress.parked)
+    require(is_within, "parked names no messages that were come to")
+    check_size(row)
 
 
 def _check_compaction(row: Row, before: Before) -> None:
-    made = read(Compaction, row)
-    is_within = 0 < made.first <= made.last <= before.newest and min(made.tokens_before, made.tokens_after) >= 0
-    _check(is_within, "first and last are no messages of the session, or a weight is negative")
-    _check(_is_time(made.created_at), "created_at is no time")
+    made, head = read(Compaction, row), before.lines.head
+    weights = (made.tokens_before, made.tokens_after, made.summary_tokens)
+    is_within = head.base < made.first <= made.last <= head.seq and 0 <= made.newest <= head.seq
+    is_sound = is_within and min(weights) >= 0 and max(weights) <= LATEST
+    require(is_sound, "first, last and newest are no messages of the session, or a weight is none")
+    moment_of(made.created_at, before, "created_at")
+    check_size(row)
+    before.lines.compaction(made)
 
 
 def _check_message(row: Row, before: Before) -> None:
     message = read(Message, row)
-    is_next = before.seq < message.seq <= before.newest
-    _check(is_next, "seq: messages stand in the order of their numbers, up to the session's newest")
     role = message.chat.get("role")
-    is_sound = role in {*CHAT_FIELDS, ITEM} and min(message.turn, message.tokens) >= 0
-    _check(
-        is_sound and (role != "tool" or "tool_call_id" in message.chat), "no message has such a role, turn or weight"
-    )
+    is_weighed = 0 <= message.tokens <= MAX_CALL_BYTES and message.turn >= 0
+    is_sound = role in {*CHAT_FIELDS, ITEM} and (role != "tool" or "tool_call_id" in message.chat) and is_weighed
+    require(is_sound, "no message has such a role, turn or weight")
     CHAT.validate_python(message.chat)
-    _check(_is_time(message.created_at), "created_at is no time")
-
-
-def _check_namespace(row: Row, _: Before) -> None:
-    space = read(Namespace, row)
-    checked_id(space.name, field="name")
-    _check(0 < space.dimension <= MAX_DIMENSION, f"dimension is from 1 to {MAX_DIMENSION}")
-
-
-def _check_vector(row: Row, before: Before) -> None:
-    vector = read(StoredVector, row)
-    checked_id(vector.id, field="id")
-    _check(len(vector.values) == before.dimension, "it has another dimension than its namespace")
+    most = MAX_MESSAGE_BYTES if role in SYSTEM_ROLES else MAX_CALL_BYTES
+    require(size_of(message.chat, message.extra, message.metadata) <= most, f"it has more than {most} bytes")
+    beside = (message.client_id, message.timestamp, message.redacted_at)
+    require(max(len(each or "") for each in beside) <= MOST_BESIDE, f"a field has more than {MOST_BESIDE} characters")
+    moment_of(message.created_at, before, "created_at")
+    if message.redacted_at is not None:
+        moment_of(message.redacted_at, before, "redacted_at")
+    before.lines.message(message)
 
 
 CHECKS: Mapping[str, Callable[[Row, Before], None]] = {
@@ -217,18 +188,11 @@ CHECKS: Mapping[str, Callable[[Row, Before], None]] = {
     "progress": _check_progress,
     "compaction": _check_compaction,
     "message": _check_message,
-    "record": _check_record,
-    "namespace": _check_namespace,
-    "vector": _check_vector,
+    "record": check_record,
+    "namespace": check_namespace,
+    "vector": check_vector,
 }
 """What the lines of a kind must hold."""
-
-
-def _is_time(text: str) -> bool:
-    try:
-        return datetime.fromisoformat(text).tzinfo is not None
-    except ValueError:
-        return False
 
 
 def _refused(number: int, detail: str) -> Unprocessable:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Blobs
+from palimpsest.errors import CommitLost
 from palimpsest.jobs import Job
 from palimpsest.jobs.kinds import ExportPayload
 from palimpsest.jobs.ports import JobNotice
@@ -14,9 +15,12 @@ from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 from palimpsest.transfer import HEADER, Kind, Row, line
-from palimpsest.transfer.files import folder
+from palimpsest.transfer.files import FILES, Notes, folder
 
 MOST_BYTES = 8_000_000  # of one file, but for its last line
+MOST_RUNS = 3
+OVERTAKEN = "overtaken"
+"""The error code of an export during whose every run something was removed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,25 +34,46 @@ class ExportPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: it writes the same file. Raises `Unavailable`."""
+        """Do one step of the job. Safe to repeat: it writes the same file. If something of what the export may hold is
+        removed meanwhile, it is begun anew, and fails with `overtaken` after three runs. Raises `Unavailable`.
+        """
         job = self.steps.taken_up(notice)
         if job is None:
             return
         place, until = job.payload_as(ExportPayload), self.steps.deadline
+        before, where = Notes.read(self.blobs, Scope(job.tenant), self.clock), folder(job, run=place.run)
         data: list[bytes] = []
+        users = {place.user}
         size = 0
-        for following, rows in self._pages(job, place):
-            place = following
-            data += map(line, rows)
-            size = sum(map(len, data)) if rows else size
-            if size >= MOST_BYTES or self.clock.now() >= until:
-                break
-        self.blobs.put(f"{folder(job)}{job.step:06d}.jsonl", b"".join(data))
-        place = replace(place, bytes=place.bytes + size)
-        if place.is_over:
-            self.steps.end(job, _counts(place))
+        try:
+            for place, rows in self._pages(job, place):  # noqa: B020 - it goes on from there
+                users.add(place.user)
+                data += map(line, rows)
+                size = sum(map(len, data)) if rows else size
+                if size >= MOST_BYTES or self.clock.now() >= until:
+                    break
+        except CommitLost:
+            self._begin_anew(job, place)
+            return
+        self.blobs.put(f"{where}{job.step:06d}.jsonl", b"".join(data))
+        place, files = replace(place, bytes=place.bytes + size), job.step - place.begun + 1
+        is_whole = sum(1 for _ in self.blobs.keys(where)) >= files
+        if not is_whole or before.has_more({user for user in users if user is not None}):
+            self._begin_anew(job, place)
+        elif place.is_over:
+            self.steps.end(job, {**_counts(place), FILES: files})
         else:
             self.steps.go_on(job, place, result=_counts(place))
+
+    def _begin_anew(self, job: Job, place: ExportPayload) -> None:
+        """Remove what is written, as it may hold what was removed meanwhile, and write all of it again."""
+        if keys := list(self.blobs.keys(folder(job))):
+            self.blobs.remove(keys)
+        begun = ExportPayload(user=job.user, run=place.run + 1, begun=job.step + 1)
+        if begun.run < MOST_RUNS:
+            self.steps.go_on(job, begun, result=_counts(begun))
+        else:
+            self.steps.end(job, _counts(begun), error=OVERTAKEN, state="failed")
 
     def _pages(self, job: Job, begun: ExportPayload) -> Iterator[tuple[ExportPayload, Sequence[Row]]]:
         """Page after page; each comes with the place where the next one begins."""

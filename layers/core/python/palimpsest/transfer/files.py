@@ -1,12 +1,14 @@
-"""Begin exports, and find the files that they wrote."""
+"""Begin exports, find the files that they wrote, and remove those that may hold what was removed since."""
 
 from __future__ import annotations
 
+import hashlib
 import secrets
+from collections.abc import Collection
 from contextlib import suppress
 from dataclasses import dataclass
 
-from palimpsest.clock import Clock, seconds
+from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
 from palimpsest.jobs import Job, on_tenant
@@ -15,6 +17,10 @@ from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
 
 LINK_SECONDS = 3_600
+FILES = "files"
+"""How many files an export has written, in its result."""
+LOOKED_BACK = 300_000
+"""Milliseconds: a removal is noted by the clock of one server, and looked for by the clock of another."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,20 +45,34 @@ class Export:
 
     def files(self, job: Job) -> list[str]:
         """An address for each file of an export that is done: one after the other they are the whole. Each works for
-        an hour; there are none any more after seven days, or once the user was erased.
+        an hour; there are none any more after seven days, or once something was removed that the export may hold.
         """
-        if job.kind != "export" or job.state != "done":
-            return []
-        return [self.blobs.link(key, seconds=LINK_SECONDS) for key in self.blobs.keys(folder(job))]
+        where = written(self.blobs, job)
+        return [] if where is None else [self.blobs.link(key, seconds=LINK_SECONDS) for key in self.blobs.keys(where)]
 
     def text(self, job: Job) -> str:
-        """The lines that an export wrote. Raises `Unavailable`."""
-        return b"".join(self.blobs.get(key) or b"" for key in self.blobs.keys(folder(job))).decode()
+        """The lines that an export wrote; none if they are gone. Raises `Unavailable`."""
+        where = written(self.blobs, job)
+        return b"".join(self.blobs.get(key) or b"" for key in (self.blobs.keys(where) if where else ())).decode()
 
 
-def folder(job: Job) -> str:
-    """What the keys of an export's files begin with."""
-    return f"{folder_of(Scope(job.tenant), job.user)}{job.root}/"
+def written(blobs: Blobs, job: Job) -> str | None:
+    """What the keys of all files of an export begin with: in their order they are the whole. None while it is not done,
+    and if one of them is gone.
+    """
+    keys = list(blobs.keys(folder(job))) if job.kind == "export" and job.state == "done" else []
+    if not keys:
+        return None
+    run, dash, _ = keys[-1].rpartition("/")[2].partition("-")
+    where = f"{folder(job)}{run}-" if dash else folder(job)
+    found = sum(key.startswith(where) for key in keys)
+    return where if found == job.result.get(FILES, found) else None
+
+
+def folder(job: Job, *, run: int | None = None) -> str:
+    """What the keys of an export's files begin with: of all, or of those that one run of it wrote."""
+    whole = f"{folder_of(Scope(job.tenant), job.user)}{job.root}/"
+    return whole if run is None else f"{whole}{run}-"
 
 
 def folder_of(scope: Scope, user: str | None) -> str:
@@ -70,11 +90,70 @@ def sent(scope: UserScope) -> str:
     return f"imports/{scope.tenant}/text/{scope.user}/"
 
 
-def forget_exports(blobs: Blobs, scope: UserScope, epoch: int) -> None:
-    """Remove every export of a user, and what was sent to be imported before this epoch began."""
+@dataclass(frozen=True, slots=True)
+class RemoveExports:
+    """What holds something that is removed goes with it: the files of every export of the user, and of every export of
+    the whole tenant, which holds the user too.
+
+    An export that is under way may have read what is removed and not have written it yet. So each removal leaves a
+    note, before it lists the files; and an export looks for notes after it has written (`Notes`). One of both finds the
+    other, whichever comes first.
+    """
+
+    blobs: Blobs
+    clock: Clock
+
+    def __call__(self, scope: UserScope) -> int:
+        """Remove those exports, and return how many. What was removed of the user must be gone from every read by now.
+        Safe to repeat: the count may then be lower. Raises `Unavailable`.
+        """
+        at = milliseconds(self.clock.now())
+        self.blobs.put(f"{_notes(scope.owner)}{at:015d}-{_name(scope)}-{secrets.token_hex(8)}", b"")
+        folders = [folder_of(scope.owner, scope.user), folder_of(scope.owner, None)]
+        keys = [key for where in folders for key in self.blobs.keys(where)]
+        if keys:
+            self.blobs.remove(keys)
+        return len({key.rpartition("/")[0] for key in keys})
+
+
+@dataclass(frozen=True, slots=True)
+class Notes:
+    """What was removed of a tenant's users lately, as it was when a step of an export began."""
+
+    blobs: Blobs
+    scope: Scope
+    since: int
+    known: frozenset[str]
+
+    @classmethod
+    def read(cls, blobs: Blobs, scope: Scope, clock: Clock) -> Notes:
+        since = max(0, milliseconds(clock.now()) - LOOKED_BACK)
+        return cls(blobs, scope, since, _noted(blobs, scope, since))
+
+    def has_more(self, users: Collection[str]) -> bool:
+        """Whether something of these users was removed since. Raises `Unavailable`."""
+        names = {_name(self.scope.user(user)) for user in users}
+        more = _noted(self.blobs, self.scope, self.since) - self.known
+        return any(note.split("-")[-2] in names for note in more)
+
+
+def _noted(blobs: Blobs, scope: Scope, since: int) -> frozenset[str]:
+    return frozenset(blobs.keys(_notes(scope), first=f"{since:015d}"))
+
+
+def _notes(scope: Scope) -> str:
+    return f"exports/{scope.tenant}/removals/"
+
+
+def _name(scope: UserScope) -> str:
+    """What a note names a user: nobody can read who it is."""
+    return hashlib.sha256(scope.partition.encode()).hexdigest()[:32]
+
+
+def forget_sent(blobs: Blobs, scope: UserScope, epoch: int) -> None:
+    """Remove what was sent to be imported for a user before this epoch began."""
     texts = sent(scope)
     keys = [key for key in blobs.keys(texts) if int(key.removeprefix(texts).partition("/")[0]) < epoch]
-    for where in (folder_of(scope.owner, scope.user), uploaded(scope.owner, scope.user)):
-        keys += blobs.keys(where)
+    keys += blobs.keys(uploaded(scope.owner, scope.user))
     if keys:
         blobs.remove(keys)

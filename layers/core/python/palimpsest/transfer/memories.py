@@ -8,11 +8,12 @@ from dataclasses import dataclass, replace
 from itertools import islice
 from typing import Any
 
-from palimpsest.clock import Clock, milliseconds
-from palimpsest.memory import Record
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.memory import Record, is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
 from palimpsest.memory.remember import Room
+from palimpsest.memory.statements import kept_for
 from palimpsest.scope import UserScope
 from palimpsest.tenants import Tenants
 from palimpsest.transfer import Kind, Outcome, Page, Row, Topic, read, topic_of, values
@@ -55,20 +56,25 @@ class RecordsKind:
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the record under its id with all its statements; its topic's newest statement decides what is current.
-        One that is there already stays. Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and
-        `Conflict` (`too_many_preferences`).
+        It is kept as long as the tenant keeps its type, or until the time that its caller gave. One whose time is over
+        is `expired`, and not stored; a version of a topic is, as the topic expires as a whole. One that is there
+        already stays. Raises `CommitLost`, `Unavailable`, `LimitReached` (`memory_limit`), and `Conflict`
+        (`too_many_preferences`).
         """
-        row = next(rows)
-        version = milliseconds(self.clock.now()) + AHEAD
+        row, now, settings = next(rows), self.clock.now(), self.tenants.settings(scope.owner)
+        version = milliseconds(now) + AHEAD
         record = read(Record, row, version=version, index_state="pending")
+        record = kept_for(record, settings.lifetime(record.type))
         if self.memories.records(scope, [record.id]):
             return "there"
+        if record.topic_key is None and is_expired(record, now=seconds(now)):
+            return "expired"
+        row = {**row, "expires_at": record.expires_at}
         said = [read(Record, {**row, **one}, version=version) for one in row.get("said", ())]
         others = [one for one in said if one.order != record.order]
         pointers = self._pointers(scope, record, topic_of(row))
         commit = MemoryCommit(epoch=epoch, new=(record,), pointers=pointers)
-        most = self.tenants.settings(scope.owner).limits.memories
-        Room.of(self.memories, scope, most=most).check(commit.gained)
+        Room.of(self.memories, scope, most=settings.limits.memories).check(commit.gained)
         commit = limited(self.memories, scope, commit)
         room = self.memories.room(commit)
         self.memories.commit(scope, replace(commit, said=others[:room]))

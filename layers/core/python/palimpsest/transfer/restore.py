@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import io
 import secrets
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Literal
 
 from palimpsest.clock import Clock, milliseconds, seconds
@@ -22,7 +23,7 @@ from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
 from palimpsest.transfer import Kind, Outcome, Row, by_beginning, units
 from palimpsest.transfer.checks import rows
-from palimpsest.transfer.files import folder, sent, uploaded
+from palimpsest.transfer.files import sent, uploaded, written
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +40,7 @@ class Import:
         same for the same `key`. Raises `Unprocessable` (`invalid_import`) that names the line, `Unavailable`.
         """
         data = text.encode()
-        check(io.BytesIO(data), user=user)
+        check(io.BytesIO(data), user=user, now=self.clock.now())
         key = key or secrets.token_hex(16)
         epoch = self._epoch(scope, user)
         where = f"imports/{scope.tenant}/{key}/" if user is None else f"{sent(scope.user(user))}{epoch}/{key}/"
@@ -54,8 +55,8 @@ class Import:
         found = self.jobs.get(scope, job_id)
         if found is None or found.kind != "export" or found.state != "done" or found.user != user:
             raise NotFound("There is no such export, or it is not done.", code="export_not_found")
-        where = folder(found)
-        if next(self.blobs.keys(where), None) is None:
+        where = written(self.blobs, found)
+        if where is None:
             raise NotFound("The export was removed.", code="export_not_found")
         epoch, key = self._epoch(scope, user), key or secrets.token_hex(16)
         self._put(job := self._job(scope, user, where, key=key, epoch=epoch))
@@ -102,9 +103,9 @@ class Import:
         return replace(job, epoch=epoch)
 
 
-def check(lines: Iterable[bytes], *, user: str | None) -> None:
+def check(lines: Iterable[bytes], *, user: str | None, now: datetime) -> None:
     """Raise `Unprocessable` (`invalid_import`) unless every line can be taken; a user's import is of one user."""
-    users = sum(row["kind"] == "user" for row in rows(lines))
+    users = sum(row["kind"] == "user" for row in rows(lines, now=now))
     if user is not None and users != 1:
         raise _invalid(f"It has {users} users, and must have one.")
 
@@ -137,7 +138,7 @@ class ImportPages:
         place, until, user = job.payload_as(ImportPayload), self.steps.deadline, job.user
         if self._is_erased(job, place) or (job.step == 0 and not self._is_sound(job, place.source)):
             return
-        for kind, first, unit in units(rows(self._lines(place.source)), by_beginning(self.kinds)):
+        for kind, first, unit in units(rows(self._lines(place.source), now=self.clock.now()), by_beginning(self.kinds)):
             if kind is None:
                 user = job.user or unit[0].get("user_id", user)
             elif first > place.line and user is not None:
@@ -147,7 +148,7 @@ class ImportPages:
                 try:
                     place = self._restored(kind, job, user, unit, replace(place, line=first))
                 except (LimitReached, Conflict) as error:
-                    self._fail(job, error.code, {**_counts(place), "line": first})
+                    self.steps.end(job, {**_counts(place), "line": first}, error=error.code, state="failed")
                     return
         self.steps.end(job, _counts(place))
         self._tidy(notice)
@@ -156,29 +157,21 @@ class ImportPages:
         """Whether the user whose import it is was erased since it was begun; then the job fails."""
         if job.user is None or self.memories.user(Scope(job.tenant).user(job.user)).epoch == job.epoch:
             return False
-        self._fail(job, ERASED, _counts(place))
+        self.steps.end(job, _counts(place), error=ERASED, state="failed")
         self._remove(place.source)
         return True
 
     def _is_sound(self, job: Job, source: str) -> bool:
         """Whether every line can be taken; else the job fails, and what was sent is removed."""
         try:
-            check(self._lines(source), user=job.user)
+            check(self._lines(source), user=job.user, now=self.clock.now())
         except Unprocessable as error:
             place = error.errors[0].field.rpartition(" ")[2]
             result = {"line": int(place)} if place.isdigit() else {}
-            self._fail(job, error.code, result)
+            self.steps.end(job, result, error=error.code, state="failed")
             self._remove(source)
             return False
         return True
-
-    def _fail(self, job: Job, code: str, result: Mapping[str, int]) -> None:
-        """Fail the step and the whole job, until somebody begins it again."""
-        root = job if job.parent is None else self.steps.jobs.get(Scope(job.tenant), job.root)
-        for one in (root, job):
-            if one is not None:
-                with suppress(CommitLost):  # another delivery of the same queue message was faster
-                    self.steps.jobs.finish(replace(one, state="failed", due_at=None, error=code, result=result))
 
     def _tidy(self, notice: JobNotice) -> None:
         """Remove what was sent, once all of it is stored."""
@@ -216,4 +209,5 @@ class ImportPages:
 
 def _counts(place: ImportPayload) -> dict[str, int]:
     counts = {"restored": place.restored, "there": place.there, "conflicts": place.conflicts}
-    return counts | ({"erased": place.erased} if place.erased else {})
+    some = {"erased": place.erased, "expired": place.expired}
+    return counts | {name: count for name, count in some.items() if count}

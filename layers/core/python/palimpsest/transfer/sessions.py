@@ -16,13 +16,15 @@ from palimpsest.conversations.lifecycle import deletion
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
-from palimpsest.errors import Unavailable
+from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.jobs import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
+from palimpsest.models import TokenCounter
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.tenants import Tenants
 from palimpsest.transfer import Kind, Outcome, Page, Row, head_of, read, settings_of, values
+from palimpsest.transfer.agreement import counted
 
 MESSAGES_AT_ONCE = 200
 AT_ONCE = 4_000_000  # bytes of large contents on one page
@@ -36,6 +38,7 @@ class SessionsKind:
     contents: Contents
     tenants: Tenants
     limit: SessionLimit
+    tokens: TokenCounter
     clock: Clock
 
     @property
@@ -43,7 +46,9 @@ class SessionsKind:
         return Kind("sessions", "session", self.page, self.restore)
 
     def page(self, scope: UserScope, place: str | None) -> Page:
-        """One session, or some of its messages. A session is as it was when its first line was written."""
+        """One session, or some of its messages. A session is as it was when its first line was written. Raises
+        `CommitLost` if the session is gone before its last one.
+        """
         after, name, seq, last = json.loads(place) if place else (None, None, 0, 0)
         if name is not None:
             return self._messages(scope, after, name, first=seq, last=last)
@@ -75,36 +80,48 @@ class SessionsKind:
     def _messages(self, scope: UserScope, after: str | None, name: str, *, first: int, last: int) -> Page:
         session, size = scope.owner.session(name), 0
         rows: list[Row] = []
-        head = self.sessions.open(session).head
+        head = self.sessions.open(session, user=scope.user).head
+        if head is None or head.base >= first or head.is_gone(seconds(self.clock.now())):
+            raise CommitLost("The session is gone.")
         for message in self.sessions.messages(session, first=first, last=last, page=MESSAGES_AT_ONCE):
             size += message.large.bytes if message.large else 0
             if len(rows) == MESSAGES_AT_ONCE or (rows and size > AT_ONCE):
                 return rows, _place(after, name, message.seq, last)
-            if head is not None and not head.is_withdrawn(message.seq):
+            if not head.is_withdrawn(message.seq):
                 rows.append({"kind": "message", "session_id": name, **values(self.contents.whole(message))})
         return rows, after and _place(after)
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
-        there, is completed; another one in its place is a conflict. Raises `CommitLost`, `Unavailable`, and
-        `LimitReached` (`session_limit`) if none may begin.
+        there, is completed; another one in its place is a conflict. What the file says of tokens, limits and retention
+        is not believed (`agreement.counted`), and messages that no extraction has come to wait for the next one.
+        Raises `CommitLost`, `Unavailable`, and `LimitReached` (`session_limit`) if none may begin.
         """
         row = next(rows)
         session = scope.owner.session(row["session_id"])
-        final = head_of(row, user=scope.user, epoch=epoch)
-        kept = None if final.retention is None else seconds(self.clock.now()) + final.retention
-        final = replace(final, expires_at=kept)
-        settings = settings_of(row, user=scope.user, base=final.base, due_at=kept)
+        settings = settings_of(row, user=scope.user)
         progress, compactions, messages = _parts(rows)
-        place = _Place(self, session, final, settings)
-        outcome = place.begin(messages)
+        made = counted(
+            head_of(row, user=scope.user, epoch=epoch),
+            settings,
+            messages,
+            compactions,
+            tokens=self.tokens,
+            tenant_days=self.tenants.settings(scope.owner).retention_days,
+        )
+        head = made.head
+        kept = None if head.retention is None else seconds(self.clock.now()) + head.retention
+        through = max(head.base, progress.through if progress else 0)
+        head = replace(head, expires_at=kept, armed_seq=min(head.armed_seq, through))
+        place = _Place(self, session, head, replace(settings, base=head.base, due_at=kept))
+        outcome = place.begin(made.messages)
         if outcome != "restored":
             return outcome
-        for compaction in compactions:
+        for compaction in made.compactions:
             place.commit(compaction=compaction)
         if progress is not None:
             self._extracted(scope, progress, epoch)
-        place.store(messages)
+        place.store(made.messages)
         return "restored"
 
     def _extracted(self, scope: UserScope, progress: Progress, epoch: int) -> None:

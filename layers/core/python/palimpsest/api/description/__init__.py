@@ -85,7 +85,7 @@ ERASED: Json = {
     "user_id": "sarah",
     "session_id": None,
     "range": None,
-    "result": {"sessions": 4, "memories": 57},
+    "result": {"sessions": 4, "memories": 57, "exports": 1},
     "receipt": {
         "sessions": {"state": "done", "count": 4},
         "memories": {"state": "done", "count": 57},
@@ -95,7 +95,7 @@ ERASED: Json = {
         "tombstones": {"state": "expires", "until": "2026-02-05T09:29:58.000Z"},
         "keys": {"state": "expires", "until": "2026-01-06T10:29:58.000Z"},
         "queues": {"state": "expires", "until": "2026-01-19T09:29:58.000Z"},
-        "exports": {"state": "expires", "until": "2026-01-13T09:29:58.000Z"},
+        "exports": {"state": "done", "count": 1},
         "logs": {"state": "expires", "until": "2026-04-05T09:29:58.000Z"},
         "backups": {"state": "expires", "until": "2026-02-09T09:29:58.000Z"},
         "epoch": {"state": "stays"},

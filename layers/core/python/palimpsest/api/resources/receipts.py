@@ -52,7 +52,7 @@ class Receipt(TypedDict):
     tombstones: Annotated[Expires, Field(description="Of sessions: the ids of session and user, no text")]
     keys: Annotated[Expires, Field(description="Idempotency keys: hashes, and ids of what was made")]
     queues: Annotated[Expires, Field(description="Dead letters name jobs")]
-    exports: Annotated[Expires, Field(description="Of the whole tenant; those of the user are removed")]
+    exports: Annotated[Reached, Field(description="Those of the user, and those of the whole tenant")]
     logs: Annotated[Expires, Field(description="They hold hashes of the user's id, with a key that is in no log")]
     backups: Expires
     epoch: Annotated[Stays, Field(description="The user's id and how often it was erased: so late work is known")]
@@ -64,6 +64,7 @@ class RedactionReceipt(TypedDict):
     messages: Reached
     summaries: Annotated[Reached, Field(description="Those that may have held it lost their text, and are made anew")]
     memories: Annotated[Reached, Field(description="Those that came from the message alone, with their quotes")]
+    exports: Annotated[Reached, Field(description="Those that may hold it: of the user, and of the whole tenant")]
     index: Indexed
     streams: Annotated[Expires, Field(description="The tables' logs of changes")]
     backups: Expires

@@ -10,12 +10,27 @@ from dataclasses import dataclass, replace
 
 from palimpsest.memory import Record
 from palimpsest.memory.ports import MemoryCommit, Pointer
+from palimpsest.scope import UserScope
 
 Room = Callable[[MemoryCommit], int]
 """`Memories.room` of the store that the transactions are for."""
+RemovesExports = Callable[[UserScope], int]
+"""Removes the files of every export that may hold what was removed of the user before the call; returns how many
+exports that were. Safe to repeat. Raises `Unavailable`.
+"""
 POINTER = 1  # item: every transaction also writes the topic's pointer
 MOST_PLACES = 60
 """A record that was said more often is removed in several transactions."""
+
+
+def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` is called
+    """`RemovesExports` where nothing is exported."""
+    return 0
+
+
+def counted(exports: int) -> dict[str, int]:
+    """How many exports were removed, as the result of a job shows it: if there were any."""
+    return {"exports": exports} if exports else {}
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from palimpsest.jobs.kinds import ErasePayload, EraseStage
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.removal import RemovesExports, counted, no_exports
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 from palimpsest.usage import Usages
@@ -23,7 +24,6 @@ from palimpsest.usage import Usages
 DAY = 24 * 3600
 QUEUE_DAYS = 14  # dead letters are kept so long
 LOG_DAYS = 90  # the longest of all stages
-EXPORT_DAYS = 8  # of the whole tenant; those of the user are removed at once
 BACKUP_DAYS = 35
 """How far back a table can be restored (DynamoDB's point-in-time recovery); older data is in no backup."""
 
@@ -42,6 +42,7 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
     return {
         "sessions": {"state": _state(is_done=has_sessions), "count": job.result.get("sessions", 0)},
         "memories": {"state": _state(is_done=has_all), "count": job.result.get("memories", 0)},
+        "exports": {"state": _state(is_done=bool(job.result) or is_done), "count": job.result.get("exports", 0)},
         "index": {"state": _state(is_done=is_done)},
         "usage": {"state": "nameless" if has_all else "pending"},
         "jobs": _expires(job, RETENTION_SECONDS),
@@ -49,7 +50,6 @@ def receipt(job: Job) -> dict[str, dict[str, Any]]:
         "keys": _expires(job, KEY_SECONDS),
         "queues": _expires(job, QUEUE_DAYS * DAY),
         "logs": _expires(job, LOG_DAYS * DAY),
-        "exports": _expires(job, EXPORT_DAYS * DAY),
         "backups": _expires(job, BACKUP_DAYS * DAY),
         "epoch": {"state": "stays"},
     }
@@ -107,7 +107,8 @@ class ErasePages:
     steps: UserSteps
     clock: Clock
     contents: Contents | None = None
-    forget_exports: Callable[[UserScope, int], None] | None = None
+    forget_sent: Callable[[UserScope, int], None] | None = None
+    exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
         """Do one step of the job. Safe to repeat: the count may then be lower. Raises `Unavailable`."""
@@ -116,17 +117,25 @@ class ErasePages:
             return
         scope, erased = Scope(job.tenant).user(job.user or ""), job.payload_as(ErasePayload)
         until = self.steps.deadline
-        if self.forget_exports is not None:
-            self.forget_exports(scope, job.epoch)
+        if self.forget_sent is not None:
+            self.forget_sent(scope, job.epoch)
+        exports = self._exports(scope, job)
         while self.clock.now() < until:
             erased = self._page(scope, job, erased)
             if erased.stage == "over":
                 self.usages.forget(scope)
                 root = self.steps.jobs.get(scope.owner, job.root) or job
                 self.steps.jobs.mark(root, TABLES)
-                self.steps.end_with_index(job, _result(erased))
+                self.steps.end_with_index(job, {**_result(erased), **counted(exports)})
                 return
-        self.steps.go_on(job, erased, result=_result(erased))
+        self.steps.go_on(job, erased, result={**_result(erased), **counted(exports)})
+
+    def _exports(self, scope: UserScope, job: Job) -> int:
+        """How many exports are removed, by the first step: what is exported later holds nothing that was erased."""
+        if job.step == 0:
+            return self.exports(scope)
+        root = self.steps.jobs.get(scope.owner, job.root)
+        return root.result.get("exports", 0) if root else 0
 
     def _page(self, scope: UserScope, job: Job, erased: ErasePayload) -> ErasePayload:
         if erased.stage != "memories":

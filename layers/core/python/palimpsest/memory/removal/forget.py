@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
@@ -23,7 +23,7 @@ from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, StoredFilter
 from palimpsest.memory.ports import Expiries, Memories, Pointer
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal import Removal, transactions
+from palimpsest.memory.removal import Removal, RemovesExports, counted, no_exports, transactions
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 
@@ -63,10 +63,16 @@ class ForgetPages:
     steps: UserSteps
     clock: Clock
     remember: Remember
+    exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat. Raises `Unavailable`."""
-        self.steps.forget(notice, self._page)
+        """Do one step of the job. The last one removes the exports that may hold what is forgotten. Safe to repeat.
+        Raises `Unavailable`.
+        """
+        self.steps.forget(notice, self._page, at_end=self._without_exports)
+
+    def _without_exports(self, job: Job) -> Mapping[str, int]:
+        return counted(self.exports(Scope(job.tenant).user(job.user or "")))
 
     def _page(self, job: Job, after: str | None) -> tuple[int, str | None] | None:
         scope = Scope(job.tenant).user(job.user or "")

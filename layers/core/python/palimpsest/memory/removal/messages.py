@@ -20,7 +20,7 @@ from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory import GRAPH, Record, RecordType, Source
 from palimpsest.memory.ports import Memories, MemoryCommit
-from palimpsest.memory.removal import MOST_PLACES, Removal, transactions
+from palimpsest.memory.removal import MOST_PLACES, Removal, RemovesExports, counted, no_exports, transactions
 from palimpsest.memory.removal.erase import BACKUP_DAYS, DAY
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
@@ -153,6 +153,7 @@ class RemoveFromSession:
     clock: Clock
     forget: ForgetMemoriesOfSession
     contents: Contents
+    exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
         """Do a removal job. A later session with the same id is not touched: its sequence numbers lie beyond the job's
@@ -169,7 +170,15 @@ class RemoveFromSession:
         self.contents.remove(scope, first=job.first, last=job.last)
         if job.kind == "withdraw":
             until_committed(lambda: self._forget_range(scope, (job.first, job.last)), clock=self.clock)
+        if job.user is not None and not self._had_expired(scope, job):
+            result |= counted(self.exports(scope.owner.user(job.user)))
         self.steps.end(job, result)
+
+    def _had_expired(self, scope: SessionScope, job: Job) -> bool:
+        """Whether the session is removed because its time was over: exports made before keep what they hold."""
+        head = self.sessions.open(scope).head
+        is_of_job = head is not None and head.status == "deleted" and head.seq == job.last
+        return is_of_job and head is not None and head.is_over(head.updated_second)
 
     def _forget_range(self, scope: SessionScope, gone: tuple[int, int]) -> None:
         """Take the range out of the head: its messages are removed, so nothing has to hide them any more."""
@@ -193,6 +202,7 @@ def redaction_receipt(job: Job) -> dict[str, dict[str, Any]]:
         "messages": {"state": "done", "count": 1},
         "summaries": {"state": state, "count": job.result.get("summaries", 0)},
         "memories": {"state": state, "count": job.result.get("memories", 0)},
+        "exports": {"state": state, "count": job.result.get("exports", 0)},
         "index": {"state": indexed},
         "streams": {"state": "expires", "until": job.created_at + DAY},
         "backups": {"state": "expires", "until": job.created_at + BACKUP_DAYS * DAY},
@@ -209,10 +219,11 @@ class TakeBackRedacted:
     clock: Clock
     forget: ForgetMemoriesOfSession
     contents: Contents
+    exports: RemovesExports = no_exports
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do the job of a redaction; the worker that updates the search index ends it. Safe to repeat: the count of
-        summaries may then be lower. Raises `Unavailable`.
+        """Do the job of a redaction; the worker that updates the search index ends it. Safe to repeat: the counts of
+        summaries and exports may then be lower. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:
@@ -223,11 +234,13 @@ class TakeBackRedacted:
         summaries = until_committed(lambda: self._void(scope, job), clock=self.clock)
         with suppress(NotFound):  # deleted meanwhile
             Arm(self.sessions, self.clock)(scope, at_once=True)
+        exports = 0 if job.user is None else self.exports(scope.owner.user(job.user))
         done = self.jobs.get(Scope(job.tenant), job.id) or job
-        self.steps.end_with_index(done, {"memories": len(done.stored), "summaries": summaries})
+        self.steps.end_with_index(done, {"memories": len(done.stored), "summaries": summaries, "exports": exports})
 
     def _void(self, scope: SessionScope, job: Job) -> int:
-        """Take the text from every summary that may hold the old text; return how many. Raises `CommitLost`.
+        """Take the text from every summary that may hold the old text; return how many. What went on from such a
+        summary goes on from the one before it. Raises `CommitLost`.
 
         The redaction took such a summary from the window: those that the window's present summary was made of are
         newer. Each commit is lost if another summary comes in between.
@@ -237,14 +250,22 @@ class TakeBackRedacted:
             return 0
         newer, _ = self._made_of(scope, head.summary, job.first)
         found = self.sessions.compactions(scope, first=job.first, last=head.seq)
-        stale = [one for one in found if one.summary is not None and one.last not in newer]
+        named = range(job.first, head.seq + 1)
+        stale = [
+            one
+            for one in found
+            if one.last not in newer
+            and (one.summary is not None or (one.previous in named and one.previous not in newer))
+        ]
         for one in stale:
             _, previous = self._made_of(scope, one.previous, job.first)
-            void = replace(one, summary=None, summary_tokens=0, previous=previous)
+            before = self.sessions.compaction(scope, previous) if previous else None
+            weight = before.summary_tokens if before else 0
+            void = replace(one, summary=None, summary_tokens=weight, previous=previous)
             after = replace(head, version=head.version + 1)
             self.sessions.commit(scope, Commit(before=head, after=after, compaction=void))
             head = after
-        return len(stale)
+        return sum(one.summary is not None for one in stale)
 
     def _made_of(self, scope: SessionScope, number: int, first: int) -> tuple[set[int], int]:
         """The compactions from message `first` on that summary `number` was made of, and the newest before them."""

@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import replace
+from itertools import islice
 from typing import Annotated, Any, TypeVar, cast
+from urllib.parse import parse_qs
 
 from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Path, Query
@@ -17,9 +20,10 @@ from pydantic import BaseModel, ValidationError
 
 from palimpsest.api import operations_on, problems
 from palimpsest.api.call import call
-from palimpsest.api.resources import LIKE_AN_ID, Json, memories
+from palimpsest.api.resources import LIKE_AN_ID, Json, memories, rfc3339
 from palimpsest.api.resources import recall as recalling
 from palimpsest.api.resources.jobs import ended, shown_job
+from palimpsest.api.resources.mem0 import filters
 from palimpsest.api.resources.mem0.shapes import (
     Mem0Add,
     Mem0Change,
@@ -32,9 +36,8 @@ from palimpsest.api.resources.mem0.shapes import (
     Mem0Update,
 )
 from palimpsest.api.resources.memories.shapes import ForgetRequest, IngestRequest, MemoryChange, NewMemories
-from palimpsest.errors import BadRequest, FieldError, Unprocessable
-from palimpsest.memory import ListedType
-from palimpsest.scope import checked_id
+from palimpsest.errors import BadRequest, FieldError, NotFound, Unprocessable
+from palimpsest.memory import ListedType, Record, Version
 
 operation = operations_on("mem0", function="memories")
 
@@ -68,7 +71,10 @@ def mem0_add(body: Mem0Add) -> Mem0Results:
 
     What is worth remembering of the messages is extracted, and what was extracted within 20 seconds is the answer.
     """
-    user, agent, run = _whom(body.model_dump())
+    whose = filters.asked(_top(body), body.filters)
+    if whose.is_narrower:
+        raise Unprocessable("What is added is one user's.", errors=(FieldError("filters", "holds ids alone"),))
+    user, agent, run = whose.user, whose.agent, whose.run
     if not body.infer:
         given = [_statement(text, body.metadata, agent) for each in body.messages if (text := _said(each))]
         if not given:
@@ -86,13 +92,17 @@ def mem0_add(body: Mem0Add) -> Mem0Results:
 def mem0_search(body: Mem0Query) -> Mem0Results:
     """Search memories.
 
-    A recall, of records alone.
+    A recall, of records alone. Filters that only records can be tested for choose among the 100 that fit best.
     """
-    user, agent, run = _whom(body.model_dump())
-    asked = {"query": body.query, "k": body.top_k or body.limit or 10, "filter": _limits(agent, run)}
-    found = recalling.recall(user, _asked(recalling.RecallBody, asked))["memories"]
+    asked = filters.asked(_top(body), body.filters, metadata=body.metadata, categories=body.categories)
+    most = body.top_k or body.limit or 10
+    query = _asked(recalling.RecallBody, {"query": body.query, "k": MOST_LISTED if asked.is_narrower else most})
+    found = call().memory.recall(call().user(asked.user), replace(query.asked(), filter=asked.where)).memories
     least = body.threshold or 0
-    return {"results": [_shown(user, each, score=each["score"]) for each in found if each["score"] >= least]}
+    fitting = [each for each in found if each.record and asked.holds(each.record) and each.score >= least]
+    return {
+        "results": [_of_record(asked.user, each.record, score=each.score) for each in fitting[:most] if each.record]
+    }
 
 
 @operation("GET /compat/mem0/memories", answers={200: "Mem0Results"})
@@ -101,7 +111,8 @@ def mem0_list(user_id: OfUser = None, agent_id: FromAgent = None, run_id: FromRu
 
     The newest 100.
     """
-    return _listed(*_whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
+    _check_query()
+    return _listed(filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id}))
 
 
 @operation("POST /compat/mem0/memories/list", scopes=("read",), answers={200: "Mem0Results"})
@@ -112,11 +123,12 @@ def mem0_list_by(
 ) -> Mem0Results:
     """List memories by filters.
 
-    The newest first. There is one page; an empty one follows.
+    The newest first. `count` is how many are on the page; after the last page come empty ones.
     """
-    if page > 1:
-        return {"count": 0, "next": None, "previous": None, "results": []}
-    return _listed(*_whom(body.model_dump()), limit=page_size)
+    asked = filters.asked(
+        _top(body), body.filters, categories=body.categories, start=body.start_date, end=body.end_date
+    )
+    return _listed(asked, first=(page - 1) * page_size, limit=page_size)
 
 
 @operation("DELETE /compat/mem0/memories", answers={200: "Mem0Message"})
@@ -125,8 +137,12 @@ def mem0_delete_all(user_id: OfUser = None, agent_id: FromAgent = None, run_id: 
 
     Or those of an agent, or those that come from a session.
     """
-    user, agent, run = _whom({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
-    memories.forget_memories(user, _asked(ForgetRequest, {"filter": _limits(agent, run), "wait": LONGEST_WAIT}))
+    _check_query()
+    asked = filters.asked({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    if asked.is_narrower:  # such as any agent: what forgets them knows one alone
+        raise Unprocessable("Name one agent or run.", errors=(FieldError("agent_id", "names one"),))
+    limits = _given({"types": TYPES, "agent_id": asked.agent, "session_id": asked.run})
+    memories.forget_memories(asked.user, _asked(ForgetRequest, {"filter": limits, "wait": LONGEST_WAIT}))
     return {"message": "All relevant memories deleted"}
 
 
@@ -134,31 +150,32 @@ def mem0_delete_all(user_id: OfUser = None, agent_id: FromAgent = None, run_id: 
 def mem0_read(mem0_id: MemoryId) -> Mem0Memory:
     """Read a memory as mem0 has it.
 
-    A superseded one can be read too.
+    An id names the memory through all its versions: the answer is the one that holds.
     """
-    memory, user = _split(mem0_id)
-    return _shown(user, memories.read_memory(user, memory))
+    user, version = _current(mem0_id)
+    return {**_of_record(user, version.record), "id": mem0_id}
 
 
 @operation("PUT /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Memory"}, refuses=(405, 409))
 def mem0_update(mem0_id: MemoryId, body: Mem0Update) -> Mem0Memory:
     """Change a memory.
 
-    New text makes a new version, with another id, which is the answer.
+    New text makes a new version, which this id names from then on, as the ids of all its versions do.
     """
-    memory, user = _split(mem0_id)
+    user, version = _current(mem0_id)
     change = _given({"content": body.text, "metadata": None if body.metadata is None else _terms(body.metadata)})
-    return _shown(user, memories.change_memory(user, memory, _asked(MemoryChange, change)))
+    changed = memories.change_memory(user, version.record.id, _asked(MemoryChange, change))
+    return {**_shown(user, changed), "id": mem0_id}
 
 
 @operation("DELETE /compat/mem0/memories/{mem0_id}", answers={200: "Mem0Message"}, refuses=(405,))
 def mem0_delete(mem0_id: MemoryId) -> Mem0Message:
     """Delete one memory.
 
-    One version is removed for good.
+    All its versions are removed for good.
     """
     memory, user = _split(mem0_id)
-    memories.delete_memory(user, memory)
+    call().memory.manage_memories.delete(call().user(user), memory, whole=True)
     return {"message": "Memory deleted successfully!"}
 
 
@@ -169,20 +186,43 @@ def mem0_history(mem0_id: MemoryId) -> Response[str]:
     The oldest change first.
     """
     memory, user = _split(mem0_id)
-    versions = memories.read_memory_history(user, memory, order="asc")["versions"]
+    chain = [each.record for each in reversed(call().memory.manage_memories.history(call().user(user), memory))]
     changes: list[Mem0Change] = [
         {
-            "id": f"{each['id']}@{user}",
+            "id": f"{each.id}@{user}",
             "memory_id": mem0_id,
-            "old_memory": before["content"] if before else None,
-            "new_memory": each["content"],
+            "old_memory": before.content if before else None,
+            "new_memory": each.content,
             "event": "UPDATE" if before else "ADD",
-            "created_at": each["created_at"],
-            "updated_at": each["created_at"],
+            "created_at": rfc3339(each.created_at),
+            "updated_at": rfc3339(each.created_at),
         }
-        for before, each in zip([None, *versions], versions, strict=False)
+        for before, each in zip([None, *chain], chain, strict=False)
     ]
     return Response(status_code=200, content_type="application/json", body=json.dumps(changes))
+
+
+def _current(mem0_id: str) -> tuple[str, Version]:
+    """The user, and the version that holds now of the memory that an id of any of its versions names. Raises
+    `NotFound` if none does.
+    """
+    memory, user = _split(mem0_id)
+    chain = call().memory.manage_memories.history(call().user(user), memory)
+    if not chain[0].is_current:
+        raise NotFound("There is no such memory any more.", code="memory_not_found")
+    return user, chain[0]
+
+
+def _top(body: Mem0Add | Mem0Query | Mem0List) -> Json:
+    return {name: getattr(body, name) for name in (*filters.OWNERS, "app_id")}
+
+
+def _check_query() -> None:
+    """Raise `Unprocessable` for a parameter that would say more of whose memories are meant than is read."""
+    given = parse_qs(call().request["rawQueryString"], keep_blank_values=True)
+    unknown = given.keys() - {*filters.OWNERS, "org_id", "project_id"}
+    if unknown:
+        raise Unprocessable("It is not known here.", errors=(FieldError(min(unknown), "is not known"),))
 
 
 def _asked(shape: type[Body], values: Json) -> Body:
@@ -197,24 +237,6 @@ def _given(values: Json) -> Json:
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _whom(given: Json) -> tuple[str, str | None, str | None]:
-    """User, agent and run, named at the top or in `filters`. Raises `Unprocessable` if no user is named."""
-    filters = given.get("filters") or {}
-    joined = filters.get("AND")
-    stated = [filters, *(each for each in (joined if isinstance(joined, list) else ()) if isinstance(each, dict))]
-    found = {name: value for each in [*stated, _given(given)] for name, value in each.items() if isinstance(value, str)}
-    for name in ("user_id", "agent_id", "run_id"):
-        if name in found:
-            checked_id(found[name], field=name)
-    if "user_id" not in found:
-        raise Unprocessable("Memories are a user's.", errors=(FieldError("user_id", "is required"),))
-    return found["user_id"], found.get("agent_id"), found.get("run_id")
-
-
-def _limits(agent: str | None, run: str | None) -> Json:
-    return _given({"types": TYPES, "agent_id": agent, "session_id": run})
-
-
 def _split(mem0_id: str) -> tuple[str, str]:
     memory, _, user = mem0_id.partition("@")
     if not (memory and user):
@@ -222,9 +244,10 @@ def _split(mem0_id: str) -> tuple[str, str]:
     return memory, user
 
 
-def _listed(user: str, agent: str | None, run: str | None, *, limit: int = MOST_LISTED) -> Mem0Results:
-    page = memories.list_memories(user, types=TYPES, agent_id=agent, session_id=run, limit=limit)
-    results = [_shown(user, each) for each in page["memories"]]
+def _listed(asked: filters.Asked, *, first: int = 0, limit: int = MOST_LISTED) -> Mem0Results:
+    every = call().memory.manage_memories.every(call().user(asked.user), asked.where)
+    page = islice(filter(asked.holds, every), first, first + limit)
+    results = [_of_record(asked.user, each) for each in page]
     return {"count": len(results), "next": None, "previous": None, "results": results}
 
 
@@ -254,6 +277,11 @@ def _terms(metadata: Json) -> Json:
 
 def _event(outcome: str) -> str:
     return {"created": "ADD", "updated": "UPDATE"}.get(outcome, "NONE")
+
+
+def _of_record(user: str, record: Record, **more: Any) -> Mem0Memory:
+    fields = {name: getattr(record, name) for name in ("id", "type", "content", "metadata")}
+    return _shown(user, {**fields, "agent_id": record.agent, "created_at": rfc3339(record.created_at)}, **more)
 
 
 def _shown(user: str, memory: Mapping[str, object], **more: Any) -> Mem0Memory:
