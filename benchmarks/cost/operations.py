@@ -27,7 +27,7 @@ from infra import paths
 from infra.app import use_bundled_node
 from infra.config import BUILTIN, OPENAI, Choices
 from tests.contract.tables import memories_table, sessions_table, tenants_table
-from tests.engines import builtin_models
+from tests.engines import builtin_models, npm
 
 STAGES = ("append", "context", "recall", "dispatch", "summarize", "extract", "embed")
 FUNCTION_OF = {"append": "sessions", "context": "memories", "recall": "memories"}
@@ -159,7 +159,7 @@ def _counted(
             _boto("ssm", aws).put_parameter(Name=KEY, Value="benchmark", Type="SecureString")
         embedding = OPENAI if has_model else BUILTIN
         told = {
-            **environment(place), "PYTHONPATH": str(builtin_models.ENGINES),
+            **environment(place), "PYTHONPATH": str(npm.ENGINES),
             "SESSIONS_TABLE": sessions_table(place.endpoint),
             "MEMORIES_TABLE": memories_table(place.endpoint), "TENANTS_TABLE": tenants_table(place.endpoint),
             "AWS_ENDPOINT_URL_DYNAMODB_STREAMS": place.endpoint, "AWS_ENDPOINT_URL_SQS": aws,

@@ -88,6 +88,8 @@ def chat(
             print(shown.json_of({"content": turn.text}) if json_ else "")
     except openai.OpenAIError as error:
         raise ValueError(f"No answer of a model: {error}") from error
+    finally:
+        llm.close()
     with suppress(errors.SessionNotFound):  # nothing was said
         talk.end()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from palimpsest.bootstrap.memories import MemoriesApp
@@ -29,7 +29,7 @@ def over_store(app: MemoriesApp, stored: StoredMemories) -> MemoriesApp:
     return replace(
         app,
         context=replace(app.context, blocks=replace(app.context.blocks, extractive=extractive)),
-        manage_memories=ManageStored(manage.memories, manage.tenants, manage.clock, stored),
+        manage_memories=ManageStored(manage.memories, manage.tenants, manage.clock, manage.exports, stored=stored),
         erase=EraseStored(app.erase.memories, app.erase.clock, stored),
     )
 
@@ -70,14 +70,14 @@ class EraseStored(Erase):
 class ManageStored(ManageMemories):
     """A store of seven methods has no lists and no versions: only `delete` is there."""
 
-    stored: StoredMemories
+    stored: StoredMemories = field(kw_only=True)
 
-    def delete(self, scope: UserScope, record_id: str) -> None:
+    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
         """Remove the memory from the store, and from the ledger what it was made of. Raises `NotFound`."""
         made_of = self.stored.record_ids(scope, record_id)
         was_there = self.stored.drop(scope, record_id)
         for each in made_of:
-            ManageMemories.delete(self, scope, each)
+            ManageMemories.delete(self, scope, each, whole=whole)
         if not was_there and not made_of:
             raise NotFound("There is no such memory.", code="memory_not_found")
 

@@ -13,10 +13,10 @@ from typing_extensions import TypedDict
 
 from palimpsest.clock import LATEST, milliseconds
 from palimpsest.conversations import CHAT_FIELDS, ITEM, MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, size_of
+from palimpsest.conversations.allowed import check_room
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.drafts import MAX_CALL_BYTES
 from palimpsest.conversations.lifecycle import DAY
-from palimpsest.conversations.manage import check_room
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import BadRequest, FieldError, TooLarge, Unprocessable
 from palimpsest.incoming import json_object

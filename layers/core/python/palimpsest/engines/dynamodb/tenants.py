@@ -216,7 +216,7 @@ class DynamoDbStaticFacts(_Models):
 def _fact(item: FactItem) -> StaticFact:
     return StaticFact(
         id=str(item.sk).removeprefix(FACTS),
-        content=item.content if item.json is None else json.loads(item.json),
+        content=json.loads(item.json) if item.json else item.content,
         updated_at=item.updated_at,
         agent=item.agent,
     )
