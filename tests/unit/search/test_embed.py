@@ -386,7 +386,7 @@ def test_documents_carry_what_is_filtered_by(service: RecallService) -> None:
     service.say("hello", metadata={"channel": "web"}, agent="hr", session="s2")
     service.index_all()
     (record,), (message,) = ([c for c in batch if isinstance(c, Document)] for batch in service.index.writes)
-    assert (record.subject, record.agent, record.importance) == ("Sarah", "hr", 0.8)
+    assert (record.subject, record.agent, record.importance) == ("sarah", "hr", 0.8)
     assert all(test.passes(record.metadata) for test in Filter(metadata={"team": "x", "level": 3}).tests)
     assert not any(test.passes(record.metadata) for test in Filter(metadata={"level": 4}, topic="team").tests)
     assert (message.session, message.agent, message.metadata) == ("s2", "hr", ("channel=web",))

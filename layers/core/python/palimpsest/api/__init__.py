@@ -8,7 +8,6 @@ import importlib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from http import HTTPStatus
-from inspect import signature
 from typing import Any, Literal, TypeVar
 
 Function = Literal["sessions", "memories", "site"]
@@ -79,10 +78,6 @@ class Operation:
     def takes_owner(self) -> bool:
         """Whether it reads a session, of which the caller may assert whose it is."""
         return self.path.startswith("/v1/sessions/{session_id}") and self.scopes == ("read",)
-
-    @property
-    def reads_body(self) -> bool:
-        return "body" in signature(self.handler).parameters
 
     @property
     def summary(self) -> str:

@@ -6,7 +6,7 @@ import hmac
 import threading
 import time
 import traceback
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from http import HTTPStatus
 from inspect import signature
@@ -116,9 +116,11 @@ class HttpApp:
         self._rate.check(caller.tenant, self._wired())
         if operation is None:
             return _as_event(_no_operation(self._operations, path), str(event["requestContext"]["requestId"]))
-        request = guarded(event, method=seen["method"], path=path, reads_body=operation.reads_body)
-        if not operation.reads_body:
-            _refuse_body(operation, event)
+        parameters = signature(operation.handler).parameters
+        reads_body = "body" in parameters
+        request = guarded(event, method=seen["method"], path=path, reads_body=reads_body)
+        if not reads_body:
+            _refuse_body(event, parameters)
         with self._turn:  # Powertools keeps the current request in attributes that all share
             shows = "read" in caller.scopes or "admin" in operation.scopes
             called = Call(caller, self._wired(), request, shows)
@@ -183,8 +185,10 @@ def _has_path(operation: Operation, path: str) -> bool:
     return same and all(a == b or (a.startswith("{") and bool(b)) for a, b in zip(own, asked, strict=True))
 
 
-def _refuse_body(operation: Operation, event: Mapping[str, Any]) -> None:
-    """Raise `Unprocessable` for a body that the operation would not read; `{}` says nothing, and may be there."""
+def _refuse_body(event: Mapping[str, Any], parameters: Collection[str]) -> None:
+    """Raise `Unprocessable` for a body, which an operation of these parameters would not read. `{}` says nothing, and
+    may be there.
+    """
     try:
         given = read_json(event.get("body") or "{}")
     except BadRequest:
@@ -193,7 +197,6 @@ def _refuse_body(operation: Operation, event: Mapping[str, Any]) -> None:
         return
     if not isinstance(given, dict):
         raise _unknown({"body": "must be empty"})
-    parameters = signature(operation.handler).parameters
     raise _unknown(
         {name: "is read from the query, not from a body" if name in parameters else UNKNOWN for name in given}
     )
