@@ -30,7 +30,7 @@ from tests.doubles.meanings import Meanings
 from tests.unit.api.gateway import LambdaContext
 
 LIBRARY = f"{Path(palimpsest.__file__).parent}{os.sep}"
-LIMITS = {"append": 18, "recall": 30}
+LIMITS = {"append": 24, "recall": 44}
 """How many files a call may run through on the engines of this process: lower them whenever the figures fall."""
 TALK = "/v1/sessions/talk/messages"
 OF_SARAH = "/v1/users/sarah"

@@ -32,8 +32,8 @@ ENVIRONMENT = {
     "EMBEDDING_MODEL": SPACE.model,
     "EMBEDDING_DIMENSION": str(SPACE.dimension),
 }
-BY_DESIGN = {"context.blocks.extractive.chat"}
-"""`sessions` answers every turn and asks no model; it embeds through another function."""
+BY_DESIGN = {"append.setup", "context.blocks.extractive.chat"}
+"""`sessions` answers every turn and asks no model; it embeds through another function. An ingest sets up no session."""
 
 
 @pytest.fixture
