@@ -1,3 +1,4 @@
+import gc
 import subprocess
 import sys
 import time
@@ -137,6 +138,11 @@ def test_a_connection_that_fails_is_unavailable_in_time(api: OpenAIApi, step: St
     while not api.requests:  # on a busy machine the server may read it when nobody waits any more
         time.sleep(0.01)
     assert len(api.requests) == 1
+
+
+def test_a_model_that_nobody_uses_any_more_leaves_no_connection_open(api: OpenAIApi) -> None:
+    ask(model_on(api))
+    gc.collect()  # an open socket would warn here, and fail this test
 
 
 def test_no_server_at_all_is_unavailable(api: OpenAIApi) -> None:

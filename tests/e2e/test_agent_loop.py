@@ -39,8 +39,13 @@ def model() -> Iterator[OpenAIApi]:
         yield running
 
 
-def test_the_loop_of_the_openai_client_works_as_it_is(call: Client, model: OpenAIApi) -> None:
-    client = openai.OpenAI(base_url=model.base_url, api_key="test", max_retries=0)
+@pytest.fixture
+def client(model: OpenAIApi) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=model.base_url, api_key="test", max_retries=0) as client:
+        yield client
+
+
+def test_the_loop_of_the_openai_client_works_as_it_is(call: Client, model: OpenAIApi, client: openai.OpenAI) -> None:
     call.begin("loop", max_tokens=400, keep_recent_turns=2)
 
     def append(message: Any) -> list[Any]:

@@ -29,9 +29,13 @@ def api() -> Iterator[OpenAIApi]:
         yield running
 
 
-def test_a_loop_of_the_openai_client_works_as_it_is(call: Client, api: OpenAIApi) -> None:
-    client = openai.OpenAI(base_url=api.base_url, api_key="test", max_retries=0)
+@pytest.fixture
+def client(api: OpenAIApi) -> Iterator[openai.OpenAI]:
+    with openai.OpenAI(base_url=api.base_url, api_key="test", max_retries=0) as client:
+        yield client
 
+
+def test_a_loop_of_the_openai_client_works_as_it_is(call: Client, api: OpenAIApi, client: openai.OpenAI) -> None:
     def append(message: Any) -> list[Any]:
         answer = call("POST", PATH, {"user_id": "sarah", "messages": [message], "context": {}})
         assert answer.status == 201, answer.text

@@ -81,6 +81,8 @@ def chat(
             print(json.dumps({"content": turn.text}, ensure_ascii=False) if json_ else "")
     except openai.OpenAIError as error:
         raise ValueError(f"No answer of a model: {error}") from error
+    finally:
+        llm.close()
     with suppress(errors.SessionNotFound):  # nothing was said
         talk.end()
 

@@ -7,6 +7,7 @@ import math
 import re
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
@@ -94,9 +95,13 @@ class OpenAIServer:
     def _client_for(self, key: str) -> OpenAI:
         with self._lock:
             if self._client is None or self._client[0] != key:
-                from openai import OpenAI
+                from openai import DefaultHttpxClient, OpenAI
 
-                client = OpenAI(api_key=key, base_url=self._base_url, timeout=self._seconds, max_retries=0)
+                http = DefaultHttpxClient()
+                client = OpenAI(
+                    api_key=key, base_url=self._base_url, timeout=self._seconds, max_retries=0, http_client=http
+                )
+                weakref.finalize(client, http.close)  # once no call uses it any more
                 self._client = key, client
             return self._client[1]
 
