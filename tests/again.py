@@ -1,9 +1,8 @@
 """A plugin of pytest: each test that fails is run once more, alone. If it passes then it is flaky, and forgiven.
 
-`make e2e` runs `python -m pytest -p tests.again tests/e2e`. At most two tests are forgiven: where
-more fail, none is run again. The last lines name each test with both outcomes. FLAKY_RECORD names a
-file in which several runs count together: each adds the lines of the tests that it forgives, and
-`make test` prints them at its end.
+`make e2e` loads it (`python -m pytest -p tests.again`). At most two tests are forgiven: where more fail, none is run
+again. The last lines name each test with both outcomes. FLAKY_RECORD names a file in which several runs count together:
+each adds the lines of the tests that it forgives, and `make test` prints them at its end.
 """
 
 from __future__ import annotations
