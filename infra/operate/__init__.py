@@ -1,6 +1,6 @@
-"""Commands that operate a stack, deployed or local: keys, redrive, reindex.
+"""Commands that operate a deployed stack, or the local one: keys, redrive, reindex.
 
-They share the models of tables with the functions, and find them by their path.
+They share the models of tables with the functions, and find these models by their path.
 """
 
 import sys

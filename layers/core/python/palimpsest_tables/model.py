@@ -27,13 +27,13 @@ class TableModel(Model):
 
     @classmethod
     def _get_connection(cls) -> TableConnection:
-        """What pynamodb calls for each operation."""
+        """pynamodb asks for this before each operation."""
         return cls.of_table
 
 
 class _Through(Connection):
-    """pynamodb's connection without a client of its own: the function that is called has the client, and its retries,
-    time limits and errors hold.
+    """pynamodb's connection without a client of its own. The given function has the client, and decides on retries,
+    time limits and errors.
     """
 
     def __init__(self, call: Call) -> None:

@@ -16,12 +16,12 @@ OPERATORS: Queue = "reindex"
 
 @dataclass(frozen=True, slots=True)
 class FairQueues:
-    """`Queues` in which at most `most` jobs of a tenant are in one queue at a time. The others wait in the table, and
-    each takes the place of one that is done. So a tenant's backlog holds up nobody else, however long it is: a queue
-    holds a few messages of each tenant.
+    """`Queues` in which a tenant has at most `most` jobs in one queue at a time. Its other jobs wait in the table. When
+    a job is done, the oldest waiting job takes its place. A queue then holds few messages of each tenant, and a
+    tenant's backlog holds up nobody else.
 
-    `heals` also takes away the places of jobs that have ended and never left, because their worker was killed just
-    then. The sweep, which looks at every job that waits for long, has it.
+    With `heals`, it also frees the places of jobs that have ended and never left, because their worker was killed just
+    then. The sweep sets it, because it looks at every job that waits for long.
     """
 
     queues: Queues
@@ -45,8 +45,8 @@ class FairQueues:
         self.queues.park(record)
 
     def done(self, notice: JobNotice) -> None:
-        """Give the job's place to those that have waited longest. Its message is done with: it will not be delivered
-        again, or there is nothing left to do. Safe to repeat. Raises `Unavailable`.
+        """Free the job's place, and send the oldest waiting jobs for which there is room. Call this once the job's
+        message need not be delivered again. Safe to repeat. Raises `Unavailable`.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS:
@@ -61,10 +61,10 @@ class FairQueues:
             self.shares.call(scope, queue, waiting)
 
     def _may_be_sent(self, notice: JobNotice) -> bool:
-        """Whether the job has a place. If not, it waits; unless it is over.
+        """Whether the job has a place in the queue. If it has none and has not ended, it waits.
 
-        A place that becomes free while the job is put among those that wait is taken at once: nobody else would see
-        that the job waits.
+        It tries a second time after it was put among the waiting jobs. Another job may have left between the two, and
+        would not have seen that this one waits.
         """
         scope, queue = Scope(notice.tenant), KINDS[notice.kind].queue
         if queue == OPERATORS or self.shares.enter(scope, queue, notice.job_id, most=self.most):
@@ -87,5 +87,5 @@ class FairQueues:
 
 
 def _is_over(job: Job | None) -> bool:
-    """Whether no message of the job is needed: it has ended, or other jobs do its work."""
+    """Whether the job needs no message, because it has ended or other jobs do its work."""
     return job is None or job.has_ended or job.due_at is None

@@ -44,7 +44,7 @@ class Waits(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """The sweep looks at the job only after its message was to be delivered again."""
+    """Has the sweep look at the job only after the time at which its message is delivered again."""
 
     jobs: Jobs
     clock: Clock

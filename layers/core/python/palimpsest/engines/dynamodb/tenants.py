@@ -143,7 +143,7 @@ class DynamoDbTenants(_Models):
 
 
 def _changes(settings: TenantSettings) -> list[Change]:
-    """What makes the stored settings these, whatever they were."""
+    """The changes that make these the stored settings, whatever was stored before."""
     limits = {name: most for name, most in asdict(settings.limits).items() if most is not None}
     days = settings.retention_days
     return [
