@@ -68,7 +68,7 @@ def test_a_memory_comes_back_as_it_was_said(call: Client) -> None:
 def test_a_source_may_be_a_text(call: Client) -> None:
     told = {"type": "fact", "content": "Sarah works in Marketing.", "source": "HR, May 2026"}
     (row,) = call.save(told).json["memories"]
-    named = {"session_id": None, "message_ids": [], "seqs": [], "quote": None, "text": "HR, May 2026"}
+    named: dict[str, Any] = {"session_id": None, "message_ids": [], "seqs": [], "quote": None, "text": "HR, May 2026"}
     assert row["source"] == call("GET", f"{MEMORIES}/{row['id']}").json["source"] == named
     for wrong in ("", " ", "x" * 1_001, 7):
         answer = call.save({**told, "source": wrong})

@@ -76,7 +76,7 @@ def test_what_sessions_and_memories_both_do_is_wired_alike(
     of_sessions, of_memories = deployed
     both = {field.name for field in fields(of_sessions)} & {field.name for field in fields(of_memories)}
     assert {"context", "export", "manage", "prune", "read_job", "report"} <= both
-    inner = [("append", of_sessions.append, of_memories.ingest.append)]
+    inner: list[tuple[str, Any, Any]] = [("append", of_sessions.append, of_memories.ingest.append)]
     inner += [("extract", of_sessions.extract, of_memories.ingest.request)]
     pairs = [(name, getattr(of_sessions, name), getattr(of_memories, name)) for name in sorted(both - {"stores"})]
     found = {each for name, one, other in (*pairs, *inner) for each in differences(one, other, name)}

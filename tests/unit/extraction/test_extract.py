@@ -6,6 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from threading import Barrier
 from time import monotonic
+from typing import Any
 
 import pytest
 from palimpsest.extraction import Chunk, Finding
@@ -32,7 +33,7 @@ def test_what_was_said_is_remembered_with_its_source() -> None:
 
 @pytest.mark.parametrize(("memory", "usual", "seconds"), [({}, 30, 30), ({"extraction_seconds": 12}, 30, 12),
                                                            ({"extraction_seconds": 60}, 30, 60)])  # fmt: skip
-def test_a_session_says_how_long_its_extraction_may_take(memory: dict[str, int], usual: int, seconds: int) -> None:
+def test_a_session_says_how_long_its_extraction_may_take(memory: dict[str, Any], usual: int, seconds: int) -> None:
     service = ExtractionService(**memory)
     finds, left = service.extractor.finds, list[float]()
 

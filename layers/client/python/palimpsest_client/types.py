@@ -6,7 +6,9 @@ from typing import Any, Literal, NotRequired, TypedDict
 
 
 class AnyFilter(TypedDict):
-    types: NotRequired[list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]]
+    types: NotRequired[
+        list[Literal["fact", "event", "instruction", "task", "preference", "entity", "relationship", "message"]]
+    ]
     min_importance: NotRequired[float | None]
     max_importance: NotRequired[float | None]
     min_confidence: NotRequired[float | None]
@@ -211,7 +213,21 @@ class Indexed(TypedDict):
 
 class Job(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -250,7 +266,21 @@ class Ledger(TypedDict):
 
 class ListedJob(TypedDict):
     job_id: str
-    kind: Literal["summarize", "delete", "withdraw", "redact", "extract", "flush", "forget", "forget_sessions", "erase", "retain", "upload", "export", "import"]
+    kind: Literal[
+        "summarize",
+        "delete",
+        "withdraw",
+        "redact",
+        "extract",
+        "flush",
+        "forget",
+        "forget_sessions",
+        "erase",
+        "retain",
+        "upload",
+        "export",
+        "import",
+    ]
     state: Literal["pending", "running", "done", "failed"]
     user_id: str | None
     session_id: str | None
@@ -435,13 +465,7 @@ class SavedMemory(TypedDict):
     outcome: Literal["created", "updated", "unchanged"]
 
 
-SequenceRange = TypedDict(
-    "SequenceRange",
-    {
-        "from": int,
-        "to": int,
-    },
-)
+SequenceRange = TypedDict("SequenceRange", {"from": int, "to": int})
 
 
 class Session(TypedDict):

@@ -85,7 +85,7 @@ def in_process(
     index: SearchIndex = _index(vectors, life=own.sessions)
     stored = None if memory_store is None else StoredMemories(memory_store, own.memories, clock, space=index.space)
     index = index if stored is None else StoreIndex(index, stored)
-    stores = _stores(own, state, index=index, recalled_from=stored and recalled(stored))
+    stores = _stores(own, state, index=index, recalled_from=None if stored is None else recalled(stored))
     stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
     if chat is not None:
         chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
