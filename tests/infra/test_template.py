@@ -433,7 +433,9 @@ def test_the_bucket_is_closed_encrypted_and_forgets_what_was_removed(prod: Templ
     assert (refusal["Effect"], refusal["Condition"]) == ("Deny", {"Bool": {"aws:SecureTransport": "false"}})
 
 
-def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobody_reads_removed_ones(prod: Template) -> None:
+def test_only_the_sweep_and_extraction_remove_contents_memories_exports_and_nobody_reads_removed_ones(
+    prod: Template,
+) -> None:
     may = {name: {act for act in actions_of(prod, name) if act.startswith("s3:")} for name in FUNCTIONS}
     assert {name: actions for name, actions in may.items() if actions} == {
         "sessions": {"s3:GetObject", "s3:PutObject", "s3:ListBucket"},
