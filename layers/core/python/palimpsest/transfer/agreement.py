@@ -30,8 +30,8 @@ class SessionLines:
     """The lines of one session, taken in one after the other. `number` is the line that the session began with.
 
     An id is the digest of its message and of the id before it, so a line that is missing, changed or in another place
-    is found by the ids. The exceptions are messages whose first text is gone: one that was redacted, and one whose
-    caller keeps the history. Numbers may be missing between two messages: those of withdrawn ones.
+    is found by the ids. The exceptions are messages whose first text is gone: redacted messages, and messages whose
+    history their caller keeps. Numbers may be missing between two messages: those of withdrawn ones.
     """
 
     def __init__(self, name: str, head: Head, *, number: int) -> None:
@@ -98,7 +98,7 @@ class SessionLines:
 
 
 def _steps(message: Message) -> tuple[int, ...]:
-    """By how much the message may raise the turn. Of one that its caller keeps, a redaction took the role away."""
+    """By how much the message may raise the turn. A redaction took the role from a message that its caller keeps."""
     if not message.is_outside:
         return (int(message.role == "user"),)
     role = message.chat["item"].get("role")
@@ -158,8 +158,8 @@ def counted(
 
 
 def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[Message]) -> Head:
-    """The head with the weights of its messages. Of those that were withdrawn no line is left: what the file says of
-    them stays, as far as they can have weighed so much.
+    """The head with the weights of its messages. Withdrawn messages have no line: the total keeps the weight that the
+    file gives them, but no more than such messages can have.
     """
     weights: Mapping[int, int] = {each.seq: each.tokens for each in messages}
     shown = [each for each in messages if each.seq >= head.window_start and each.role not in UNSHOWN_ROLES]
@@ -174,7 +174,7 @@ def _with_weights(head: Head, messages: Sequence[Message], *, before: Sequence[M
 
 
 def _configured(head: Head, config: Strategy) -> Head:
-    """The head with what its configuration says, and what goes no further than that."""
+    """The head with the limits of its configuration."""
     trigger = config.trigger if config.keeps_window else 0
     over = max(0, head.tokens - trigger) + max(1, config.max_tokens // RAISE_SHARE)
     return replace(

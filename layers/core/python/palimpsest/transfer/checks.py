@@ -60,8 +60,8 @@ CHAT: TypeAdapter[Any] = TypeAdapter(_Chat)
 
 
 def rows(lines: Iterable[bytes], *, now: datetime) -> Iterator[Row]:
-    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names the line: of what
-    contradicts a session as a whole, that of the session.
+    """The rows of a whole file, each checked. Raises `Unprocessable` (`invalid_import`) that names the line. If
+    a session contradicts itself as a whole, the line is the session's first.
     """
     number, before = 0, Before(milliseconds(now))
     for number, text in enumerate(lines, 1):

@@ -34,8 +34,8 @@ class ExportPages:
     clock: Clock
 
     def __call__(self, notice: JobNotice) -> None:
-        """Do one step of the job. Safe to repeat: it writes the same file. If something of what the export may hold is
-        removed meanwhile, it is begun anew, and fails with `overtaken` after three runs. Raises `Unavailable`.
+        """Do one step of the job. Safe to repeat: it writes the same file. If something is removed
+        meanwhile that the export may hold, the export begins anew; after three runs it fails with `overtaken`. Raises `Unavailable`.
         """
         job = self.steps.taken_up(notice)
         if job is None:

@@ -1,4 +1,4 @@
-"""Begin exports, find the files that they wrote, and remove those that may hold what was removed since."""
+"""Begin exports, find their files, and remove exports that may hold data which was removed since."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ class Export:
 
 
 def written(blobs: Blobs, job: Job) -> str | None:
-    """What the keys of all files of an export begin with: in their order they are the whole. None while it is not done,
-    and if one of them is gone.
+    """The common prefix of the keys of an export's files, which are the whole export in the order of their keys. None
+    while the export is not done, and if one of its files is gone.
     """
     keys = list(blobs.keys(folder(job))) if job.kind == "export" and job.state == "done" else []
     if not keys:
@@ -70,7 +70,7 @@ def written(blobs: Blobs, job: Job) -> str | None:
 
 
 def folder(job: Job, *, run: int | None = None) -> str:
-    """What the keys of an export's files begin with: of all, or of those that one run of it wrote."""
+    """The prefix of the keys of an export's files: of all its files, or of the files of one run."""
     whole = f"{folder_of(Scope(job.tenant), job.user)}{job.root}/"
     return whole if run is None else f"{whole}{run}-"
 
@@ -92,8 +92,8 @@ def sent(scope: UserScope) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RemoveExports:
-    """What holds something that is removed goes with it: the files of every export of the user, and of every export of
-    the whole tenant, which holds the user too.
+    """Removes the exports that may hold removed data of a user: every export of that user, and every export of the
+    whole tenant, which holds the user too.
 
     An export that is under way may have read what is removed and not have written it yet. So each removal leaves a
     note, before it lists the files; and an export looks for notes after it has written (`Notes`). One of both finds the
@@ -104,7 +104,7 @@ class RemoveExports:
     clock: Clock
 
     def __call__(self, scope: UserScope) -> int:
-        """Remove those exports, and return how many. What was removed of the user must be gone from every read by now.
+        """Remove those exports, and return how many. No read may return the removed data any more.
         Safe to repeat: the count may then be lower. Raises `Unavailable`.
         """
         at = milliseconds(self.clock.now())
@@ -118,7 +118,7 @@ class RemoveExports:
 
 @dataclass(frozen=True, slots=True)
 class Notes:
-    """What was removed of a tenant's users lately, as it was when a step of an export began."""
+    """The notes of the latest removals of a tenant, as they were when a step of an export began."""
 
     blobs: Blobs
     scope: Scope
@@ -146,7 +146,7 @@ def _notes(scope: Scope) -> str:
 
 
 def _name(scope: UserScope) -> str:
-    """What a note names a user: nobody can read who it is."""
+    """The name of a user in a note. It does not say who the user is."""
     return hashlib.sha256(scope.partition.encode()).hexdigest()[:32]
 
 

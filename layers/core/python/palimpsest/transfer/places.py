@@ -21,7 +21,7 @@ SLACK = 300_000
 
 @dataclass(frozen=True, slots=True)
 class Before:
-    """What stands before a line: the end of the file, or a line of this session or namespace. The namespace's vectors
+    """The place of a line: after the end of the file, or among the lines of this session or namespace. The namespace's vectors
     have so many numbers, and the last of them had this id. `now` is in epoch milliseconds.
     """
 

@@ -93,8 +93,9 @@ class SessionsKind:
 
     def restore(self, scope: UserScope, rows: Iterator[Row], epoch: int) -> Outcome:
         """Store the session as it was, under its id. One that is there already stays; one of which only a beginning is
-        there, is completed; another one in its place is a conflict. What the file says of tokens, limits and retention
-        is not believed (`agreement.counted`), and messages that no extraction has come to wait for the next one.
+        there, is completed; another one in its place is a conflict. Tokens, limits and
+        retention are never taken from the file (`agreement.counted`). The next extraction covers messages that none had
+        covered.
         Raises `CommitLost`, `Unavailable`, and `LimitReached` (`session_limit`) if none may begin.
         """
         row = next(rows)

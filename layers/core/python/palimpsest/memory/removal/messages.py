@@ -239,8 +239,8 @@ class TakeBackRedacted:
         self.steps.end_with_index(done, {"memories": len(done.stored), "summaries": summaries, "exports": exports})
 
     def _void(self, scope: SessionScope, job: Job) -> int:
-        """Take the text from every summary that may hold the old text; return how many. What went on from such a
-        summary goes on from the one before it. Raises `CommitLost`.
+        """Take the text from every summary that may hold the old text; return how many. A compaction that followed
+        such a summary then follows the summary before it. Raises `CommitLost`.
 
         The redaction took such a summary from the window: those that the window's present summary was made of are
         newer. Each commit is lost if another summary comes in between.

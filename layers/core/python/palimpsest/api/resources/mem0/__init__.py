@@ -150,7 +150,7 @@ def mem0_delete_all(user_id: OfUser = None, agent_id: FromAgent = None, run_id: 
 def mem0_read(mem0_id: MemoryId) -> Mem0Memory:
     """Read a memory as mem0 has it.
 
-    An id names the memory through all its versions: the answer is the one that holds.
+    An id names the memory through all its versions: the answer is the current version.
     """
     user, version = _current(mem0_id)
     return {**_of_record(user, version.record), "id": mem0_id}

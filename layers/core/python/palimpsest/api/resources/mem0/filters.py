@@ -1,4 +1,4 @@
-"""mem0's filters, as tests of our records: `AND`, `OR`, `NOT`, comparisons, `*`. What can't be tested is refused."""
+"""mem0's filters, as tests of our records: `AND`, `OR`, `NOT`, comparisons, `*`. Other filters are refused."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ DEEPEST = 8
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Whose memories are asked for, and which. `agent` and `run` name one that all must have; `where` holds what the
-    stores and indexes can test themselves, and `tests` all of it. With `is_narrower` the tests ask for more.
+    """A call for some memories of one user. If `agent` or `run` is given, every memory must have it. `where` holds the
+    conditions that stores and indexes can test, and `tests` holds all conditions: more than `where` if `is_narrower`.
     """
 
     user: str
@@ -55,9 +55,9 @@ def asked(
     start: str | None = None,
     end: str | None = None,
 ) -> Asked:
-    """What a call asks for: `given` are the ids at the top of its body or query, `filters` those of mem0's version 2.
-    Raises `Unprocessable` unless one user is named whom every memory must be of, and for what can't be tested here;
-    `BadRequest` for what is no id.
+    """Read a call: `given` are the ids at the top of its body or query, `filters` are mem0's filters of version 2.
+    Raises `Unprocessable` unless the call names one user for all memories, and for a filter that can't be tested here;
+    `BadRequest` for a name that can't be an id.
     """
     top: list[Mapping[str, Any]] = [{name: value} for name, value in given.items() if value is not None]
     if metadata:
@@ -72,7 +72,7 @@ def asked(
 
 
 class _Reader:
-    """Reads one filter. What holds for every memory (`_certain`) is told from what stands within OR or NOT."""
+    """Reads one filter. Conditions that every memory must meet are `_certain`; conditions within OR or NOT are not."""
 
     def __init__(self) -> None:
         self._certain: dict[str, list[str]] = {name: [] for name in OWNERS}
@@ -96,7 +96,7 @@ class _Reader:
         return Asked(user, agent, run, where, tests, self._narrower)
 
     def _one(self, name: str) -> str | None:
-        """The one that all memories must have."""
+        """The agent, run or user that all memories must have."""
         named = set(self._certain[name])
         if len(named) > 1:
             _refuse(name, f"names {len(named)}: no memory is of more than one")
@@ -247,7 +247,7 @@ def _of_metadata(name: str, operator: str, operand: Any, *, path: str) -> Test:
 
 
 def _operators(value: Any, *, path: str) -> Mapping[str, Any]:
-    """The operators of a condition; a value alone is to be equal, and a list holds those that may be."""
+    """The operators of a condition. A value alone means `eq`, a list alone means `in`."""
     if isinstance(value, Mapping):
         if not value or not value.keys() <= OPERATORS:
             _refuse(path, f"must be a value, or an object of {', '.join(sorted(OPERATORS))}")
