@@ -371,7 +371,7 @@ def test_the_last_moment_of_the_calendar_is_a_time(call: Client) -> None:
     last = "9999-12-31T23:59:59.999Z"
     (memory,) = call.save({"type": "fact", "content": "x", "expires_at": last}).json["memories"]
     assert memory["expires_at"].startswith("9999-12-31T23:59:59")
-    entity = {"type": "Person", "name": "x", "valid_from": "0001-01-01T00:00:00Z", "valid_to": last}
+    entity = {"type": "Person", "name": "x", "valid_from": "1970-01-01T00:00:00Z", "valid_to": last}
     answer = call("POST", "/v1/users/sarah/graph/entities", {"entities": [entity]})
     assert answer.json["entities"][0]["valid_to"] == last
 
