@@ -24,7 +24,7 @@ WHOLE = Record(
     subject="Sarah", topic_key="language", keywords=("german", "brief"), queries=("Which language?",), importance=0.9,
     confidence=0.75, source=Source("talk", ("m1", "m2"), (1, 2), "auf Deutsch, bitte"), agent="hr",
     expires_at=1_900_000_000, metadata={"a": [1, {"b": None}], "c": True}, method="model", prompt_hash="f" * 16, rank=3,
-    retention=730, index_state="pending", version=MOMENT,
+    retention=730, draws=("relationship:rel_1", "relationship:rel_2"), index_state="pending", version=MOMENT,
 )  # fmt: skip
 ENDED: dict[str, Any] = {"state": "done", "due_at": None, "result": {"received": 4}}
 

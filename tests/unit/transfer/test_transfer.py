@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
+from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.jobs import LONGEST_DELAY
 from palimpsest.scope import Scope
 
@@ -582,3 +583,19 @@ def test_an_imported_graph_is_walked_through_as_before(service: Service, call: C
     assert call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json["entities"] == []
     assert imported(service, call, text)["conflicts"] == 0
     assert call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json == before
+
+
+def test_an_imported_fact_still_knows_what_was_drawn_from_it(service: Service, call: Client) -> None:
+    service.extractor = PatternExtractor()
+    service.wire_workers()
+    service.waiting.work = service.drain
+    call.append("s", "I live in Hamburg.")
+    assert call("POST", "/v1/sessions/s/extract", {"wait": 5}).status == 200
+    text = exported(service, call)
+    assert call("DELETE", "/v1/users/sarah", query={"wait": 5}).status == 200
+    assert imported(service, call, text)["conflicts"] == 0
+    service.time.advance(60)
+    call.save({"type": "fact", "content": "Lives in Bremen", "topic_key": "residence"})
+    assert call("GET", "/v1/users/sarah/graph/entities/sarah/neighbors").json["entities"] == []
+    (edge,) = call("GET", "/v1/users/sarah/graph/relationships").json["relationships"]
+    assert edge["valid_to"] is not None
