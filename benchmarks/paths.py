@@ -21,8 +21,8 @@ from types import FrameType
 from typing import Any
 
 import palimpsest
-from palimpsest.bootstrap.in_process import in_process
 from palimpsest.scope import Scope
+from palimpsest.wiring.in_process import in_process
 
 from benchmarks.service import TENANT, body_of, event
 from tests.contract.tables import memories_table, sessions_table, tenants_table
@@ -110,8 +110,8 @@ def files_of(call: Callable[[], object]) -> tuple[str, ...]:
 
 
 def within_process() -> Service:
-    from palimpsest.api import operations_of
     from palimpsest.api.app import HttpApp
+    from palimpsest.api.operations import operations_of
 
     service = in_process(Scope(TENANT), memory={}, embedder=Meanings())
     return Service(

@@ -67,7 +67,7 @@ class Function:
     @property
     def client(self) -> Any:
         """The client of botocore's that all adapters share."""
-        from palimpsest.engines.dynamodb import connected
+        from palimpsest.engines.dynamodb.table import connected
 
         return connected(None, None)
 

@@ -2,7 +2,7 @@
 
     PYTHONPATH=LIBRARY:PACKAGES python infra/dataclass_code.py FOLDER  # makes FOLDER/dataclasses.cpython-313.marshal
 
-Runs on the Python that functions run on, and needs nothing but that. `palimpsest.bootstrap` reads the file.
+Runs on the Python that functions run on, and needs nothing but that. `palimpsest.wiring.cold_start` reads the file.
 """
 
 import dataclasses

@@ -222,7 +222,7 @@ def _compile_dataclasses(library: Path, packages: Path) -> None:
 
     `packages` are those of this machine: what `dataclass` writes is the same for every processor.
     """
-    folder = library / "palimpsest" / "bootstrap"
+    folder = library / "palimpsest" / "wiring"
     command: list[str | Path] = [pythons.function_python(), "-S", "-B", DATACLASS_CODE, folder]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(map(str, (library, packages)))}
     subprocess.run(command, env=environment, check=True)

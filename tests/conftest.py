@@ -28,15 +28,15 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 GENEROUS = 120  # seconds
 LIMITS = {
-    "palimpsest.engines.dynamodb.CONNECT_SECONDS": GENEROUS,
-    "palimpsest.engines.dynamodb.READ_SECONDS": GENEROUS,
-    "palimpsest.engines.ladybug.LOADING": GENEROUS,
-    "palimpsest.engines.opensearch.BULK_SECONDS": GENEROUS,
+    "palimpsest.engines.dynamodb.table.CONNECT_SECONDS": GENEROUS,
+    "palimpsest.engines.dynamodb.table.READ_SECONDS": GENEROUS,
+    "palimpsest.engines.ladybug.process.LOADING": GENEROUS,
+    "palimpsest.engines.opensearch.index.BULK_SECONDS": GENEROUS,
     "palimpsest.engines.opensearch.client.SECONDS": GENEROUS,
     "palimpsest.recall.find.SEARCH_SECONDS": GENEROUS,
     "palimpsest.recall.rerank.SECONDS": GENEROUS,
     "palimpsest.context.blocks.reader.PATIENCE": GENEROUS,
-    "palimpsest.context.blocks.facts.PATIENCE": GENEROUS,
+    "palimpsest.context.blocks.extractive.PATIENCE": GENEROUS,
     "palimpsest.retry.PATIENCE": timedelta(seconds=GENEROUS),
 }
 """How long the library waits for others. What a test waits for is there in the end, however busy its machine is; a test

@@ -14,13 +14,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any, Self
 from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
-from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp, serves
-from palimpsest.bootstrap.in_process import InProcess, in_process
+from palimpsest.api.operations import operations_of
 from palimpsest.clock import SystemClock
 from palimpsest.incoming import MEM0
-from palimpsest.models import Embedder
+from palimpsest.models.ports import Embedder
 from palimpsest.scope import Scope
+from palimpsest.wiring.in_process import InProcess, in_process
 
 from tests.unit.api.gateway import ALL_SCOPES, http_event, invoked
 

@@ -10,30 +10,32 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from palimpsest.bootstrap.memories import MemoriesApp, MemoryStores, Models, wire_memories
-from palimpsest.bootstrap.sessions import SessionsApp, wire_sessions
-from palimpsest.bootstrap.workers import wire_extraction, wire_summarize, wire_sweep
 from palimpsest.clock import Clock, FakeClock
 from palimpsest.conversations.session import Head
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory import Faults, State
-from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs, InMemoryKeyedCalls, InMemoryOwners
+from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.owners import InMemoryExpiries, InMemoryOwners
 from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.state import Faults, State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.errors import PalimpsestError
-from palimpsest.jobs import MAX_RECEIVES, Job
+from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, Happened, JobNotice
 from palimpsest.jobs.steps import RestartSteps, Router, UserSteps
-from palimpsest.memory import Record
 from palimpsest.memory.ports import Expiries, Owners
-from palimpsest.models import ChatModel, JsonModel, Reranker, Space
+from palimpsest.memory.record import Record
+from palimpsest.models.ports import ChatModel, JsonModel, Reranker, Space
 from palimpsest.scope import Scope, SessionScope
-from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
-from palimpsest.tenants import TenantSettings
-from palimpsest.vectors import VectorStore
+from palimpsest.search.ports import SearchIndex
+from palimpsest.tenants.settings import TenantSettings
+from palimpsest.vectors.ports import VectorStore
+from palimpsest.wiring.memories import MemoriesApp, MemoryStores, Models, wire_memories
+from palimpsest.wiring.sessions import SessionsApp, wire_sessions
+from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
 
 from tests.doubles.extractor import Extracts
 from tests.doubles.failing_index import FailingIndex
@@ -81,7 +83,7 @@ class SentAgain(list[JobNotice]):
 
 
 class Service:
-    """Conversations, long-term memory and search over in-memory stores, wired by `bootstrap` as the functions are.
+    """Conversations, long-term memory and search over in-memory stores, wired as the functions are.
 
     `faults` is told of every write and may raise there. `memory` is what every session begins with. Sessions know of no
     long-term memory if `long_term` is false. There is a search index if there is a `folder` for it, or an `index`.

@@ -156,7 +156,7 @@ def _client(service: str) -> Any:
 
 def talk(told: Mapping[str, Any]) -> Mapping[str, Any]:
     """Each turn: the user's message appended, a context with memory for it, the reply appended, one recall."""
-    from palimpsest.engines.dynamodb import connected
+    from palimpsest.engines.dynamodb.table import connected
 
     service = Service(told)
     path = f"/v1/sessions/{SESSION}"

@@ -61,7 +61,7 @@ class Conversation:
         return Call("context", partial(self._function, event("GET", f"{self._path}/context")))
 
     def library_context(self) -> Call:
-        from palimpsest.bootstrap.sessions import sessions_app
+        from palimpsest.wiring.sessions import sessions_app
 
         return Call(f"context{LIBRARY}", partial(sessions_app().context, self._scope))
 
@@ -72,8 +72,8 @@ class Conversation:
         return Call("append with a key" if keyed else "append", partial(self._function, given))
 
     def library_append(self) -> Call:
-        from palimpsest.bootstrap.sessions import sessions_app
         from palimpsest.conversations.drafts import Draft
+        from palimpsest.wiring.sessions import sessions_app
 
         body, _ = self._next()
         drafts = [Draft(chat=chat) for chat in body["messages"]]

@@ -8,12 +8,12 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
-from palimpsest.models import Embedder
+from palimpsest.engines.opensearch.index import OpenSearchIndex
+from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope
-from palimpsest.search import SearchIndex
+from palimpsest.search.ports import SearchIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.labelled.dataset import Dataset

@@ -8,15 +8,15 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from palimpsest.bootstrap.memories import MemoryStores, Models, wire_memories
-from palimpsest.bootstrap.sessions import wire_sessions
-from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
 from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.models.tiktoken_counter import TiktokenCounter
 from palimpsest.recall.search import Mode
+from palimpsest.wiring.memories import MemoryStores, Models, wire_memories
+from palimpsest.wiring.sessions import wire_sessions
 
 from benchmarks.retrieval.place import MOST, TENANT, Found, Place
 from benchmarks.service import body_of, event
@@ -64,8 +64,8 @@ class FrontDoor:
 def _applications(place: Place) -> tuple[Any, Any]:
     """What the functions log goes where it costs little: Lambda takes it without the function's CPU."""
     with contextlib.redirect_stdout(Path(os.devnull).open("w")):
-        from palimpsest.api import operations_of
         from palimpsest.api.app import HttpApp
+        from palimpsest.api.operations import operations_of
     jobs, tenants, facts = InMemoryJobs(State()), InMemoryTenants(), InMemoryStaticFacts()
     tokens = TiktokenCounter()
     stores = MemoryStores(

@@ -16,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import milliseconds
-from palimpsest.engines.dynamodb.search import DynamoDbIndex
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.memory import Record, record_id
+from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.memory.ports import MemoryCommit
-from palimpsest.models import Space
+from palimpsest.memory.record import Record, record_id
+from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.search import Document, SearchIndex
 from palimpsest.search.documents import of_record
+from palimpsest.search.ports import Document, SearchIndex
 
 from benchmarks.measure import exponent
 from benchmarks.meter import READS

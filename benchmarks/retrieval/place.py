@@ -17,19 +17,20 @@ from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
-from palimpsest.memory import Source
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.record import Source
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
-from palimpsest.models import Embedder, Reranker
+from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.models.tiktoken_counter import TiktokenCounter
-from palimpsest.recall import FoundMemory, Weights
+from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall, Recalled
 from palimpsest.recall.search import Mode, SearchMemories
+from palimpsest.recall.weights import Weights
 from palimpsest.scope import Scope
-from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
 
 from benchmarks.retrieval.labelled.dataset import Dataset, NewStatement, OldStatement, Session, Supersession
 

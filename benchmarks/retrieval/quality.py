@@ -18,16 +18,17 @@ from pathlib import Path
 
 from palimpsest.conversations.ports import Sessions
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
-from palimpsest.engines.dynamodb.search import DynamoDbIndex
+from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
+from palimpsest.engines.opensearch.index import OpenSearchIndex
 from palimpsest.memory.ports import Memories
-from palimpsest.models import CachingEmbedder, Embedder, Reranker
 from palimpsest.models.builtin import BuiltinEmbedder, BuiltinReranker
+from palimpsest.models.cached import CachingEmbedder
+from palimpsest.models.ports import Embedder, Reranker
 from palimpsest.recall.rerank import FIRST
-from palimpsest.search import SearchIndex
+from palimpsest.search.ports import SearchIndex
 
 from benchmarks.report import Cell, Table
 from benchmarks.retrieval.front_door import FrontDoor

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from palimpsest.bootstrap import engines, warm
+from palimpsest.wiring import cold_start
+
+cold_start.begin()
+
 from palimpsest.errors import Unauthenticated, Unavailable
 from palimpsest.observability import logger
+from palimpsest.wiring import engines
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -31,4 +35,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return {"isAuthorized": True, "context": stated | ({"issuer": authorizer.issuer} if authorizer.issuer else {})}
 
 
-warm(engines.authorizer)
+cold_start.warm(engines.authorizer)

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from palimpsest.wiring import cold_start
+
+cold_start.begin()
+
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest.bootstrap import warm, workers
 from palimpsest.observability import logger
-from palimpsest.workers import queue_batch, stream_batch
+from palimpsest.wiring import workers
+from palimpsest.workers.batches import queue_batch, stream_batch
 
 
 @logger.inject_lambda_context
@@ -20,4 +24,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return stream_batch(event, context, handle=dispatch)
 
 
-warm(workers.dispatcher)
+cold_start.warm(workers.dispatcher)

@@ -6,10 +6,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from palimpsest.wiring import cold_start
+
+cold_start.begin()
+
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest.bootstrap import indexing, warm
 from palimpsest.observability import logger
-from palimpsest.workers import change_batch
+from palimpsest.wiring import indexing
+from palimpsest.workers.batches import change_batch
 
 
 @logger.inject_lambda_context
@@ -20,4 +24,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return change_batch(event, embed=worker.embed, hide=worker.hide)
 
 
-warm(indexing.embed_worker)
+cold_start.warm(indexing.embed_worker)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from palimpsest.wiring import cold_start
+
+cold_start.begin()
+
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest.bootstrap import warm, workers
 from palimpsest.observability import logger
-from palimpsest.workers import work_batch
+from palimpsest.wiring import workers
+from palimpsest.workers.batches import work_batch
 
 
 @logger.inject_lambda_context
@@ -15,4 +19,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return work_batch(event, context, worker=workers.extract_worker())
 
 
-warm(workers.extract_worker)
+cold_start.warm(workers.extract_worker)

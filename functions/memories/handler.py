@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from palimpsest import bootstrap
-from palimpsest.api import operations_of
+from palimpsest.wiring import cold_start
+
+cold_start.begin()
+
 from palimpsest.api.app import HttpApp
-from palimpsest.bootstrap import memories
+from palimpsest.api.operations import operations_of
+from palimpsest.wiring import memories
 
 if TYPE_CHECKING:
     from aws_lambda_powertools.utilities.typing import LambdaContext
@@ -24,4 +27,4 @@ def handler(event: dict[str, Any], context: LambdaContext) -> dict[str, Any]:
     return app(event, context)
 
 
-bootstrap.warm(app.warm)
+cold_start.warm(app.warm)

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
+from palimpsest.wiring import cold_start
+
+cold_start.begin()
+
 from aws_lambda_powertools.utilities.typing import LambdaContext
-from palimpsest.bootstrap import indexing, warm
 from palimpsest.observability import logger
-from palimpsest.workers import work_batch
+from palimpsest.wiring import indexing
+from palimpsest.workers.batches import work_batch
 
 
 @logger.inject_lambda_context
@@ -24,4 +28,4 @@ def begin() -> dict[str, Any]:
     return {"tenant": job.tenant, "job_id": job.id, "is_new": is_new}
 
 
-warm(indexing.reindex_worker)
+cold_start.warm(indexing.reindex_worker)

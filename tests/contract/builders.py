@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
-from palimpsest.jobs import Job, armed
+from palimpsest.jobs.job import Job, armed
 from palimpsest.scope import SessionScope
 
 NOW = 1_800_000_000

@@ -8,9 +8,9 @@ from typing import Any
 
 import boto3
 from palimpsest.clock import stamp
-from palimpsest.engines import session_listed_as
-from palimpsest.engines.dynamodb import BATCH_WRITE, key
 from palimpsest.engines.dynamodb.sessions import items
+from palimpsest.engines.dynamodb.table import BATCH_WRITE, key
+from palimpsest.engines.places import session_listed_as
 from palimpsest.scope import Scope
 
 from tests.contract.builders import NOW, settings

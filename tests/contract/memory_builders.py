@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.jobs import Job, armed
-from palimpsest.memory import Record, Source
+from palimpsest.jobs.job import Job, armed
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.record import Record, Source
 from palimpsest.scope import UserScope
 
 from tests.contract.builders import NOW

@@ -7,7 +7,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from operator import mul
 
-from palimpsest.models import Vector, unit
+from palimpsest.models.ports import Vector
+from palimpsest.models.vectors import unit
 from palimpsest.stores import StoredMemory
 
 

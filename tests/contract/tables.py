@@ -8,7 +8,7 @@ from functools import cache
 from typing import Any
 
 import boto3
-from palimpsest.engines.dynamodb.search import FILTERS, VECTOR_INDEX
+from palimpsest.engines.dynamodb.search.index import FILTERS, VECTOR_INDEX
 
 KEYS = [{"AttributeName": "pk", "KeyType": "HASH"}, {"AttributeName": "sk", "KeyType": "RANGE"}]
 Indexes = dict[str, tuple[str, str, str, str]]

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import pytest
 from palimpsest import AgentMemory
-from palimpsest.bootstrap.engines import token_counter
-from palimpsest.bootstrap.memories import MemoryStores, Models, wire_memories
-from palimpsest.bootstrap.sessions import wire_sessions
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
@@ -20,8 +17,11 @@ from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
 from palimpsest.scope import Scope
-from palimpsest.search import AbsentIndex
-from palimpsest.tenants import TenantSettings
+from palimpsest.search.absent import AbsentIndex
+from palimpsest.tenants.settings import TenantSettings
+from palimpsest.wiring.engines import token_counter
+from palimpsest.wiring.memories import MemoryStores, Models, wire_memories
+from palimpsest.wiring.sessions import wire_sessions
 
 from tests.contract.tables import memories_table, sessions_table, tenants_table
 

@@ -8,22 +8,22 @@ from functools import partial
 from typing import Any
 
 import pytest
-from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp
-from palimpsest.bootstrap.sessions import Stores, wire_sessions
-from palimpsest.bootstrap.workers import wire_summarize
+from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
-from palimpsest.conversations import weigh
-from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
-from palimpsest.engines.dynamodb import connected
+from palimpsest.conversations.weight import weigh
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs, DynamoDbKeyedCalls
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.models.tiktoken_counter import DEFAULT_ENCODING, TiktokenCounter
+from palimpsest.offline.summarizer import ExtractiveSummarizer
+from palimpsest.wiring.sessions import Stores, wire_sessions
+from palimpsest.wiring.workers import wire_summarize
 
 from benchmarks.conversation import WINDOW, batches, said
 from benchmarks.meter import Meter, Reading, item_bytes, metered

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.engines import dynamodb as tables
+from palimpsest.engines.dynamodb import table as tables
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.lists import BUCKETS, SESSIONS, buckets_of
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions

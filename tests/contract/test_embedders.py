@@ -12,10 +12,10 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models import Embedder, Space, Vector
 from palimpsest.models.builtin import SPACE, BuiltinEmbedder
 from palimpsest.models.catalogue import THRESHOLDS
-from palimpsest.models.openai import MAX_TOKENS, OpenAIEmbedder
+from palimpsest.models.openai.embeddings import MAX_TOKENS, OpenAIEmbedder
+from palimpsest.models.ports import Embedder, Space, Vector
 
 from tests.doubles.openai_api import OK, Step
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi

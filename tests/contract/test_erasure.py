@@ -15,22 +15,22 @@ from palimpsest.conversations.session import Commit, Head
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.in_memory import State
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.engines.in_memory.vectors import InMemoryBlobs
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import another_attempt
+from palimpsest.jobs.attempts import another_attempt
 from palimpsest.jobs.ports import JobNotice, Jobs, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import RestartSteps, UserSteps
-from palimpsest.memory import Source
 from palimpsest.memory.ports import Memories
+from palimpsest.memory.record import Source
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.erase import Erase, ErasePages, receipt
 from palimpsest.memory.removal.messages import ForgetMemoriesOfSession, TakeBackRedacted
+from palimpsest.memory.removal.users import Erase, ErasePages, receipt
 from palimpsest.scope import SessionScope, UserScope
 from palimpsest.search import embed as embed_module
 from palimpsest.search.embed import Embed

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from threading import Barrier
 
 import pytest
-from palimpsest.bootstrap.workers import wire_extraction
 from palimpsest.clock import SystemClock
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.listing import SessionLimit
@@ -25,11 +24,13 @@ from palimpsest.errors import ModelUnavailable
 from palimpsest.extraction.ingest import Ingest
 from palimpsest.extraction.report import Report, ReportExtraction
 from palimpsest.extraction.schedule import RequestExtraction
-from palimpsest.jobs import Job, armed, next_step
+from palimpsest.jobs.attempts import next_step
+from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
+from palimpsest.wiring.workers import wire_extraction
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.doubles.extractor import Extracts

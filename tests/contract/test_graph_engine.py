@@ -10,11 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.ladybug import LadybugGraphs
+from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, Unprocessable
-from palimpsest.graph import Entity, Graph, Relationship
 from palimpsest.graph.cypher import Query, read_query
+from palimpsest.graph.neighbourhood import Graph
 from palimpsest.graph.ports import GraphEngine, Limits
+from palimpsest.graph.things import Entity, Relationship
 from palimpsest.scope import UserScope
 
 SARAH, DAVID = UserScope("acme", "sarah"), UserScope("acme", "david")

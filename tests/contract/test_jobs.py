@@ -4,9 +4,9 @@ from collections import defaultdict
 from dataclasses import replace
 
 import pytest
-from palimpsest.engines import job_partition, shard_of
+from palimpsest.engines.places import job_partition, shard_of
 from palimpsest.errors import BadRequest, CommitLost
-from palimpsest.jobs import LEASE_SECONDS, Job
+from palimpsest.jobs.job import LEASE_SECONDS, Job
 from palimpsest.jobs.kinds import FlushPayload, ForgetPayload
 from palimpsest.jobs.ports import Due
 from palimpsest.scope import Scope, SessionScope

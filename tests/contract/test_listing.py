@@ -6,10 +6,10 @@ from dataclasses import replace
 from functools import partial
 
 import pytest
-from palimpsest.engines.dynamodb import Table
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import OWNER, SETTINGS
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.table import Table
 from palimpsest.errors import BadRequest
 from palimpsest.scope import Scope, SessionScope
 from palimpsest_testing.store import Store

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from palimpsest.clock import SystemClock
 from palimpsest.errors import CommitLost, Conflict
-from palimpsest.jobs import Job
-from palimpsest.memory import Record, Source
+from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Pointer, Progress, Tombstone, UserState
 from palimpsest.memory.preferences import AtMost
+from palimpsest.memory.record import Record, Source
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore

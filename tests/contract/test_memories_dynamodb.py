@@ -6,8 +6,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.engines.dynamodb import key
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+from palimpsest.engines.dynamodb.table import key
 from palimpsest.errors import TooLarge
 from palimpsest.memory.ports import ChunkLine, Progress
 from palimpsest.scope import Scope, UserScope

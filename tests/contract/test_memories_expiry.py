@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock
-from palimpsest.engines import shard_of
+from palimpsest.engines.places import shard_of
 from palimpsest.errors import CommitLost
-from palimpsest.memory import Record, Walk
+from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import MemoryCommit, Reminder
-from palimpsest.memory.removal import MOST_PLACES
+from palimpsest.memory.record import Record
 from palimpsest.memory.removal.expire import Expire
+from palimpsest.memory.removal.transactions import MOST_PLACES
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore
 

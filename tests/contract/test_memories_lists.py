@@ -8,7 +8,7 @@ import pytest
 from palimpsest.engines.dynamodb.memories import store as on_dynamodb
 from palimpsest.engines.in_memory import memories as in_memory
 from palimpsest.errors import BadRequest
-from palimpsest.memory import GRAPH, RecordType
+from palimpsest.memory.record import GRAPH, RecordType
 from palimpsest.scope import Scope, UserScope
 from palimpsest_testing.store import MemoryStore
 

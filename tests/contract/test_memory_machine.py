@@ -11,17 +11,17 @@ import boto3
 import pytest
 from hypothesis import settings
 from hypothesis.stateful import run_state_machine_as_test
-from palimpsest import engines
+from palimpsest.engines import places
 from palimpsest.engines.dynamodb import lists
 from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs, DynamoDbOwners
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory import Faults, State
-from palimpsest.jobs import Job
+from palimpsest.engines.in_memory.state import Faults, State
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Unreadable
-from palimpsest.vectors import VectorStore
+from palimpsest.vectors.ports import VectorStore
 
 from tests.contract.tables import memories_table, sessions_table
 from tests.service import TENANT
@@ -158,7 +158,7 @@ class OverTables(RememberedConversation):
 @pytest.fixture
 def _few_shards(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each of the many sweeps asks every shard: with all 64 these were most of the machine's requests."""
-    for module in (engines, lists):
+    for module in (places, lists):
         monkeypatch.setattr(module, "SHARDS", 4)
 
 

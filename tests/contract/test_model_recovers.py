@@ -12,9 +12,10 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.errors import PalimpsestError
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.jobs import MAX_RECEIVES, Job
-from palimpsest.models.openai import OpenAIChatModel
-from palimpsest.workers import backoff
+from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.job import Job
+from palimpsest.models.openai.chat import OpenAIChatModel
+from palimpsest.workers.batches import backoff
 
 from tests.doubles.openai_api import OK, OpenAIApi, Request, Step
 from tests.service import SARAH, Service

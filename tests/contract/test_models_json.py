@@ -4,13 +4,15 @@ import json
 from collections.abc import Iterator
 
 import pytest
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.extraction import Chunk, Extraction
+from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.model import SCHEMA, ModelExtractor
-from palimpsest.models import Completion, JsonModel, Schema, Usage
-from palimpsest.models.openai import REFUSES_FORMAT, OpenAIChatModel
+from palimpsest.extraction.ports import Extraction
+from palimpsest.models.openai.chat import REFUSES_FORMAT, OpenAIChatModel
+from palimpsest.models.ports import Completion, JsonModel, Schema
 from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.models.usage import Usage
 
 from tests.doubles.openai_api import OK, OpenAIApi, Step
 

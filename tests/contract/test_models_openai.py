@@ -7,9 +7,10 @@ from email.utils import formatdate
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models import ChatModel, Completion, Usage
-from palimpsest.models.openai import THINKING_ROOM, UNKNOWN_WINDOW, OpenAIChatModel
+from palimpsest.models.openai.chat import THINKING_ROOM, UNKNOWN_WINDOW, OpenAIChatModel
 from palimpsest.models.openai.client import MAX_ANSWER_BYTES
+from palimpsest.models.ports import ChatModel, Completion
+from palimpsest.models.usage import Usage
 
 from tests.doubles.openai_api import OK, OpenAIApi, Step
 

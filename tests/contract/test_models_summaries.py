@@ -4,13 +4,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import pytest
-from palimpsest.conversations import Chat, Message, weigh
-from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.conversations.message import Chat, Message
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
-from palimpsest.models.openai import OpenAIChatModel
+from palimpsest.models.openai.chat import OpenAIChatModel
 from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.offline.summarizer import ExtractiveSummarizer
 
 from tests.doubles.openai_api import OpenAIApi, Step
 from tests.unit.conversations.overflow import hr

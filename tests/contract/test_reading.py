@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.scope import Scope, SessionScope
 from palimpsest_testing.store import Store
 

@@ -10,8 +10,9 @@ from typing import Any
 
 import pytest
 from palimpsest.jobs.kinds import ReindexPayload
-from palimpsest.models import CachingEmbedder, Embedder
 from palimpsest.models.builtin import BuiltinEmbedder
+from palimpsest.models.cached import CachingEmbedder
+from palimpsest.models.ports import Embedder
 
 from benchmarks.retrieval.growth import add_foreigners
 from benchmarks.retrieval.labelled.dataset import Dataset, load

@@ -8,18 +8,19 @@ from typing import Any
 
 import pytest
 from palimpsest.clock import FakeClock, seconds
-from palimpsest.engines.dynamodb import connected
 from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries, DynamoDbJobs
 from palimpsest.engines.dynamodb.lists import BUCKETS
 from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
-from palimpsest.engines.in_memory.jobs import InMemoryExpiries, InMemoryJobs
+from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.owners import InMemoryExpiries
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job, on_tenant
+from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import RestartSteps, UserSteps
@@ -28,7 +29,8 @@ from palimpsest.memory.removal import retention
 from palimpsest.memory.removal.retention import ManageSettings, RetainPages
 from palimpsest.parallel import THREADS
 from palimpsest.scope import Scope, UserScope
-from palimpsest.tenants import Tenants, TenantSettings
+from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants.settings import TenantSettings
 
 from benchmarks.meter import metered
 from tests.contract.builders import NOW, Conversation

@@ -5,7 +5,8 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts, DynamoDbTen
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
-from palimpsest.tenants import StaticFact, StaticFacts, TenantSettings
+from palimpsest.tenants.ports import StaticFact, StaticFacts
+from palimpsest.tenants.settings import TenantSettings
 
 from tests.contract.tables import tenants_table
 

@@ -9,7 +9,8 @@ from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import CommitLost
 from palimpsest.scope import Scope
-from palimpsest.tenants import ApiKey, Limits, TenantSettings
+from palimpsest.tenants.keys import ApiKey
+from palimpsest.tenants.settings import Limits, TenantSettings
 
 from tests.contract.tables import tenants_table
 

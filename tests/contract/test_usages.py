@@ -6,11 +6,11 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.engines.dynamodb import connected
 from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
 from palimpsest.engines.dynamodb.streams import stream_record
+from palimpsest.engines.dynamodb.table import connected
 from palimpsest.engines.dynamodb.usages import DynamoDbUsages
-from palimpsest.engines.in_memory import State
+from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.parallel import each
 from palimpsest.scope import Scope

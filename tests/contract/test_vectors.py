@@ -13,7 +13,7 @@ from palimpsest.engines.in_memory.vectors import InMemoryVectors
 from palimpsest.errors import CommitLost
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import UserScope
-from palimpsest.vectors import Namespace, StoredVector, VectorStore
+from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
 from tests.contract.memory_builders import Memory, record
 from tests.contract.tables import memories_table, sessions_table

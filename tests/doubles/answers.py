@@ -5,7 +5,8 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.models import Completion, Schema, Usage
+from palimpsest.models.ports import Completion, Schema
+from palimpsest.models.usage import Usage
 
 
 def cited(answer: str, *citations: str) -> str:

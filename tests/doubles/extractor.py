@@ -6,9 +6,11 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from palimpsest.conversations import text_of
-from palimpsest.extraction import Chunk, Extraction, Finding
-from palimpsest.models import Usage
+from palimpsest.conversations.message import text_of
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.ports import Extraction
+from palimpsest.models.usage import Usage
 
 _STATEMENT = re.compile(r"(fact|event|instruction|task)(?:\[(\w+)\])?: (.+)")
 

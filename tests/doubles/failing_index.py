@@ -6,9 +6,9 @@ from typing import Any
 
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
-from palimpsest.models import Space, Vector
+from palimpsest.models.ports import Space, Vector
 from palimpsest.scope import UserScope
-from palimpsest.search import ANYTHING, Document, Gone, Hit, SearchIndex
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
 
 
 @dataclass

@@ -5,7 +5,7 @@ import math
 import re
 from collections.abc import Mapping, Sequence
 
-from palimpsest.models import Space, Vector
+from palimpsest.models.ports import Space, Vector
 
 SYNONYMS = {"boss": "manager", "supervisor": "manager", "automobile": "car", "beverage": "tea", "residence": "home"}
 NOT_MEANT = frozenset(re.findall(r"\w+", "a an and are at did do does for i in is it me my of on the to was what who"))

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from palimpsest.memory.filters import Filter
-from palimpsest.models import Vector
+from palimpsest.models.ports import Vector
 from palimpsest.scope import UserScope
-from palimpsest.search import ANYTHING, Document, Gone, Hit, SearchIndex
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
 
 
 @dataclass(frozen=True)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Summary, Wanted
-from palimpsest.models import Usage
+from palimpsest.models.usage import Usage
 
 
 @dataclass

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.api.resources.mcp import tools as mcp_tools
+from palimpsest.api.mcp import tools as mcp_tools
 
 from tests.e2e.stack import PATIENCE, Client
 from tests.engines import npm

@@ -5,10 +5,10 @@ import threading
 from collections.abc import Iterator
 
 import pytest
-from palimpsest.bootstrap import engines
 from palimpsest.scope import UserScope
-from palimpsest.search import Gone, SearchIndex
+from palimpsest.search.ports import Gone, SearchIndex
 from palimpsest.settings import SearchSettings
+from palimpsest.wiring import engines
 
 from infra.operate.reindex import Reindex
 from tests.doubles.openai_embeddings import OpenAIEmbeddingsApi

@@ -6,7 +6,7 @@ from pathlib import Path
 from zipfile import ZipFile
 
 import pytest
-from palimpsest.engines.ladybug import PACKED
+from palimpsest.engines.ladybug.process import PACKED
 
 from infra import layer_build, paths, pythons
 from infra.layer_build import ON_AWS, Wheels, on_this_machine

@@ -12,17 +12,17 @@ from typing import Any, get_args
 import boto3
 import pytest
 from moto.moto_server.threaded_moto_server import ThreadedMotoServer
-from palimpsest.bootstrap.workers import queue_urls
 from palimpsest.clock import SystemClock
 from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
 from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
 from palimpsest.errors import InvalidKey
-from palimpsest.jobs import JobState, on_user
+from palimpsest.jobs.job import JobState, on_user
 from palimpsest.jobs.kinds import JobKind, ReindexPayload
 from palimpsest.scope import OPERATOR
 from palimpsest.search.rebuild import OWNER
 from palimpsest.settings import DispatchSettings
-from palimpsest.tenants import Authorize
+from palimpsest.tenants.authorize import Authorize
+from palimpsest.wiring.workers import queue_urls
 
 from infra.local import __main__ as local_stack
 from infra.local import logs, ministack, saved_state

@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from palimpsest.engines.dynamodb.search import FILTERS, VECTOR_INDEX
+from palimpsest.engines.dynamodb.search.index import FILTERS, VECTOR_INDEX
 
 from infra import paths
 from tests.infra.conftest import Synthesized, Template

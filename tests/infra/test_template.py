@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.memory.removal.erase import BACKUP_DAYS
+from palimpsest.memory.removal.users import BACKUP_DAYS
 
 from infra.parts.http_api import DESCRIPTION
 from infra.pythons import DECLARED

@@ -2,12 +2,12 @@
 
 import pytest
 from palimpsest.api.call import LONGEST
-from palimpsest.api.resources import LONGEST_WAIT
-from palimpsest.engines.opensearch import BULK_SECONDS
-from palimpsest.jobs import LEASE_SECONDS
+from palimpsest.api.fields import LONGEST_WAIT
+from palimpsest.engines.opensearch.index import BULK_SECONDS
+from palimpsest.jobs.job import LEASE_SECONDS
 from palimpsest.jobs.kinds import KINDS
-from palimpsest.models.openai import SECONDS as EMBEDDING_SECONDS
-from palimpsest.models.openai import TIMEOUT_SECONDS
+from palimpsest.models.openai.chat import TIMEOUT_SECONDS
+from palimpsest.models.openai.embeddings import SECONDS as EMBEDDING_SECONDS
 from palimpsest.recall.answer import MODEL_SECONDS
 from palimpsest.recall.find import SEARCH_SECONDS
 from palimpsest.retry import PATIENCE

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from palimpsest import AgentMemory, format_as_context
 from palimpsest.api.description.openapi import OPERATIONS
-from palimpsest.bootstrap.in_process import InProcess, in_process
-from palimpsest.conversations import text_of
+from palimpsest.conversations.message import text_of
 from palimpsest.errors import BadRequest, Conflict, NotFound, PalimpsestError, TooLarge, Unprocessable
 from palimpsest.scope import Scope
+from palimpsest.wiring.in_process import InProcess, in_process
 
 from tests.documents import pages
 from tests.doubles.meanings import Meanings

@@ -18,7 +18,7 @@ PROJECT = Path(__file__).parents[2]
 HEAVY = {"aws_xray_sdk", "numpy", "openai", "opensearchpy"}
 LATER = {
     "boto3",
-    "palimpsest.extraction.patterns",
+    "palimpsest.offline.extractor",
     "palimpsest.recall.refine",
     "palimpsest.recall.find",
     "palimpsest.recall.recall",

@@ -9,7 +9,8 @@ from palimpsest.clock import FakeClock, SystemClock
 from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts
 from palimpsest.errors import BadRequest, Conflict, NotFound, TooLarge, Unprocessable
 from palimpsest.scope import Scope
-from palimpsest.tenants import LONGEST_FACT, MOST_FACTS, ManageStaticFacts, StaticFact
+from palimpsest.tenants.ports import StaticFact
+from palimpsest.tenants.static_facts import LONGEST_FACT, MOST_FACTS, ManageStaticFacts
 
 ACME, OTHER = Scope("acme"), Scope("other")
 

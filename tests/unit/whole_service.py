@@ -11,15 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import seconds
-from palimpsest.conversations import Message, message_key
 from palimpsest.conversations.drafts import Draft
-from palimpsest.engines.in_memory import Faults
+from palimpsest.conversations.message import Message, message_key
+from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
-from palimpsest.memory import GRAPH, Record, RecordType
-from palimpsest.models import Completion, Schema, Usage
+from palimpsest.memory.record import GRAPH, Record, RecordType
+from palimpsest.models.ports import Completion, Schema
+from palimpsest.models.usage import Usage
 from palimpsest.scope import UserScope
 
 from tests.doubles.owned_index import OwnedIndex

@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from palimpsest.memory.filters import Filter
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.search import Document, Gone, Hit, SearchIndex
+from palimpsest.search.ports import Document, Gone, Hit, SearchIndex
 
 from tests.doubles.owned_index import OwnedIndex
 

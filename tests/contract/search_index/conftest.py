@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.dynamodb.search import DynamoDbIndex
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex
+from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
-from palimpsest.models import Space
+from palimpsest.engines.opensearch.index import OpenSearchIndex
+from palimpsest.models.ports import Space
 
 from tests.contract.search_index.builders import SPACE, Part, Place, somebody
 from tests.contract.tables import search_table, vectors_table

@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 
 import pytest
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.search import Hit
+from palimpsest.search.ports import Hit
 
 from tests.contract.search_index.builders import Part, document, keys
 from tests.contract.search_index.conftest import place_in

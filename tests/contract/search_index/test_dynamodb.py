@@ -11,12 +11,13 @@ from typing import Any
 
 import boto3
 import pytest
-from palimpsest.engines.dynamodb import Table
-from palimpsest.engines.dynamodb.search import DynamoDbIndex, owner_id, shelf
+from palimpsest.engines.dynamodb.search import shelf
+from palimpsest.engines.dynamodb.search.index import DynamoDbIndex, owner_id
 from palimpsest.engines.dynamodb.search.shelf import Shelf
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.dynamodb.table import Table
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import Unavailable
-from palimpsest.search import Document, Gone
+from palimpsest.search.ports import Document, Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, SPACE, Part, Place, document, keys, somebody
 from tests.contract.search_index.conftest import on_dynamodb

@@ -9,11 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.engines.embedded import EmbeddedIndex
-from palimpsest.engines.opensearch import OpenSearchIndex, document_id
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.client import connected
+from palimpsest.engines.opensearch.index import OpenSearchIndex, document_id
 from palimpsest.errors import Unavailable
-from palimpsest.search import Gone, SearchIndex
+from palimpsest.search.ports import Gone, SearchIndex
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, document, somebody
 from tests.contract.search_index.conftest import PATIENCE, place_in
@@ -76,7 +76,7 @@ SICK = [
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.engines.opensearch.BULK_SECONDS", 0.5)
+    monkeypatch.setattr("palimpsest.engines.opensearch.index.BULK_SECONDS", 0.5)
 
 
 @pytest.mark.usefixtures("impatient")

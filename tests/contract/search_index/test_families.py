@@ -4,11 +4,11 @@ import threading
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.engines.opensearch.queries import index_body
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.models import Space
-from palimpsest.search import Gone
+from palimpsest.models.ports import Space
+from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, OTHER_SPACE, SPACE, Part, Place, document, somebody
 from tests.contract.search_index.conftest import place_in

@@ -2,7 +2,7 @@ import uuid
 
 import pytest
 from palimpsest.scope import UserScope
-from palimpsest.search import Gone
+from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, SPACE, Part, Place, document
 from tests.doubles.owned_index import OwnedIndex

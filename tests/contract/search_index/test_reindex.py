@@ -9,7 +9,7 @@ import pytest
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import RecordChanged
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed

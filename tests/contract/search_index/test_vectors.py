@@ -3,9 +3,9 @@ import sys
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.scope import UserScope
-from palimpsest.search import Gone
+from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NEARLY_EAST, NORTH, SPACE, UP, Part, document, keys, somebody
 from tests.doubles.owned_index import OwnedIndex

@@ -1,4 +1,4 @@
-from palimpsest.search import Gone
+from palimpsest.search.ports import Gone
 
 from tests.contract.search_index.builders import EAST, NORTH, Part, document
 

@@ -4,8 +4,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp, serves
+from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.scope import Scope

@@ -6,13 +6,14 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp
+from palimpsest.api.operations import operations_of
 from palimpsest.clock import FakeClock
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
-from palimpsest.tenants import ApiKey, Authorize, key_id
+from palimpsest.tenants.authorize import Authorize
+from palimpsest.tenants.keys import ApiKey, key_id
 
 from tests.unit.api.gateway import authorizer_event, http_event, invoked
 from tests.unit.api.handlers import load
@@ -111,7 +112,7 @@ def test_a_key_works_from_when_it_is_made_whatever_was_answered_before(service: 
 
 
 def test_keys_that_are_remembered_have_a_limit(service: Authorizing, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.tenants.MOST_KEYS", 2)
+    monkeypatch.setattr("palimpsest.tenants.authorize.MOST_KEYS", 2)
     use_case = Authorize(service.tenants, service.clock)
     for letter in "abc":
         key = "pal_" + letter * 43

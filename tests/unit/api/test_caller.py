@@ -7,9 +7,9 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
-from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp, operation_of
 from palimpsest.api.call import Caller
+from palimpsest.api.operations import operations_of
 from palimpsest.errors import Unauthenticated
 from palimpsest.scope import OPERATOR
 

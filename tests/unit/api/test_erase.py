@@ -5,9 +5,9 @@ from typing import Any
 
 import pytest
 from palimpsest.scope import Scope, UserScope
-from palimpsest.search import Document
 from palimpsest.search.documents import of_message, of_record
 from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Document
 
 from tests.doubles.owned_index import OwnedIndex
 from tests.unit.api.conftest import Service

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from palimpsest.jobs import on_user
+from palimpsest.jobs.job import on_user
 from palimpsest.jobs.kinds import ForgetPayload
 
 from tests.unit.api.conftest import Service

@@ -6,7 +6,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
-from palimpsest.engines.dynamodb import Refused
+from palimpsest.engines.dynamodb.errors import Refused
 from palimpsest.errors import Unavailable
 from palimpsest.observability import logger
 from palimpsest.scope import Scope

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from palimpsest.extraction.patterns import PatternExtractor
 from palimpsest.memory.ports import Pointer
+from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.scope import UserScope
 
 from tests.unit.api.conftest import Service

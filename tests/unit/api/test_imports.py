@@ -6,8 +6,8 @@ import sys
 from typing import get_args
 
 import pytest
-from palimpsest.api import RESOURCES as MODULES
-from palimpsest.api import Function, operations_of
+from palimpsest.api.operations import RESOURCES as MODULES
+from palimpsest.api.operations import Function, operations_of
 
 from tests.unit.api.handlers import ROOT
 
@@ -29,7 +29,7 @@ JOBS = {"palimpsest.api.resources.jobs"}  # whose documents other operations ans
     [
         ("sessions", {"palimpsest.api.description", *(OF_MEMORIES - OF_SESSIONS)}),
         ("memories", {"palimpsest.api.description", *(OF_SESSIONS - OF_MEMORIES - JOBS)}),
-        ("authorize", {"palimpsest.api", "palimpsest.api.resources"}),
+        ("authorize", {"palimpsest.api.operations", "palimpsest.api.resources"}),
         ("site", {"boto3", "aws_lambda_powertools.event_handler", "palimpsest.api.resources"}),
     ],
 )

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

@@ -5,14 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.api import operations_of
 from palimpsest.api.app import HttpApp
-from palimpsest.bootstrap.engines import metered
-from palimpsest.conversations.overflow.extractive_summary import ExtractiveSummarizer
+from palimpsest.api.operations import operations_of
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer, Summaries
 from palimpsest.extraction.model import ModelExtractor
-from palimpsest.models import LanguageModel
 from palimpsest.models.metered import Meter
+from palimpsest.models.ports import LanguageModel
+from palimpsest.offline.summarizer import ExtractiveSummarizer
+from palimpsest.wiring.engines import metered
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.api.conftest import Service

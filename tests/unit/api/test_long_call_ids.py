@@ -8,7 +8,8 @@ from functools import partial
 from typing import Any
 
 import pytest
-from palimpsest.conversations import REPLY_PRIMING, short_call_id, weigh
+from palimpsest.conversations.message import short_call_id
+from palimpsest.conversations.weight import REPLY_PRIMING, weigh
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import Client

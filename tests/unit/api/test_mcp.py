@@ -5,8 +5,8 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from palimpsest.api.resources import mcp
-from palimpsest.api.resources.mcp import tools as mcp_tools
+from palimpsest.api.mcp import server as mcp
+from palimpsest.api.mcp import tools as mcp_tools
 from palimpsest.api.resources.memories.shapes import NewMemory
 from palimpsest.api.resources.recall import RecallBody
 from palimpsest.errors import Unavailable

@@ -4,8 +4,8 @@ import json
 from typing import Any, get_args
 
 import pytest
-from palimpsest.api import Function, Operation, operations_of
 from palimpsest.api.description.openapi import EXAMPLES, REQUESTS, description
+from palimpsest.api.operations import Function, Operation, operations_of
 from palimpsest.api.site import page
 
 from tests.unit.api.conftest import Service

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from openapi_schema_validator import OAS31Validator
 from openapi_spec_validator import validate
-from palimpsest.api import description as examples
-from palimpsest.api.description import memory_examples
+from palimpsest.api.description import examples, memory_examples
 from palimpsest.api.description.openapi import EXAMPLES, OPERATIONS, TAGS, description, written
 
 from tests.unit.api.conftest import Service

@@ -116,8 +116,8 @@ def test_a_context_has_a_line_for_each_and_recall_finds_them(call: Client, servi
 def test_the_newest_are_in_a_context_however_many_memories_are_newer(
     call: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palimpsest.context.blocks.facts.NEWEST", 2)
-    monkeypatch.setattr("palimpsest.context.blocks.facts.OLDEST", 1)
+    monkeypatch.setattr("palimpsest.context.blocks.extractive.NEWEST", 2)
+    monkeypatch.setattr("palimpsest.context.blocks.extractive.OLDEST", 1)
     call.save("was first")
     put(call, "theme", "dark")
     call.save("likes tea", "sings", "runs")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from palimpsest.clock import FakeClock
 from palimpsest.recall.search import MOST_COMPARED, nearness
-from palimpsest.search import Gone
+from palimpsest.search.ports import Gone
 
 from tests.service import SARAH
 from tests.unit.api.conftest import Service

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.offline.extractor import PatternExtractor
 
 from tests.doubles.answers import ScriptedAnswers, cited
 from tests.doubles.meanings import Meanings

@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory import State
+from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import DamagedJob, ModelUnavailable, Unavailable
-from palimpsest.jobs import MAX_RECEIVES, steps
+from palimpsest.jobs import steps
+from palimpsest.jobs.attempts import MAX_RECEIVES
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.observability import logger
-from palimpsest.workers import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
+from palimpsest.workers.batches import LONGEST_BACKOFF, LONGEST_RETRY_AFTER, backoff, stream_batch, work_batch
 from palimpsest.workers.dispatch import Dispatch
 
 from tests.doubles.queues import InMemoryQueues

@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.conversations import Message, text_of
+from palimpsest.conversations.message import Message, text_of
 from palimpsest.conversations.ports import Summary, Wanted
-from palimpsest.extraction import Chunk, Finding
-from palimpsest.jobs import OVERDUE_SECONDS
-from palimpsest.models import Vector
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.jobs.job import OVERDUE_SECONDS
+from palimpsest.models.ports import Vector
 
 from tests.doubles.extractor import stated
 from tests.doubles.meanings import Meanings

@@ -147,8 +147,8 @@ def test_what_is_deleted_is_found_no_more_and_an_empty_namespace_takes_another_d
 
 
 def test_a_namespace_and_a_user_have_their_limits(call: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.vectors.MOST_VECTORS", 3)
-    monkeypatch.setattr("palimpsest.vectors.MOST_NAMESPACES", 1)
+    monkeypatch.setattr("palimpsest.vectors.manage.MOST_VECTORS", 3)
+    monkeypatch.setattr("palimpsest.vectors.manage.MOST_NAMESPACES", 1)
     compass(call)
     assert put(call, {"id": "fourth", "values": EAST}).json["code"] == "too_many_vectors"
     assert put(call, {"id": "east", "values": EAST}).status == 200
@@ -156,7 +156,7 @@ def test_a_namespace_and_a_user_have_their_limits(call: Client, monkeypatch: pyt
 
 
 def test_too_many_at_once_are_refused_before_the_first_is_stored(call: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palimpsest.vectors.MOST_VECTORS", 60)
+    monkeypatch.setattr("palimpsest.vectors.manage.MOST_VECTORS", 60)
     many = ({"id": f"v{number}", "values": [1.0, number]} for number in range(100))
     assert put(call, *many).json["code"] == "too_many_vectors"
     assert put(call, {"id": "blank", "text": " "}).status == 422

@@ -8,19 +8,20 @@ from typing import Any
 
 from palimpsest.context.blocks.reader import stores
 from palimpsest.context.read import Context
-from palimpsest.conversations import Chat
 from palimpsest.conversations.blocks import BlockType
+from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.overflow.flush import FlushWindow, then_flush
 from palimpsest.conversations.ports import PartState
 from palimpsest.conversations.session import Compaction
-from palimpsest.engines.in_memory import Faults
-from palimpsest.jobs import Job
+from palimpsest.engines.in_memory.state import Faults
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
-from palimpsest.models import ChatModel
-from palimpsest.tenants import ManageStaticFacts, TenantSettings
+from palimpsest.models.ports import ChatModel
+from palimpsest.tenants.settings import TenantSettings
+from palimpsest.tenants.static_facts import ManageStaticFacts
 
 from tests.service import SARAH, TENANT
 from tests.unit.context.blocks.remembered import Watched

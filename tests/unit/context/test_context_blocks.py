@@ -8,9 +8,10 @@ from typing import Any
 
 import pytest
 from palimpsest.context.read import Context
-from palimpsest.conversations import SEARCH_TOOL, weigh
+from palimpsest.conversations.own_tools import SEARCH_TOOL
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import BudgetTooSmall, ModelUnavailable, Unavailable
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 
 from tests.doubles.tokens import LetterCounter
 from tests.unit.context.blocks.remembered import Picks

@@ -9,7 +9,7 @@ import pytest
 from palimpsest.context.explain import trace
 from palimpsest.conversations.session import Head
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 
 from tests.unit.context.service import ContextService
 from tests.unit.context.test_context_blocks import ALL, remembering

@@ -8,10 +8,10 @@ import unicodedata
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.context.blocks import BlockContent, Item
+from palimpsest.context.blocks.ports import BlockContent, Item
 from palimpsest.context.prompt import MemoryPrompt, inserted, line, shared_out
 from palimpsest.conversations.blocks import BlockType
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 from palimpsest.text.cutting import harmless
 
 from tests.unit.conversations.window.transcripts import PIECES, in_bytes, quarter

@@ -7,15 +7,15 @@ from typing import get_args
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from palimpsest.context.blocks import BlockContent, Item, ItemKind
+from palimpsest.context.blocks.ports import BlockContent, Item, ItemKind
 from palimpsest.context.prompt import MEMORY_SHARE, MemoryPrompt, fit_with_memory, inserted, memory_messages
-from palimpsest.conversations import weigh
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.configuration import MemoryAs
-from palimpsest.conversations.window import Fitted, Material
+from palimpsest.conversations.weight import weigh
+from palimpsest.conversations.window.fit import Fitted, Material
 from palimpsest.conversations.window.render import shown
 from palimpsest.errors import BudgetTooSmall
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 
 from tests.unit.conversations.validity import problems
 from tests.unit.conversations.window.test_fit_properties import Case, cases, check_question_kept, check_turns_whole

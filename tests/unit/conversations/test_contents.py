@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from palimpsest.conversations import MAX_MESSAGE_BYTES, Large, Message, size_of
-from palimpsest.conversations.contents import ABANDONED_SECONDS, LEFT_BYTES, left, within
+from palimpsest.conversations.contents import ABANDONED_SECONDS
 from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Large, Message, size_of
+from palimpsest.conversations.shortened import LEFT_BYTES, left, within
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.errors import TooLarge, Unavailable
 

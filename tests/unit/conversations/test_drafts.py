@@ -3,7 +3,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat, digest
 from palimpsest.conversations.drafts import (
     Draft,
     batch_hash,
@@ -12,6 +11,7 @@ from palimpsest.conversations.drafts import (
     open_calls_after,
     open_calls_through,
 )
+from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Chat, digest
 from palimpsest.errors import TooLarge, Unprocessable
 
 from tests.unit.conversations.window.transcripts import assistant, calling, chats, result, system, user

@@ -1,6 +1,7 @@
 import pytest
 from hypothesis import given
-from palimpsest.conversations import IMAGE_TOKENS, MESSAGE_OVERHEAD, Chat, call_ids, digest, text_of, weigh, weighed_in
+from palimpsest.conversations.message import Chat, call_ids, digest, text_of
+from palimpsest.conversations.weight import IMAGE_TOKENS, MESSAGE_OVERHEAD, weigh, weighed_in
 from palimpsest.conversations.window.render import shown
 
 from tests.unit.conversations.window.transcripts import assistant, calling, chats, message, quarter, result, user

@@ -1,7 +1,7 @@
 from dataclasses import replace
 
-from palimpsest.conversations import REPLY_PRIMING
 from palimpsest.conversations.session import Head
+from palimpsest.conversations.weight import REPLY_PRIMING
 
 HEAD = Head(user="sarah", system_tokens=10, summary_tokens=20, window_tokens=70)
 

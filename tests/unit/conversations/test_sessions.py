@@ -8,7 +8,7 @@ import pytest
 from palimpsest.conversations.listing import ListSessions
 from palimpsest.conversations.manage import Wanted
 from palimpsest.errors import BadRequest, Conflict, NotFound, Unprocessable
-from palimpsest.jobs import LONGEST_DELAY
+from palimpsest.jobs.attempts import LONGEST_DELAY
 
 from tests.service import TENANT
 from tests.unit.conversations.service import ConversationService

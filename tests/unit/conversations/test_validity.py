@@ -4,7 +4,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations import Chat
+from palimpsest.conversations.message import Chat
 from palimpsest.conversations.window.render import shown
 from palimpsest.conversations.window.turns import NO_RESULT
 from palimpsest.text.cutting import replacement

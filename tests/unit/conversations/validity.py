@@ -7,7 +7,8 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from palimpsest.conversations import CHAT_FIELDS, Chat, called
+from palimpsest.conversations.message import CHAT_FIELDS, Chat
+from palimpsest.conversations.own_tools import called
 from palimpsest.text.cutting import REPLACED
 
 

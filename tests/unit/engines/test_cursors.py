@@ -3,15 +3,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines import (
-    ListCursor,
-    job_cursor,
-    listed_as,
-    record_cursor,
-    session_cursor,
-    session_listed_as,
-    user_cursor,
-)
+from palimpsest.engines.cursors import ListCursor, job_cursor, record_cursor, session_cursor, user_cursor
+from palimpsest.engines.places import listed_as, session_listed_as
 from palimpsest.errors import BadRequest
 from palimpsest.scope import ID_PATTERN, Scope
 

@@ -11,7 +11,7 @@ import pytest
 from botocore.exceptions import ClientError, ReadTimeoutError
 from palimpsest.engines.aws import FunctionEmbedder
 from palimpsest.errors import ModelUnavailable
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 
 from tests.doubles.meanings import Meanings
 from tests.unit.api.handlers import load

@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Head
-from palimpsest.engines import COUNTERS, TOMBSTONE_SECONDS
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import actions_of
-from palimpsest.jobs import Job, on_user
+from palimpsest.engines.places import COUNTERS, TOMBSTONE_SECONDS
+from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.kinds import DamagedPayload, ForgetPayload
 from palimpsest.scope import Scope
 

@@ -4,8 +4,8 @@ from collections import Counter
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.engines import SHARDS, shard_of
 from palimpsest.engines.dynamodb.lists import BUCKETS, bucket_of, buckets_of
+from palimpsest.engines.places import SHARDS, shard_of
 from palimpsest.scope import Scope
 
 ACME = Scope("acme")

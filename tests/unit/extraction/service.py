@@ -8,18 +8,18 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import Clock
-from palimpsest.conversations import Chat
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import SessionLimit
 from palimpsest.conversations.manage import ManageSessions
-from palimpsest.engines.in_memory import Faults
+from palimpsest.conversations.message import Chat
+from palimpsest.engines.in_memory.state import Faults
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable
 from palimpsest.extraction.ingest import Ingested
 from palimpsest.extraction.report import Report
-from palimpsest.jobs import Job, armed
+from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.kinds import RemovalPayload
-from palimpsest.models import ChatModel
+from palimpsest.models.ports import ChatModel
 
 from tests.service import SARAH, Service
 

@@ -10,9 +10,11 @@ from html import unescape
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations import Chat, said_at, spoken, text_of
-from palimpsest.extraction import MOST_MESSAGES, Chunk, Finding, chunk_of, fitting, skip_reason
+from palimpsest.conversations.message import Chat, text_of
+from palimpsest.conversations.spoken import said_at, spoken
 from palimpsest.extraction.checks import LEAST_IMPORTANCE, ConversationOwner, checked
+from palimpsest.extraction.chunk import MOST_MESSAGES, Chunk, chunk_of, skip_reason
+from palimpsest.extraction.finding import Finding, fitting
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, result, system, texts, user
 

@@ -9,10 +9,11 @@ from time import monotonic
 from typing import Any
 
 import pytest
-from palimpsest.extraction import Chunk, Finding
-from palimpsest.jobs import OVERDUE_SECONDS
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.jobs.job import OVERDUE_SECONDS
 from palimpsest.models import deadline
-from palimpsest.tenants import TenantSettings
+from palimpsest.tenants.settings import TenantSettings
 
 from tests.doubles.extractor import stated
 from tests.service import SARAH, TENANT

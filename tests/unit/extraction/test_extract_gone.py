@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from palimpsest.extraction import Chunk
-from palimpsest.jobs import OVERDUE_SECONDS
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.jobs.job import OVERDUE_SECONDS
 from palimpsest.jobs.ports import JobNotice
 
 from tests.unit.extraction.service import SMALL, ExtractionService, asked, erase, facts

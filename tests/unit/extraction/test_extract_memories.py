@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from palimpsest.extraction import Finding
-from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.jobs import Job
+from palimpsest.extraction.finding import Finding
+from palimpsest.jobs.job import Job
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import MemoryCommit
-from palimpsest.text import topic_key
+from palimpsest.offline.extractor import PatternExtractor
+from palimpsest.text.analyser import topic_key
 
 from tests.service import SARAH, TENANT
 from tests.unit.extraction.service import ExtractionService, asked

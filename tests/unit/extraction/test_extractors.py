@@ -2,9 +2,10 @@ from dataclasses import dataclass
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.extraction import Chunk, Extraction
+from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.model import Extractors
-from palimpsest.memory import Method
+from palimpsest.extraction.ports import Extraction
+from palimpsest.memory.record import Method
 
 CHUNK = Chunk(1, 9, ())
 

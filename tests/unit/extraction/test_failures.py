@@ -6,9 +6,9 @@ from collections.abc import Callable
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelUnavailable
-from palimpsest.extraction import Chunk
+from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.jobs import MOST_ATTEMPTS
-from palimpsest.jobs import OVERDUE_SECONDS, Job
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 
 from tests.unit.extraction.service import DOWN, PROSE, SMALL, ExtractionService, asked, crashing, facts, failed

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from palimpsest.clock import SystemClock
-from palimpsest.conversations import MAX_MESSAGE_BYTES
 from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.message import MAX_MESSAGE_BYTES
 from palimpsest.errors import Conflict, TooLarge, Unprocessable
-from palimpsest.jobs import armed
+from palimpsest.jobs.job import armed
 from palimpsest.jobs.kinds import RemovalPayload
 
 from tests.service import SARAH, TENANT

@@ -8,7 +8,7 @@ from itertools import pairwise
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 from palimpsest.errors import CommitLost, ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.jobs import OVERDUE_SECONDS, Job
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine
 

@@ -9,14 +9,18 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest import prompts
-from palimpsest.conversations import Chat, Message, weigh
+from palimpsest.conversations.message import Chat, Message
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.extraction import Chunk, Extraction, Extractor
+from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.model import MOST_ROOM, SCHEMA, ModelExtractor
-from palimpsest.models import Completion, Schema, Usage, deadline
+from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.models import deadline
 from palimpsest.models.openai.client import OpenAIServer
+from palimpsest.models.ports import Completion, Schema
 from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.models.usage import Usage
+from palimpsest.prompts import files as prompts
 
 TOKENS = TiktokenCounter()
 STAMP = "2026-01-15T09:00:00.000Z"

@@ -7,14 +7,15 @@ from dataclasses import replace
 
 import pytest
 from palimpsest.clock import milliseconds
-from palimpsest.extraction import Finding
 from palimpsest.extraction.answers import read_answer
-from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.graph import MOST_THINGS, Entity, Graph, Relation, Relationship
+from palimpsest.extraction.finding import Finding
 from palimpsest.graph.manage import GraphLimit
+from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.things import MOST_THINGS, Entity, Relation, Relationship
 from palimpsest.memory.manage import Change
 from palimpsest.memory.preferences import AtMost
 from palimpsest.memory.statements import Statement
+from palimpsest.offline.extractor import PatternExtractor
 
 from tests.service import SARAH
 from tests.unit.extraction.service import ExtractionService, asked

@@ -9,9 +9,9 @@ from datetime import date
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations import Message
-from palimpsest.extraction import Finding
+from palimpsest.conversations.message import Message
 from palimpsest.extraction.checks import statement_of
+from palimpsest.extraction.finding import Finding
 from palimpsest.text.dates import dated, relative_dates
 
 from tests.unit.conversations.window.transcripts import conversation, user

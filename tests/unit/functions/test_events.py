@@ -10,7 +10,8 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import Worker
 from palimpsest.search.rebuild import StartReindex
-from palimpsest.tenants import ApiKey, Authorize, key_id
+from palimpsest.tenants.authorize import Authorize
+from palimpsest.tenants.keys import ApiKey, key_id
 
 from tests.unit.api.conftest import Service
 from tests.unit.api.gateway import invoked

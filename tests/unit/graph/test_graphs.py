@@ -10,15 +10,16 @@ from palimpsest.clock import FakeClock, milliseconds
 from palimpsest.engines.in_memory.memories import InMemoryMemories
 from palimpsest.engines.in_memory.sessions import InMemorySessions
 from palimpsest.engines.in_memory.tenants import InMemoryTenants
-from palimpsest.engines.ladybug import LadybugGraphs
+from palimpsest.engines.ladybug.graphs import LadybugGraphs
 from palimpsest.errors import Conflict, NotFound
-from palimpsest.graph import Entity, Part, Relationship, Which, relationship_id
 from palimpsest.graph.manage import GraphLimit, ManageGraph
+from palimpsest.graph.neighbourhood import Part, Which
 from palimpsest.graph.ports import Rows
 from palimpsest.graph.read import QueryGraph, ReadGraph
+from palimpsest.graph.things import Entity, Relationship, relationship_id
 from palimpsest.memory.preferences import ManagePreferences
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal.erase import Erase
+from palimpsest.memory.removal.users import Erase
 from palimpsest.scope import UserScope
 
 from tests.service import DAVID, SARAH

@@ -2,7 +2,8 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from palimpsest.jobs import UNHEARD_SECONDS, Job, JobState, armed, retry_delay
+from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.job import UNHEARD_SECONDS, Job, JobState, armed
 
 
 def job(**more: Any) -> Job:

@@ -11,10 +11,10 @@ from itertools import count
 from typing import Any
 
 import pytest
-from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.jobs import InMemoryJobs
 from palimpsest.engines.in_memory.shares import InMemoryShares
-from palimpsest.jobs import Job
+from palimpsest.engines.in_memory.state import State
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Queues
 from palimpsest.jobs.shares import FairQueues
 from palimpsest.scope import Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palimpsest.memory import Record
+from palimpsest.memory.record import Record
 from palimpsest.memory.statements import DAY, Statement, drafted
 
 NOW = 1_000_000

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from palimpsest.clock import milliseconds
-from palimpsest.memory import Record, Source
 from palimpsest.memory.decisions import Near, Remembered, is_same
 from palimpsest.memory.filters import Filter
+from palimpsest.memory.record import Record, Source
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import Statement
-from palimpsest.tenants import TenantSettings
+from palimpsest.tenants.settings import TenantSettings
 
 from tests.service import SARAH, TENANT, Service
 

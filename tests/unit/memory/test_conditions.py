@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from palimpsest.jobs.kinds import ForgetPayload
-from palimpsest.memory import Record
 from palimpsest.memory.conditions import place
 from palimpsest.memory.filters import Filter, StoredFilter, _digest, folded, record_terms
+from palimpsest.memory.record import Record
 
 from tests.service import DAVID, SARAH
 

@@ -10,9 +10,9 @@ from itertools import permutations
 from pathlib import Path
 
 import pytest
-from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.memory import Record
 from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.record import Record
+from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import Mode, SearchMemories

@@ -6,9 +6,10 @@ from dataclasses import dataclass, field, replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.memory import Order, Record, Source, as_of, versions
 from palimpsest.memory.decisions import MemoryState, Remembered, Topic, is_same, taken_in, topic_since
-from palimpsest.text import normalized
+from palimpsest.memory.record import Order, Record, Source
+from palimpsest.memory.versions import as_of, versions
+from palimpsest.text.folding import normalized
 
 from tests.unit.memory.drafts import draft
 

@@ -17,10 +17,10 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import initialize, invariant, precondition, rule
-from palimpsest.conversations import Message, text_of
+from palimpsest.conversations.message import Message, text_of
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, NotFound, Unprocessable
-from palimpsest.graph import Entity, Relationship, relationship_id
-from palimpsest.jobs import Job
+from palimpsest.graph.things import Entity, Relationship, relationship_id
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed
 
 from tests.service import TENANT

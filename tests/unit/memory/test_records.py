@@ -5,7 +5,8 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.memory import Record, RecordType, Source, Version, as_of, record_id, said_again, versions
+from palimpsest.memory.record import Record, RecordType, Source, record_id, said_again
+from palimpsest.memory.versions import Version, as_of, versions
 
 
 def said(at: int, content: str, *, known: int | None = None, seq: int = 1) -> Record:

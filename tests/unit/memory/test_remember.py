@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 from palimpsest.clock import SystemClock
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory import Record
 from palimpsest.memory.decisions import Remembered
 from palimpsest.memory.manage import Change
+from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement
 
 from tests.contract.memory_builders import job

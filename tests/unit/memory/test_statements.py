@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 from palimpsest.memory.statements import DAY, Statement, confirmed, drafted, edited
 
 from tests.unit.memory.drafts import NOW, YEAR, draft

@@ -2,7 +2,7 @@
 
 import pytest
 from palimpsest.errors import ModelUnavailable
-from palimpsest.models import CachingEmbedder
+from palimpsest.models.cached import CachingEmbedder
 
 from tests.doubles.meanings import Meanings
 

@@ -10,7 +10,7 @@ import tiktoken
 import tiktoken_ranks  # type: ignore[import-untyped] # data alone
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.models import TokenCounter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.models.tiktoken_counter import PIECE, SHORT, SHORT_PART, TABLES, RanksMissing, TiktokenCounter, pieces
 
 COUNTER = TiktokenCounter()

@@ -8,16 +8,16 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.clock import milliseconds, stamp
-from palimpsest.conversations import Message
 from palimpsest.conversations.drafts import Draft, numbered
 from palimpsest.conversations.lifecycle import deleted
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.jobs.kinds import ReindexPayload, decoded, encoded
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
-from palimpsest.memory import Record, Source
 from palimpsest.memory.filters import Filter
+from palimpsest.memory.record import Record, Source
 from palimpsest.memory.statements import Statement
-from palimpsest.models import JsonModel, Reranker
+from palimpsest.models.ports import JsonModel, Reranker
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall, Recalled
 from palimpsest.scope import UserScope

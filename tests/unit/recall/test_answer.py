@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models import Usage
+from palimpsest.models.usage import Usage
 from palimpsest.recall.answer import AnswerQuestion, Passage
 
 from tests.doubles.answers import ScriptedAnswers, cited

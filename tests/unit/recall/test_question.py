@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 from palimpsest.recall.question import MAX_KEYS, Query, analysed, coverage, excerpt, scores, topic_keys
-from palimpsest.text import content_terms, terms, topic_key
+from palimpsest.text.analyser import content_terms, terms, topic_key
 
 NOW = datetime(2026, 6, 15, 12, tzinfo=UTC)  # a Monday
 

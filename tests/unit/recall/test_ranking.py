@@ -5,8 +5,10 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.recall import DAY, Candidate, Ranked, near_enough, preselected, ranked
+from palimpsest.recall.found import Candidate
+from palimpsest.recall.ranking import Ranked, near_enough, preselected, ranked
 from palimpsest.recall.recall import within_budget
+from palimpsest.recall.weights import DAY
 from palimpsest.text.dates import Period
 
 NOW = 1_800_000_000_000

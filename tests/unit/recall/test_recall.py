@@ -14,7 +14,7 @@ from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.recall.search import FindSessions
 from palimpsest.scope import UserScope
-from palimpsest.search import Hit
+from palimpsest.search.ports import Hit
 
 from tests.service import DAVID, DAY, SARAH, TENANT
 from tests.unit.recall.service import RecallService, Words

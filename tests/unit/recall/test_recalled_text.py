@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from palimpsest.conversations import Chat, Message, text_of
+from palimpsest.conversations.message import Chat, Message, text_of
 from palimpsest.conversations.window.render import transcript
-from palimpsest.extraction import Chunk, Finding, chunk_of
+from palimpsest.extraction.chunk import Chunk, chunk_of
+from palimpsest.extraction.finding import Finding
 from palimpsest.recall.tool import SEARCH
 
 from tests.service import SARAH

@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import ModelFailed
-from palimpsest.recall import Candidate, ranked, rerank
+from palimpsest.recall import rerank
+from palimpsest.recall.found import Candidate
+from palimpsest.recall.ranking import ranked
 from palimpsest.recall.rerank import BY_SCORE, FIRST, reranked
 
 from tests.doubles.reranker import Rating

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.conversations import Chat
+from palimpsest.conversations.message import Chat
 from palimpsest.errors import Unavailable
 from palimpsest.memory.filters import Filter
 from palimpsest.recall.tool import FORGET, REMEMBER, SEARCH, MemoryTools, definition, unusable

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from palimpsest.search import AbsentIndex
+from palimpsest.search.absent import AbsentIndex
 
 from tests.unit.recall.service import RecallService
 

@@ -7,13 +7,13 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable, Unavailable
-from palimpsest.jobs import armed
+from palimpsest.jobs.job import armed
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged
 from palimpsest.memory.filters import Filter
 from palimpsest.scope import UserScope
-from palimpsest.search import Document, Gone
 from palimpsest.search.embed import Embed
+from palimpsest.search.ports import Document, Gone
 
 from tests.service import DAVID, DAY, SARAH
 from tests.unit.recall.service import RecallService

@@ -4,7 +4,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import MessageChanged, RecordChanged

@@ -9,17 +9,18 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from palimpsest.engines.embedded import EmbeddedIndex
+from palimpsest.engines.embedded.index import EmbeddedIndex
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.jobs import OVERDUE_SECONDS, Job, retry_delay
+from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import RestartSteps, UserSteps
-from palimpsest.models import Embedder
+from palimpsest.models.ports import Embedder
 from palimpsest.scope import UserScope
-from palimpsest.search import SearchIndex
 from palimpsest.search import rebuild as reindex
 from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
 from palimpsest.search.rebuild import OWNER, SETTLING, STEP, GiveUpReindexStep, Reindex, ReindexStep, StartReindex
 
 from tests.doubles.failing_index import FailingIndex

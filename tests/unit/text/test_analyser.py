@@ -4,20 +4,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from palimpsest.engines.embedded.writing import PART_SIGN
-from palimpsest.text import (
+from palimpsest.text.analyser import (
     MAX_QUERY_PARTS,
     MAX_QUERY_TERMS,
     MAX_QUERY_WORDS,
     MAX_WORD,
     document_terms,
     needed,
-    normalized,
     query_terms,
-    rounded,
     term_set,
     terms,
     topic_key,
 )
+from palimpsest.text.bm25 import rounded
+from palimpsest.text.folding import normalized
 
 LUCENE_CLAUSES = 1_024
 

@@ -6,7 +6,7 @@ import re
 
 from hypothesis import example, given
 from hypothesis import strategies as st
-from palimpsest.extraction import phrases
+from palimpsest.offline import phrases
 from palimpsest.text import dates
 from palimpsest.text.sieve import Sieve, signs
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from palimpsest.errors import Unavailable
-from palimpsest.extraction.patterns import PatternExtractor
-from palimpsest.jobs import LONGEST_DELAY
+from palimpsest.jobs.attempts import LONGEST_DELAY
+from palimpsest.offline.extractor import PatternExtractor
 from palimpsest.scope import Scope
 
 from tests.service import SARAH

@@ -10,7 +10,7 @@ import pytest
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.observability import logger
-from palimpsest.workers import LONGEST_BACKOFF, change_batch, pause, read_change
+from palimpsest.workers.batches import LONGEST_BACKOFF, change_batch, pause, read_change
 
 from tests.unit.api.handlers import ROOT
 

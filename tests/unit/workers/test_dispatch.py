@@ -8,7 +8,7 @@ from typing import Any, get_args
 
 import pytest
 from palimpsest.engines.dynamodb.streams import stream_record
-from palimpsest.engines.in_memory import State
+from palimpsest.engines.in_memory.state import State
 from palimpsest.engines.in_memory.tenants import InMemoryUsages
 from palimpsest.errors import Unavailable
 from palimpsest.jobs.kinds import JobKind

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from palimpsest.bootstrap.workers import wire_sweep
 from palimpsest.clock import seconds
 from palimpsest.errors import Unavailable
-from palimpsest.jobs import LEASE_SECONDS, MOST_LOST, OVERDUE_SECONDS, STUCK, UNHEARD_SECONDS, Job
+from palimpsest.jobs.job import LEASE_SECONDS, MOST_LOST, OVERDUE_SECONDS, STUCK, UNHEARD_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice, RecordChanged
 from palimpsest.jobs.steps import Wait
+from palimpsest.wiring.workers import wire_sweep
 
 from tests.service import SARAH
 from tests.unit.conversations.service import ConversationService

@@ -4,9 +4,10 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from palimpsest.agent_memory import AgentMemory
-    from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
-    from palimpsest.context.blocks.vector import VectorMemory
+    from palimpsest.agent_memory.agent_memory import AgentMemory
+    from palimpsest.context.blocks.extractive import ExtractiveMemory
+    from palimpsest.context.blocks.static import StaticMemory
+    from palimpsest.context.blocks.vectors import VectorMemory
     from palimpsest.extraction.outside import ChatHistoryProvider
     from palimpsest.recall.as_text import format_as_context
 
@@ -21,9 +22,9 @@ __all__ = [
 _HOMES = {
     "AgentMemory": "agent_memory",
     "ChatHistoryProvider": "extraction.outside",
-    "ExtractiveMemory": "context.blocks.facts",
-    "StaticMemory": "context.blocks.facts",
-    "VectorMemory": "context.blocks.vector",
+    "ExtractiveMemory": "context.blocks.extractive",
+    "StaticMemory": "context.blocks.static",
+    "VectorMemory": "context.blocks.vectors",
     "format_as_context": "recall.as_text",
 }
 

@@ -14,8 +14,8 @@ from palimpsest.conversations.ports import Blobs, HeadMoved, Listed, Opened, Ses
 from palimpsest.jobs.ports import Changed, Due, JobNotice, Jobs
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Page
 from palimpsest.memory.store import MemoryStore, StoredMemory
-from palimpsest.tenants import StaticFacts
-from palimpsest.vectors import VectorStore
+from palimpsest.tenants.ports import StaticFacts
+from palimpsest.vectors.ports import VectorStore
 
 __all__ = [
     "Blobs",

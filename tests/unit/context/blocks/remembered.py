@@ -7,12 +7,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from palimpsest.clock import FakeClock
-from palimpsest.context.blocks import Conversation
+from palimpsest.context.blocks.ports import Conversation
 from palimpsest.conversations.configuration import parsed
 from palimpsest.errors import ModelFailed
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 from palimpsest.memory.statements import Statement
-from palimpsest.models import Completion, Usage
+from palimpsest.models.ports import Completion
+from palimpsest.models.usage import Usage
 from palimpsest.scope import Scope
 
 from tests.service import Service

@@ -6,10 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks import BlockContent, Conversation, facts
-from palimpsest.context.blocks.facts import DEGRADED, ExtractiveMemory
+from palimpsest.context.blocks import extractive
+from palimpsest.context.blocks.extractive import DEGRADED, ExtractiveMemory
+from palimpsest.context.blocks.ports import BlockContent, Conversation
 from palimpsest.errors import ModelOutputInvalid, ModelUnavailable, ReadOnlyBlock, Unavailable
-from palimpsest.jobs import on_user
+from palimpsest.jobs.job import on_user
 from palimpsest.jobs.kinds import ErasePayload
 from palimpsest.memory.manage import ManageMemories
 
@@ -99,7 +100,7 @@ def test_an_unchanged_user_costs_one_small_read() -> None:
     service.learn("Likes tea", topic="drinks")
     memory = block(service)
     memory.get(conversation())
-    service.clock.advance(facts.LAG / timedelta(seconds=1))
+    service.clock.advance(extractive.LAG / timedelta(seconds=1))
     memory.get(conversation())  # read once more: a list may be late
     service.memories.calls.clear()
     for message in (None, "What do I drink?", "And what else?"):
@@ -123,9 +124,9 @@ world_of_nobody = SARAH.__class__("acme", "nobody")
 
 
 def test_of_very_many_records_the_newest_and_the_very_first_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "NEWEST", 5)
-    monkeypatch.setattr(facts, "OLDEST", 2)
-    monkeypatch.setattr(facts, "POINTERS", 3)
+    monkeypatch.setattr(extractive, "NEWEST", 5)
+    monkeypatch.setattr(extractive, "OLDEST", 2)
+    monkeypatch.setattr(extractive, "POINTERS", 3)
     service = Remembered()
     for number in range(12):
         service.learn(f"Number {number}", topic=f"number {number}")
@@ -221,7 +222,7 @@ def test_where_there_is_no_model_rules_choose_and_say_so() -> None:
 
 
 def test_a_model_is_waited_for_a_moment_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(facts, "PATIENCE", 0.05)
+    monkeypatch.setattr(extractive, "PATIENCE", 0.05)
     slow = SlowPicks()
     memory = block(learned("A"), chat=slow)
     try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from palimpsest import AgentMemory
-from palimpsest.context.blocks import BlockContent, Conversation, MemoryBlock
+from palimpsest.context.blocks.ports import BlockContent, Conversation, MemoryBlock
 from palimpsest.context.read import Context
 from palimpsest.errors import Conflict, NotFound, ReadOnlyBlock
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from palimpsest.context.blocks import Item, RecordRanking
-from palimpsest.memory import Record, Source
+from palimpsest.context.blocks.ports import Item
+from palimpsest.context.blocks.ranking import RecordRanking
+from palimpsest.memory.record import Record, Source
 
 NOW = 1_768_467_600_000
 DAY = 24 * 3600 * 1000

@@ -7,11 +7,12 @@ from typing import Any
 
 import pytest
 from palimpsest.context.blocks import reader
-from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
+from palimpsest.context.blocks.extractive import ExtractiveMemory
 from palimpsest.context.blocks.reader import BlockReader
-from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.vectors import VectorMemory
 from palimpsest.errors import ModelUnavailable, Unavailable
-from palimpsest.tenants import StaticFact
+from palimpsest.tenants.ports import StaticFact
 
 from tests.unit.context.blocks.remembered import ACME, Remembered, conversation
 from tests.unit.context.blocks.test_vector import Resembles

@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from palimpsest.context.blocks import facts
-from palimpsest.context.blocks.facts import StaticMemory
+from palimpsest.context.blocks import static
+from palimpsest.context.blocks.static import StaticMemory
 from palimpsest.errors import ReadOnlyBlock, Unavailable
 from palimpsest.scope import Scope
-from palimpsest.tenants import StaticFact
+from palimpsest.tenants.ports import StaticFact
 
 from tests.unit.context.blocks.remembered import ACME, Remembered, conversation
 
@@ -69,7 +69,7 @@ def test_a_store_that_fails_is_not_a_tenant_without_facts() -> None:
 
 def test_the_facts_that_were_used_last_are_cached_within_their_room(monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenant with one fact weighs two, one with two facts three: six units hold the first and another, no third."""
-    monkeypatch.setattr(facts, "MOST_STATED", 6)
+    monkeypatch.setattr(static, "MOST_STATED", 6)
     service = Remembered()
     tenants = [Scope(name) for name in ("a", "b", "c")]
     for tenant, number in zip(tenants, (1, 2, 2), strict=True):

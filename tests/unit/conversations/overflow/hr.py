@@ -1,6 +1,6 @@
 """The conversation that memory is tried on: Sarah from Marketing asks about remote work, in two wordings."""
 
-from palimpsest.conversations import Chat
+from palimpsest.conversations.message import Chat
 
 FORMAL: tuple[Chat, ...] = (
     {"role": "user", "content": "Hi! I'm Sarah from Marketing. Could you tell me about our remote work policy?"},

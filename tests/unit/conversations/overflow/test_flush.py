@@ -10,7 +10,7 @@ import pytest
 from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.errors import ModelUnavailable, Unavailable
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 
 from tests.service import TENANT

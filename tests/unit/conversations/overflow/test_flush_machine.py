@@ -6,12 +6,13 @@ from contextlib import suppress
 from typing import Any
 
 from hypothesis.stateful import initialize, invariant, precondition, rule
-from palimpsest.conversations import text_of
 from palimpsest.conversations.append import Appended
 from palimpsest.conversations.drafts import Draft
+from palimpsest.conversations.message import text_of
 from palimpsest.errors import ModelUnavailable
-from palimpsest.extraction import Chunk, Finding
-from palimpsest.jobs import Job
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 
 from tests.unit.context.service import ContextService

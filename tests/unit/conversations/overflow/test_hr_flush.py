@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from palimpsest.conversations.drafts import Draft
-from palimpsest.extraction.patterns import PatternExtractor
+from palimpsest.offline.extractor import PatternExtractor
 
 from tests.service import SARAH
 from tests.unit.context.service import ContextService

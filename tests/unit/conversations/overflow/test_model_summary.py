@@ -5,13 +5,15 @@ from dataclasses import dataclass, field
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest import prompts
-from palimpsest.conversations import Chat, Message, weigh
+from palimpsest.conversations.message import Chat, Message
 from palimpsest.conversations.overflow.model_summary import ModelSummarizer
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models import Completion, Usage
+from palimpsest.models.ports import Completion
 from palimpsest.models.tiktoken_counter import TiktokenCounter
+from palimpsest.models.usage import Usage
+from palimpsest.prompts import files as prompts
 
 TOKENS = TiktokenCounter()
 ENCODING = "o200k_base"

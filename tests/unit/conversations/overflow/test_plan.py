@@ -1,7 +1,7 @@
 import pytest
-from palimpsest.conversations import SYSTEM_ROLES
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
-from palimpsest.conversations.overflow import Eviction, fifo, plan, raised, step
+from palimpsest.conversations.message import SYSTEM_ROLES
+from palimpsest.conversations.overflow.eviction import Eviction, fifo, plan, raised, step
 
 from tests.unit.conversations.window.transcripts import assistant, calling, conversation, head_of, result, system, user
 

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from hypothesis import assume, given
 from hypothesis import strategies as st
-from palimpsest.conversations import Chat, Message
 from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
 from palimpsest.conversations.lifecycle import evicted
-from palimpsest.conversations.overflow import Eviction, fifo, plan, raised, step
+from palimpsest.conversations.message import Chat, Message
+from palimpsest.conversations.overflow.eviction import Eviction, fifo, plan, raised, step
 from palimpsest.conversations.session import Head
 from palimpsest.conversations.window.turns import groups, turns
 

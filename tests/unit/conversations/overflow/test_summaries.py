@@ -2,7 +2,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import pytest
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.overflow.model_summary import Summaries
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.errors import ModelUnavailable

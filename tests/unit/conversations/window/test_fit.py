@@ -1,6 +1,7 @@
 import pytest
-from palimpsest.conversations import MESSAGE_OVERHEAD, REPLY_PRIMING, Chat, weigh
-from palimpsest.conversations.window import Fitted, Material, fit
+from palimpsest.conversations.message import Chat
+from palimpsest.conversations.weight import MESSAGE_OVERHEAD, REPLY_PRIMING, weigh
+from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.turns import NO_RESULT
 from palimpsest.errors import BudgetTooSmall
 

@@ -9,8 +9,10 @@ from dataclasses import dataclass
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from palimpsest.conversations import REPLY_PRIMING, Chat, Message, called, weigh
-from palimpsest.conversations.window import Fitted, Material, fit, newest
+from palimpsest.conversations.message import Chat, Message
+from palimpsest.conversations.own_tools import called
+from palimpsest.conversations.weight import REPLY_PRIMING, weigh
+from palimpsest.conversations.window.fit import Fitted, Material, fit, newest
 from palimpsest.conversations.window.render import SummaryAs, shown
 from palimpsest.conversations.window.turns import groups, turns
 from palimpsest.errors import BudgetTooSmall

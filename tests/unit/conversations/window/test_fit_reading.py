@@ -2,8 +2,8 @@ from collections.abc import Iterator
 
 from hypothesis import given
 from hypothesis import strategies as st
-from palimpsest.conversations import Chat, Message
-from palimpsest.conversations.window import READ_IN_CHAIN, newest, newest_turn
+from palimpsest.conversations.message import Chat, Message
+from palimpsest.conversations.window.fit import READ_IN_CHAIN, newest, newest_turn
 from palimpsest.conversations.window.turns import turns
 
 from tests.unit.conversations.window.transcripts import (

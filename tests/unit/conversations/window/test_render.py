@@ -3,7 +3,8 @@ from html import unescape
 
 import pytest
 from hypothesis import given
-from palimpsest.conversations import SUMMARY_PREFIX, text_of
+from palimpsest.conversations.message import text_of
+from palimpsest.conversations.spoken import SUMMARY_PREFIX
 from palimpsest.conversations.window.render import SummaryAs, plain, shown, summary_messages, transcript
 
 from tests.unit.conversations.validity import problems

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 
 import pytest
 from hypothesis import given
-from palimpsest.conversations import Chat, weigh
+from palimpsest.conversations.message import Chat
+from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.render import Cut, Entry
 from palimpsest.conversations.window.turns import Chain, groups, turns
 

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from hypothesis import strategies as st
-from palimpsest.conversations import SYSTEM_ROLES, Chat, Message, weigh
+from palimpsest.conversations.message import SYSTEM_ROLES, Chat, Message
 from palimpsest.conversations.session import Head
+from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.turns import no_result, with_every_result
 from palimpsest.text.cutting import Count
 

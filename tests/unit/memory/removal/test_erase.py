@@ -13,10 +13,11 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, 
 from palimpsest.conversations.manage import Wanted
 from palimpsest.conversations.ports import Listed
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.jobs import OVERDUE_SECONDS, Job, retry_delay
+from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.removal.epochs import EpochGuard
-from palimpsest.memory.removal.erase import SESSIONS_AT_ONCE
+from palimpsest.memory.removal.users import SESSIONS_AT_ONCE
 from palimpsest.memory.statements import Statement
 
 from tests.service import TENANT

@@ -9,11 +9,11 @@ from typing import Any
 import pytest
 from palimpsest.clock import seconds
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.jobs import armed
-from palimpsest.memory import Record, Source
+from palimpsest.jobs.job import armed
 from palimpsest.memory.ports import MemoryCommit
-from palimpsest.memory.removal import MOST_PLACES
+from palimpsest.memory.record import Record, Source
 from palimpsest.memory.removal.expire import A_ROUND, AT_ONCE, Expire
+from palimpsest.memory.removal.transactions import MOST_PLACES
 
 from tests.service import DAY, SARAH, TENANT
 from tests.unit.memory.service import MemoryService, fact, message

@@ -6,9 +6,10 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
-from palimpsest.engines import job_partition
+from palimpsest.engines.places import job_partition
 from palimpsest.errors import DamagedJob, Unavailable
-from palimpsest.jobs import OVERDUE_SECONDS, Job, on_user, retry_delay
+from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job, on_user
 from palimpsest.jobs.kinds import DamagedPayload, ErasePayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.filters import Filter

@@ -8,12 +8,12 @@ import pytest
 from palimpsest.clock import seconds
 from palimpsest.conversations.drafts import Draft
 from palimpsest.conversations.listing import ListSessions
-from palimpsest.jobs import OVERDUE_SECONDS, Job
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.kinds import RetainPayload
-from palimpsest.memory import Record
+from palimpsest.memory.record import Record
 from palimpsest.memory.removal import retention
 from palimpsest.scope import Scope
-from palimpsest.tenants import TenantSettings
+from palimpsest.tenants.settings import TenantSettings
 
 from tests.service import DAY, SARAH, TENANT
 from tests.unit.memory.service import MemoryService, fact

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.extraction import Chunk
-from palimpsest.jobs import OVERDUE_SECONDS, Job
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.jobs.job import OVERDUE_SECONDS, Job
 from palimpsest.jobs.ports import JobNotice
-from palimpsest.memory import Source
+from palimpsest.memory.record import Source
 from palimpsest.memory.statements import Statement
 
 from tests.service import SARAH, TENANT

@@ -12,18 +12,18 @@ from palimpsest.api.resources.compactions import PruneRequest
 from palimpsest.api.resources.context import ContextRequest
 from palimpsest.api.resources.messages import AppendRequest, Redaction
 from palimpsest.api.resources.sessions.shapes import SessionChange
-from palimpsest.bootstrap.memories import MemoriesApp
-from palimpsest.bootstrap.sessions import SessionsApp
-from palimpsest.context.blocks import Conversation
+from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.read import Context
-from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended, Extract
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import ANOTHERS, check_owner
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import Compaction, Session
 from palimpsest.errors import Conflict
 from palimpsest.scope import SessionScope, UserScope, checked_id
+from palimpsest.wiring.memories import MemoriesApp
+from palimpsest.wiring.sessions import SessionsApp
 
 
 class Conversations:

@@ -19,19 +19,20 @@ from palimpsest.api.resources.memories.shapes import (
 )
 from palimpsest.api.resources.recall import RecallBody, SearchBody, ToolCallBody
 from palimpsest.api.resources.static_facts import StaticFactBody
-from palimpsest.conversations import Chat
+from palimpsest.conversations.message import Chat
 from palimpsest.engines.memory_store import StoreIndex
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT, Ingested
 from palimpsest.extraction.outside import ChatHistoryProvider, Load, newest
-from palimpsest.jobs import Job
-from palimpsest.memory import Record, Version
+from palimpsest.jobs.job import Job
 from palimpsest.memory.decisions import Remembered
-from palimpsest.recall import FoundMemory
+from palimpsest.memory.record import Record
+from palimpsest.memory.versions import Version
+from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.recall import Recalled
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 from palimpsest.scope import checked_id
-from palimpsest.tenants import StaticFact
+from palimpsest.tenants.ports import StaticFact
 from palimpsest.usage import By, Sum
 
 LONGEST_WAIT = 20.0  # seconds

@@ -16,13 +16,15 @@ from palimpsest.api.resources.graph.shapes import (
 )
 from palimpsest.api.resources.preferences import NewPreferences
 from palimpsest.api.resources.vectors import ManyVectors, VectorSearch
-from palimpsest.graph import Around, Direction, Entity, Part, Relationship, Which
 from palimpsest.graph.manage import ManageGraph
+from palimpsest.graph.neighbourhood import Around, Direction, Part, Which
 from palimpsest.graph.ports import Rows
 from palimpsest.graph.read import QueryGraph
+from palimpsest.graph.things import Entity, Relationship
 from palimpsest.memory.preferences import ManagePreferences, key_of
 from palimpsest.scope import UserScope, checked_id
-from palimpsest.vectors import DEFAULT_NAMESPACE, ManageVectors, Match, Namespace
+from palimpsest.vectors.manage import DEFAULT_NAMESPACE, ManageVectors, Match
+from palimpsest.vectors.ports import Namespace
 
 
 class PreferencesOfUser:

@@ -17,10 +17,11 @@ from aws_lambda_powertools.event_handler.middlewares import NextMiddleware
 from aws_lambda_powertools.utilities.typing import LambdaContext
 from cachetools import LRUCache
 
-from palimpsest.api import Operation, problems
+from palimpsest.api import problems
+from palimpsest.api.answers import Answering
 from palimpsest.api.call import CURRENT, OWNER, Call, Caller
+from palimpsest.api.operations import Operation
 from palimpsest.api.problems import Failure, challenge, problem
-from palimpsest.api.resources import Answering
 from palimpsest.clock import seconds
 from palimpsest.errors import BadRequest, FieldError, LimitReached, PalimpsestError, Unavailable, Unprocessable
 from palimpsest.incoming import guarded, json_object, path_of, read_json

@@ -30,8 +30,8 @@ from palimpsest.idempotency import KEY_SECONDS, KeyedCall, KeyedCalls, Once
 from palimpsest.scope import OPERATOR, Scope, SessionScope, UserScope, checked_id
 
 if TYPE_CHECKING:  # types alone: at run time nothing here knows who has built the use cases
-    from palimpsest.bootstrap.memories import MemoriesApp
-    from palimpsest.bootstrap.sessions import SessionsApp
+    from palimpsest.wiring.memories import MemoriesApp
+    from palimpsest.wiring.sessions import SessionsApp
 
     Wired: TypeAlias = SessionsApp | MemoriesApp
 

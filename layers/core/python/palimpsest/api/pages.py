@@ -11,7 +11,8 @@ from aws_lambda_powertools.event_handler import Response
 from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 
-from palimpsest.api.resources import MAX_BYTES, Page, dumps, json_answer, size_in_answer
+from palimpsest.api.answers import MAX_BYTES, Page, json_answer
+from palimpsest.api.encoding import dumps, size_in_answer
 from palimpsest.errors import BadRequest, FieldError
 
 LONGEST_NUMBER = 12  # digits of a sequence number

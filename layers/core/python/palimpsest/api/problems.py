@@ -14,8 +14,8 @@ from aws_lambda_powertools.event_handler.openapi.exceptions import RequestValida
 from pydantic import Field, ValidationError
 from typing_extensions import TypedDict
 
-from palimpsest.conversations import CHAT_FIELDS, ITEM
 from palimpsest.conversations.blocks import PRIORITY
+from palimpsest.conversations.message import CHAT_FIELDS, ITEM
 from palimpsest.errors import (
     BadRequest,
     BudgetTooSmall,

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.operations import operations_on
 
 operation = operations_on("site", function="site")
 

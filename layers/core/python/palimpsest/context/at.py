@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from palimpsest.conversations import UNSHOWN_ROLES, Message
 from palimpsest.conversations.history import no_message
+from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, Head
-from palimpsest.conversations.window import newest
+from palimpsest.conversations.window.fit import newest
 from palimpsest.scope import SessionScope
 
 PAGE = 20

@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from palimpsest.conversations import SYSTEM_ROLES, Chat, called, digested_call_id, text_of
+from palimpsest.conversations.message import SYSTEM_ROLES, Chat, digested_call_id, text_of
+from palimpsest.conversations.own_tools import called
 from palimpsest.conversations.window.render import plain
 
 ContextFormat = Literal["openai", "anthropic", "converse", "responses"]

@@ -10,11 +10,14 @@ from functools import partial
 from types import MappingProxyType
 from typing import Literal
 
-from palimpsest.context.blocks import BlockContent, Item
-from palimpsest.conversations import MEMORY_TOOL, Chat, line_of, text_of, weigh
+from palimpsest.context.blocks.ports import BlockContent, Item
 from palimpsest.conversations.blocks import OUTER_TAG, PRIORITY, BlockType
 from palimpsest.conversations.configuration import MemoryAs
-from palimpsest.conversations.window import Fitted, Material, fit
+from palimpsest.conversations.message import Chat, text_of
+from palimpsest.conversations.own_tools import MEMORY_TOOL
+from palimpsest.conversations.spoken import line_of
+from palimpsest.conversations.weight import weigh
+from palimpsest.conversations.window.fit import Fitted, Material, fit
 from palimpsest.conversations.window.render import called_for, shown
 from palimpsest.text.cutting import Count, escaped, harmless, shortened
 

@@ -12,20 +12,22 @@ from typing import Any
 from palimpsest import parallel
 from palimpsest.clock import Clock
 from palimpsest.context.at import counted, head_after, read_back
-from palimpsest.context.blocks import Conversation
+from palimpsest.context.blocks.ports import Conversation
 from palimpsest.context.blocks.reader import BlockReader, BlockReads
 from palimpsest.context.formats import ContextFormat, Written, written
 from palimpsest.context.prompt import MemoryPrompt, fit_with_memory
-from palimpsest.conversations import UNSHOWN_ROLES, Chat, Message, text_of, weighed_in
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
-from palimpsest.conversations.contents import Contents, loaded, within
+from palimpsest.conversations.contents import Contents, loaded
 from palimpsest.conversations.history import live
+from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, text_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Compaction, CompactionState, Head, Settings
-from palimpsest.conversations.window import Fitted, Material, fit, newest, newest_turn
+from palimpsest.conversations.shortened import within
+from palimpsest.conversations.weight import weighed_in
+from palimpsest.conversations.window.fit import Fitted, Material, fit, newest, newest_turn
 from palimpsest.errors import Unavailable
-from palimpsest.models import TokenCounter
 from palimpsest.models.catalogue import budget_of
+from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope
 
 SNAPSHOT_TRIES = 3

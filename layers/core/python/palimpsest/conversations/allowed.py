@@ -6,8 +6,8 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat
 from palimpsest.conversations.configuration import Flush, Strategy
+from palimpsest.conversations.message import MAX_MESSAGE_BYTES, Chat
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
 MAX_SETTINGS_BYTES = 20_000  # beside the system message: one item holds both

@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import Batch, Draft, batch_of, numbered, open_calls_after
@@ -23,17 +22,19 @@ from palimpsest.conversations.lifecycle import (
     with_messages,
 )
 from palimpsest.conversations.listing import SessionLimit
-from palimpsest.conversations.overflow import Armed, Overflow, decide
+from palimpsest.conversations.message import MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message
+from palimpsest.conversations.overflow.eviction import Armed, Overflow, decide
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, IdempotencyKey, Settings
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KEY_SECONDS
-from palimpsest.jobs import Job
-from palimpsest.models import TokenCounter
+from palimpsest.jobs.job import Job
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import Turns, until_committed
 from palimpsest.scope import SessionScope
-from palimpsest.tenants import Tenants, TenantSettings
+from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants.settings import TenantSettings
 
 Extract = Literal["auto", "now", "never"]
 Setup = Callable[[Mapping[str, Any], TenantSettings], Configuration]

@@ -1,133 +1,30 @@
-"""Contents that an item can't hold: what stays there, and how the rest is uploaded, read back, removed and swept."""
+"""Stores, reads and removes what the items of large messages can't hold."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import secrets
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import MAX_MESSAGE_BYTES, Chat, Large, Message, called, named_only, size_of
-from palimpsest.conversations.drafts import MAX_BATCH_BYTES
+from palimpsest.conversations.message import Large, Message, named_only
 from palimpsest.conversations.ports import Blobs
+from palimpsest.conversations.shortened import left, too_large
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.jobs import Job, on_tenant
+from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import UploadPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.scope import Scope, SessionScope
-from palimpsest.text.cutting import REPLACED, around, level
-
-LEFT_BYTES = 48_000  # of a large message's texts, from the beginning and the end of each
-SMALL_METADATA = 4_000  # bytes
-KINDS_OF_PARTS = {"image_url": "image", "input_audio": "audio", "file": "file"}
-
-
-def too_large(messages: Sequence[Message]) -> frozenset[int]:
-    """The sequence numbers of the messages to store outside the table: those too large for an item, and the largest of
-    the others until the rest fits one transaction.
-    """
-    sizes = {each.seq: size_of(each.chat, each.extra, each.metadata) for each in messages}
-    total, large = sum(sizes.values()), set()
-    for seq in sorted(sizes, key=lambda seq: -sizes[seq]):
-        if sizes[seq] <= MAX_MESSAGE_BYTES and total <= MAX_BATCH_BYTES:
-            break
-        large.add(seq)
-        total -= max(0, sizes[seq] - LEFT_BYTES - SMALL_METADATA)
-    return frozenset(large)
-
-
-def left(message: Message, large: Large) -> Message:
-    """The message as its item holds it: beginning and end of its texts, and the names of its images and files."""
-    metadata = message.metadata if size_of(message.metadata) <= SMALL_METADATA else {}
-    return replace(message, chat=_shortened(message.chat, message.seq), extra={}, metadata=metadata, large=large)
-
-
-def _shortened(chat: Chat, seq: int) -> Chat:
-    """The message with its texts cut in the middle to `LEFT_BYTES` together, and its other parts named."""
-    named = with_parts_named(chat, seq)
-    height = level([len(text.encode()) for text in _texts(named)], room=LEFT_BYTES)
-
-    def short(text: str) -> str:
-        size = len(text.encode())
-        mark = f"\n[… the middle of message {seq} is left out …]\n"
-        return text if size <= height else around(text, size=len(text) * height // size, mark=mark)
-
-    content = named.get("content")
-    made: dict[str, Any] = dict(named)
-    if isinstance(content, str):
-        made["content"] = short(content)
-    elif content is not None:
-        made["content"] = [{**part, "text": short(part["text"])} if "text" in part else part for part in content]
-    if "refusal" in named:
-        made["refusal"] = short(named["refusal"])
-    if "tool_calls" in named:
-        made["tool_calls"] = [_call(call, seq, height) for call in named["tool_calls"]]
-    return made
-
-
-def _texts(chat: Chat) -> list[str]:
-    content = chat.get("content")
-    texts = [content] if isinstance(content, str) else [str(part.get("text", "")) for part in content or ()]
-    return [*texts, str(chat.get("refusal", "")), *(called(call)[1] for call in chat.get("tool_calls", ()))]
-
-
-def _call(call: Mapping[str, Any], seq: int, height: int) -> Mapping[str, Any]:
-    """The call, with a note in place of arguments that are too long; those of a function stay JSON."""
-    if len(called(call)[1].encode()) <= height:
-        return call
-    kind = call["type"]
-    field = "arguments" if kind == "function" else "input"
-    return {**call, kind: {**call[kind], field: f'{REPLACED}: "the arguments in message {seq}"}}'}}
-
-
-def with_parts_named(chat: Chat, seq: int) -> Chat:
-    """The message with a text in place of each image, audio and file, which says what it is and where it stands."""
-    if not any(map(is_no_text, _parts(chat))):
-        return chat
-    return {**chat, "content": [named(part, seq) if is_no_text(part) else part for part in chat["content"]]}
-
-
-def _parts(chat: Chat) -> Sequence[Mapping[str, Any]]:
-    content = chat.get("content")
-    return () if isinstance(content, str) else content or ()
-
-
-def is_no_text(part: Mapping[str, Any]) -> bool:
-    """Whether a part of a content is an image, audio or a file."""
-    return part.get("type") in KINDS_OF_PARTS
-
-
-def named(part: Mapping[str, Any], seq: int) -> dict[str, Any]:
-    """A text in place of an image, audio or file."""
-    kind, given = KINDS_OF_PARTS[part["type"]], part[part["type"]]
-    data = str(given.get("url") or given.get("data") or given.get("file_data") or "")
-    address, comma, encoded = data.partition(",")
-    form = given.get("filename") or given.get("format") or (address[5:].partition(";")[0] if comma else "")
-    size = f"{len(encoded if comma else data) * 3 // 4} bytes" if comma or "url" not in given else ""
-    said = ", ".join(filter(None, (f"{kind} {form}".strip(), size)))
-    return {"type": "text", "text": f"[{said}: in message {seq}]"}
-
-
-def within(messages: Sequence[Message], *, most: int) -> tuple[Message, ...]:
-    """The messages, oldest first, with images, audio and files of at most `most` bytes: those of the newest messages.
-    Elsewhere they are named.
-    """
-    held: list[Message] = []
-    for message in reversed(messages):
-        size = size_of(*filter(is_no_text, _parts(message.chat)))
-        held.append(message if size <= most else replace(message, chat=with_parts_named(message.chat, message.seq)))
-        most -= size if size <= most else 0
-    return tuple(reversed(held))
-
 
 ABANDONED_SECONDS = 600
 """After this long no append that uploaded can still be under way."""
+
 AGAIN_SECONDS = 60
+
 HELD, PASSING = "contents", "passing"
 """What keys begin with: of contents that belong to a message, and of those that wait for their extraction alone."""
 

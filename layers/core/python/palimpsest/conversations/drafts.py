@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any, TypeVar
 
-from palimpsest.conversations import (
+from palimpsest.conversations.message import (
     ITEM,
     MAX_MESSAGE_BYTES,
     SYSTEM_ROLES,
@@ -22,8 +22,8 @@ from palimpsest.conversations import (
     short_call_id,
     size_of,
     text_of,
-    weigh,
 )
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import FieldError, TooLarge, Unprocessable
 
 MAX_MESSAGES_PER_APPEND = 50

@@ -9,9 +9,9 @@ from functools import partial
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations import Message
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.lifecycle import emptied, job_on, touched, withdrawn
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import HeadMoved, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Conflict, FieldError, NotFound

@@ -8,13 +8,13 @@ from datetime import datetime
 from typing import Any
 
 from palimpsest.clock import day_of, milliseconds, seconds, stamp
-from palimpsest.conversations import UNSHOWN_ROLES, Chat, Message, size_of
 from palimpsest.conversations.configuration import Strategy, stored
 from palimpsest.conversations.drafts import open_calls_through
 from palimpsest.conversations.kept import days_of
+from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, size_of
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import Conflict
-from palimpsest.jobs import Job, armed
+from palimpsest.jobs.job import Job, armed
 from palimpsest.jobs.kinds import JobKind, RemovalPayload
 from palimpsest.scope import SessionScope
 

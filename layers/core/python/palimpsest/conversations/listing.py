@@ -15,7 +15,7 @@ from palimpsest.conversations.history import live
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Session, Status
 from palimpsest.errors import FieldError, LimitReached, NotFound, Unprocessable
-from palimpsest.jobs import Job, JobState
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope
 

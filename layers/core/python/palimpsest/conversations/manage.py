@@ -10,7 +10,6 @@ from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import Chat, weigh
 from palimpsest.conversations.allowed import asked_of_memories, check_allowed, check_room
 from palimpsest.conversations.configuration import Strategy, merged, names_days, own_retention, stored
 from palimpsest.conversations.history import live
@@ -26,17 +25,20 @@ from palimpsest.conversations.lifecycle import (
     touched,
 )
 from palimpsest.conversations.listing import SessionLimit
+from palimpsest.conversations.message import Chat
 from palimpsest.conversations.ports import Opened, Sessions
 from palimpsest.conversations.schedule import ExtractionSchedule
 from palimpsest.conversations.session import Commit, Head, Session, Settings
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import RetainPayload
-from palimpsest.models import TokenCounter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
-from palimpsest.tenants import Tenants, TenantSettings
+from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants.settings import TenantSettings
 
 
 @dataclass(frozen=True, slots=True)

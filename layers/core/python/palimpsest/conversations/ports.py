@@ -8,11 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
-from palimpsest.models import Usage
+from palimpsest.jobs.job import Job
+from palimpsest.models.usage import Usage
 from palimpsest.scope import Scope, SessionScope, UserScope
 
 

@@ -8,12 +8,14 @@ from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message, unlike_a_summary, weigh
 from palimpsest.conversations.history import live, no_message
 from palimpsest.conversations.lifecycle import job_on, touched, without_overflow
+from palimpsest.conversations.message import ITEM, SYSTEM_ROLES, UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
-from palimpsest.models import TokenCounter
+from palimpsest.conversations.spoken import unlike_a_summary
+from palimpsest.conversations.weight import weigh
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import SessionScope
 from palimpsest.text.cutting import Count

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from palimpsest.conversations.lifecycle import armed_extraction, buffered_turns
 from palimpsest.conversations.session import Head
-from palimpsest.jobs import Job, newest_attempt
+from palimpsest.jobs.attempts import newest_attempt
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import SessionScope
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from palimpsest.conversations import REPLY_PRIMING, Chat, Message
+from palimpsest.conversations.message import Chat, Message
+from palimpsest.conversations.weight import REPLY_PRIMING
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.scope import SessionScope
 from palimpsest.usage import Tally
 

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from palimpsest.errors import ModelUnavailable, Unavailable
 from palimpsest.jobs.kinds import JobKind
 from palimpsest.jobs.ports import Changed, Happened, JobNotice
-from palimpsest.models import Space, Vector
+from palimpsest.models.ports import Space, Vector
 
 if TYPE_CHECKING:
     from mypy_boto3_s3 import S3Client

@@ -16,20 +16,21 @@ from cachetools import LRUCache
 from pydantic import TypeAdapter
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import message_of
+from palimpsest.conversations.message import message_of
 from palimpsest.errors import Unavailable
-from palimpsest.memory import Record as StoredRecord
-from palimpsest.memory import RecordType, SaidType, is_expired
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories, Page, Pointer
 from palimpsest.memory.preferences import TOPICS
+from palimpsest.memory.record import Record as StoredRecord
+from palimpsest.memory.record import RecordType, SaidType
 from palimpsest.memory.store import MemoryStore, StoredMemory
-from palimpsest.models import Space, Vector
-from palimpsest.recall import words_of
+from palimpsest.models.ports import Space, Vector
+from palimpsest.recall.found import words_of
 from palimpsest.recall.question import scores
 from palimpsest.scope import UserScope
-from palimpsest.search import ANYTHING, Document, Gone, Hit, SearchIndex
-from palimpsest.text import content_terms, terms
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, SearchIndex
+from palimpsest.text.analyser import content_terms, terms
 
 MOST_MET = 2_000  # memories that searches found and that may be read right after
 SAID = frozenset[RecordType](get_args(SaidType))

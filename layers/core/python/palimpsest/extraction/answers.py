@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from palimpsest.errors import ModelOutputInvalid
-from palimpsest.extraction import Finding
-from palimpsest.graph import Relation, as_entity_type, as_relationship_type
+from palimpsest.extraction.finding import Finding
+from palimpsest.graph.things import Relation, as_entity_type, as_relationship_type
 
 MOST_OBJECTS = 200
 MOST_RELATIONS = 5  # of one memory

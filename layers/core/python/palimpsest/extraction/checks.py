@@ -14,13 +14,15 @@ from html import unescape
 from typing import Any, cast, get_args
 
 from palimpsest.clock import milliseconds
-from palimpsest.conversations import Message, said_at, text_of
-from palimpsest.extraction import Chunk, Finding
-from palimpsest.graph import Relation
-from palimpsest.memory import MAX_CONTENT, Method, SaidType, Source
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.spoken import said_at
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.graph.things import Relation
+from palimpsest.memory.record import MAX_CONTENT, Method, SaidType, Source
 from palimpsest.memory.statements import Statement
-from palimpsest.text import normalized
 from palimpsest.text.dates import dated, relative_dates
+from palimpsest.text.folding import normalized
 
 LEAST_IMPORTANCE = 0.5
 MOST_PLACES = 1_000

@@ -7,14 +7,15 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import Message
 from palimpsest.conversations.contents import Contents
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head, Settings
 from palimpsest.errors import CommitLost
-from palimpsest.extraction import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
+from palimpsest.extraction.chunk import CONTEXT_MESSAGES, Chunk, chunk_of, context_of
 from palimpsest.extraction.jobs import GONE, Range, Turn, cancelled, ended, next_start, parked_within, turn_of
-from palimpsest.jobs import ERASED, Job, next_step
+from palimpsest.jobs.attempts import next_step
+from palimpsest.jobs.job import ERASED, Job
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import ChunkLine, Memories, MemoryCommit, Progress
 from palimpsest.scope import Scope, SessionScope, UserScope

@@ -8,10 +8,11 @@ from functools import partial
 
 from palimpsest.clock import seconds
 from palimpsest.conversations.schedule import OUTAGES
-from palimpsest.extraction import Extractor
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, user_of
 from palimpsest.extraction.jobs import MOST_LOST, ended, next_start, parked_within
-from palimpsest.jobs import OVERDUE_SECONDS, STUCK, Job, another_attempt, next_step
+from palimpsest.extraction.ports import Extractor
+from palimpsest.jobs.attempts import another_attempt, next_step
+from palimpsest.jobs.job import OVERDUE_SECONDS, STUCK, Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
 from palimpsest.retry import until_committed

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from itertools import islice
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import Message, digest
 from palimpsest.conversations.append import Append, Appended
 from palimpsest.conversations.drafts import Draft, first_batch, message_sizes, open_calls_after, with_joined_calls
 from palimpsest.conversations.history import MOVED_ON
 from palimpsest.conversations.lifecycle import check_owner
+from palimpsest.conversations.message import Message, digest
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
 from palimpsest.errors import Conflict, FieldError, Unprocessable

@@ -11,7 +11,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from palimpsest.conversations.session import Head
-from palimpsest.jobs import Job, retry_delay
+from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.job import Job
 
 Range = tuple[int, int]
 

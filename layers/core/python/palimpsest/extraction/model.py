@@ -11,15 +11,20 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
-from palimpsest import prompts
-from palimpsest.conversations import Message, said_at, text_of
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.spoken import said_at
 from palimpsest.conversations.window.render import abridged
 from palimpsest.errors import ModelFailed, ModelOutputInvalid
-from palimpsest.extraction import Chunk, Extraction, Extractor, Finding
 from palimpsest.extraction.answers import ExtractionAnswer, read_answer
-from palimpsest.memory import Method, SaidType
-from palimpsest.models import Completion, JsonModel, Schema, Secret, TokenCounter, Usage, deadline
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.ports import Extraction, Extractor
+from palimpsest.memory.record import Method, SaidType
+from palimpsest.models import deadline
 from palimpsest.models.catalogue import priced
+from palimpsest.models.ports import Completion, JsonModel, Schema, Secret, TokenCounter
+from palimpsest.models.usage import Usage
+from palimpsest.prompts import files as prompts
 from palimpsest.text.cutting import Count
 
 METHOD: Method = "model"

@@ -8,12 +8,13 @@ from datetime import datetime
 from typing import Any, Protocol, runtime_checkable
 
 from palimpsest.clock import seconds, stamp
-from palimpsest.conversations import Message, digest, weigh
 from palimpsest.conversations.append import Append
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import Draft, first_batch, message_sizes, numbered
 from palimpsest.conversations.lifecycle import Beginning, check_owner, touched, with_messages
+from palimpsest.conversations.message import Message, digest
 from palimpsest.conversations.session import Commit, Head
+from palimpsest.conversations.weight import weigh
 from palimpsest.errors import FieldError, Unprocessable
 from palimpsest.extraction.ingest import Ingested, check_length
 from palimpsest.extraction.schedule import RequestExtraction

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from palimpsest.extraction.commit import user_of
 from palimpsest.extraction.jobs import parked_within
-from palimpsest.jobs import Job, JobState
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.memory.ports import ChunkLine, Memories, Progress
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import UserScope

@@ -9,20 +9,22 @@ from dataclasses import asdict, dataclass, replace
 from palimpsest.clock import seconds
 from palimpsest.conversations.configuration import own_retention
 from palimpsest.errors import Conflict
-from palimpsest.extraction import Chunk, Extraction, Extractor, Finding, fitting
 from palimpsest.extraction.checks import ConversationOwner, checked, most_important, statement_of
+from palimpsest.extraction.chunk import Chunk
 from palimpsest.extraction.commit import Looked, Steps, extraction_prompt, extraction_seconds, session_of, user_of
 from palimpsest.extraction.failures import RetryExtraction
+from palimpsest.extraction.finding import Finding, fitting
 from palimpsest.extraction.jobs import Turn
+from palimpsest.extraction.ports import Extraction, Extractor
 from palimpsest.extraction.schedule import RequestExtraction
 from palimpsest.graph.drawn import Drawn, drawn_from
 from palimpsest.graph.manage import GraphLimit
 from palimpsest.graph.read import ReadGraph
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import counting
-from palimpsest.memory import GRAPH, Source
 from palimpsest.memory.ports import ChunkLine, MemoryCommit
+from palimpsest.memory.record import GRAPH, Source
 from palimpsest.memory.remember import Prepared, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.models import deadline

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
-from palimpsest.graph import USER_NAMES, USER_TYPE, Entity, Graph, Relation, Relationship, statement_of, topic_of
 from palimpsest.graph.identity import stored_id
 from palimpsest.graph.names import entity_id
+from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.things import USER_NAMES, USER_TYPE, Entity, Relation, Relationship, statement_of, topic_of
 from palimpsest.memory.statements import Statement
-from palimpsest.text import normalized
+from palimpsest.text.folding import normalized
 
 
 @dataclass(frozen=True, slots=True)

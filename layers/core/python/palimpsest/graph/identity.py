@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from palimpsest.graph import Entity, Graph, Relationship, relationship_id
 from palimpsest.graph.names import MADE, Names
-from palimpsest.text import normalized
+from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.things import Entity, Relationship, relationship_id
+from palimpsest.text.folding import normalized
 
 
 def unified(stored: Iterable[Entity]) -> tuple[list[Entity], Names]:

@@ -9,31 +9,29 @@ from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import CommitLost, FieldError, NotFound, Unprocessable
-from palimpsest.graph import (
+from palimpsest.graph.identity import between, with_stored_ids
+from palimpsest.graph.names import entity_id
+from palimpsest.graph.neighbourhood import Around, Part, Which, around
+from palimpsest.graph.read import ReadGraph
+from palimpsest.graph.things import (
     MOST_THINGS,
     PREFERENCE_TYPE,
     USER_TYPE,
-    Around,
     Entity,
-    Part,
     Relationship,
-    Which,
-    around,
     entity_of,
     relationship_of,
     statement_of,
     topic_of,
 )
-from palimpsest.graph.identity import between, with_stored_ids
-from palimpsest.graph.names import entity_id
-from palimpsest.graph.read import ReadGraph
 from palimpsest.idempotency import Once
-from palimpsest.memory import GraphType, Record, is_expired
 from palimpsest.memory.decisions import Outcome, Remembered
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, MemoryCommit
 from palimpsest.memory.preferences import AtMost
+from palimpsest.memory.record import GraphType, Record
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.removal.transactions import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope

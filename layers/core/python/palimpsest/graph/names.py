@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from palimpsest.text import normalized
+from palimpsest.text.folding import normalized
 
 MADE = "ent_"
 """What the ids of entities begin with that were given none."""

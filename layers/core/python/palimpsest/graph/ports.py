@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from palimpsest.graph import Graph
 from palimpsest.graph.cypher import Query
+from palimpsest.graph.neighbourhood import Graph
 from palimpsest.scope import UserScope
 
 

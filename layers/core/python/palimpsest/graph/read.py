@@ -14,29 +14,26 @@ from cachetools import LRUCache
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
 from palimpsest.errors import Conflict, FieldError, NotFound, Unprocessable
-from palimpsest.graph import (
-    ANY,
+from palimpsest.graph.cypher import read_query
+from palimpsest.graph.identity import between, unified
+from palimpsest.graph.neighbourhood import ANY, Graph, Part, Which, around
+from palimpsest.graph.ports import GraphEngine, Limits, Rows
+from palimpsest.graph.things import (
     MOST_THINGS,
     PREFERENCE_TYPE,
     PREFERS,
     USER_TYPE,
     Entity,
-    Graph,
-    Part,
     Relationship,
-    Which,
-    around,
     entity_of,
     is_sound,
     relationship_of,
     topic_of,
 )
-from palimpsest.graph.cypher import read_query
-from palimpsest.graph.identity import between, unified
-from palimpsest.graph.ports import GraphEngine, Limits, Rows
-from palimpsest.memory import GRAPH, Record, is_expired
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, UserState
 from palimpsest.memory.preferences import TOPICS, key_of
+from palimpsest.memory.record import GRAPH, Record
 from palimpsest.scope import UserScope
 
 MAX_CACHED = 60_000  # records in a process

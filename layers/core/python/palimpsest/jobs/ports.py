@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, Protocol
 
-from palimpsest.jobs import Job, JobState
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.kinds import JobKind, Queue
 from palimpsest.scope import Scope, UserScope
 from palimpsest.usage import Tally

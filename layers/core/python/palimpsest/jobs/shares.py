@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Queue
 from palimpsest.jobs.ports import Changed, Happened, JobNotice, Jobs, Queues, Shares, Waiting
 from palimpsest.scope import Scope

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import Any, Literal, get_args
 
 from palimpsest.clock import milliseconds
-from palimpsest.memory import MAX_METADATA_TERMS
+from palimpsest.memory.record import MAX_METADATA_TERMS
 
 Operator = Literal["eq", "ne", "gt", "gte", "lt", "lte", "in", "exists"]
 OPERATORS: frozenset[str] = frozenset(get_args(Operator))

@@ -11,9 +11,10 @@ from itertools import takewhile
 from operator import eq
 from typing import Literal
 
-from palimpsest.memory import KEYED, Order, Record, said_again
+from palimpsest.memory.record import KEYED, Order, Record, said_again
 from palimpsest.memory.statements import Statement, confirmed, drawing, kept_longer, said_also, updated
-from palimpsest.text import accented_words, normalized, stems
+from palimpsest.text.analyser import accented_words, stems
+from palimpsest.text.folding import normalized
 
 Outcome = Literal["created", "updated", "unchanged"]
 Lifetime = Callable[[str], int | None]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from palimpsest.memory import Record
 from palimpsest.memory.decisions import Lifetime
 from palimpsest.memory.ports import Pointer
+from palimpsest.memory.record import Record
 from palimpsest.memory.statements import Statement, drafted, placed
 from palimpsest.scope import UserScope
 

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.memory import MAX_CONTENT, Record
 from palimpsest.memory.decisions import Remembered, Topic
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
-from palimpsest.memory.removal import Room
+from palimpsest.memory.record import MAX_CONTENT, Record
+from palimpsest.memory.removal.transactions import Room
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import UserScope
-from palimpsest.text import accented_words
+from palimpsest.text.analyser import accented_words
 
 RELATIONSHIP, ENTITY = "relationship:", "entity:"
 """What the topics of both begin with."""

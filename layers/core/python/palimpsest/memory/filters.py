@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, Self, cast, get_args, overload
 
 from palimpsest.jobs.kinds import ForgetPayload
-from palimpsest.memory import ListedType, Record, RecordType
 from palimpsest.memory.conditions import RANGES, Condition, TermTest, conditions, leaves, metadata_terms, place
+from palimpsest.memory.record import ListedType, Record, RecordType
 from palimpsest.scope import UserScope
 
 MemoryType = Literal[RecordType, "message"]

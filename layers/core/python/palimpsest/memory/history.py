@@ -8,10 +8,11 @@ from functools import partial
 
 from palimpsest import parallel
 from palimpsest.conversations.listing import filled
-from palimpsest.memory import Record, Version, versions
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.manage import ManageMemories
 from palimpsest.memory.ports import Memories, Pointer
+from palimpsest.memory.record import Record
+from palimpsest.memory.versions import Version, versions
 from palimpsest.scope import UserScope
 
 

@@ -11,17 +11,18 @@ from typing import Any, get_args
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import Conflict, NotFound
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory import GRAPH, ListedType, Record, Version, versions
 from palimpsest.memory.endings import Superseded, together
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
+from palimpsest.memory.record import GRAPH, ListedType, Record
 from palimpsest.memory.remember import Remember, Room
-from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.removal.transactions import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import confirmed, drawing, edited, topic_of_edits
+from palimpsest.memory.versions import Version, versions
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-from palimpsest.tenants import Tenants
+from palimpsest.tenants.ports import Tenants
 
 PAGE = 100
 KEPT: Any = object()

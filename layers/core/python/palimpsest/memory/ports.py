@@ -7,8 +7,9 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs import Job
-from palimpsest.memory import Order, Record, RecordType, Source, Walk, first_expiry
+from palimpsest.jobs.job import Job
+from palimpsest.memory.expiry import Walk, first_expiry
+from palimpsest.memory.record import Order, Record, RecordType, Source
 from palimpsest.scope import SessionScope, UserScope
 
 

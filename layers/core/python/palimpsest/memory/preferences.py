@@ -13,11 +13,12 @@ from typing import Any
 
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import Conflict, NotFound
-from palimpsest.memory import MAX_CONTENT, Record, is_expired
 from palimpsest.memory.decisions import Remembered
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.record import MAX_CONTENT, Record
 from palimpsest.memory.remember import Remember
-from palimpsest.memory.removal import Removal, RemovesExports, no_exports, transactions
+from palimpsest.memory.removal.transactions import Removal, RemovesExports, no_exports, transactions
 from palimpsest.memory.statements import Statement
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope, checked_id

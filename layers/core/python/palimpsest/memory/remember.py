@@ -10,7 +10,6 @@ from typing import Self
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.errors import FieldError, LimitReached, Unprocessable
 from palimpsest.idempotency import KeyedCall, Once
-from palimpsest.memory import Record
 from palimpsest.memory.decisions import (
     MemoryState,
     Near,
@@ -27,10 +26,11 @@ from palimpsest.memory.decisions import (
 from palimpsest.memory.drafts import drafts_of, joining
 from palimpsest.memory.endings import Endings, Superseded, superseded_by
 from palimpsest.memory.ports import Memories, MemoryCommit, Pointer
+from palimpsest.memory.record import Record
 from palimpsest.memory.statements import AT_ONCE, Statement, event_before
 from palimpsest.retry import until_committed
 from palimpsest.scope import UserScope
-from palimpsest.tenants import Tenants
+from palimpsest.tenants.ports import Tenants
 
 MAX_STATEMENTS = 30
 

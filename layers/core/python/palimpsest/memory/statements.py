@@ -6,8 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.memory import KEYED, MAX_ALSO, MOST_DRAWN, Method, Record, RecordType, Source, record_id
-from palimpsest.text import normalized, topic_key
+from palimpsest.memory.record import KEYED, MAX_ALSO, MOST_DRAWN, Method, Record, RecordType, Source, record_id
+from palimpsest.text.analyser import topic_key
+from palimpsest.text.folding import normalized
 
 DAY = 24 * 3600
 AT_ONCE = 60_000

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
-from palimpsest.models import Vector
+from palimpsest.models.ports import Vector
 
 
 @dataclass(frozen=True, slots=True)

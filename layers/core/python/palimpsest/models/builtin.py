@@ -12,7 +12,8 @@ from typing import Any
 
 from palimpsest import parallel
 from palimpsest.errors import ModelUnavailable
-from palimpsest.models import Space, Vector, unit
+from palimpsest.models.ports import Space, Vector
+from palimpsest.models.vectors import unit
 
 SPACE = Space("bge-small-en-v1.5-int8", 384)  # no server's model of that name makes the same vectors
 EMBEDDER = "bge-small-en-v1.5"

@@ -10,8 +10,8 @@ from typing import Protocol
 
 from palimpsest.clock import Clock, day_of, milliseconds
 from palimpsest.errors import CostLimitReached, Unavailable
-from palimpsest.models import Completion, LanguageModel, Schema
 from palimpsest.models.catalogue import priced
+from palimpsest.models.ports import Completion, LanguageModel, Schema
 from palimpsest.scope import Scope, payer
 from palimpsest.usage import Usages
 

@@ -13,11 +13,13 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict
 
-from palimpsest import parallel, prompts
-from palimpsest.conversations import line_of
+from palimpsest import parallel
+from palimpsest.conversations.spoken import line_of
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
-from palimpsest.models import Completion, JsonModel, Schema, Usage
 from palimpsest.models.catalogue import NANO_USD, cost
+from palimpsest.models.ports import Completion, JsonModel, Schema
+from palimpsest.models.usage import Usage
+from palimpsest.prompts import files as prompts
 from palimpsest.text.cutting import harmless
 
 MAX_QUOTED = 3  # memories in an answer that quotes them

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from palimpsest.conversations import name_of
-from palimpsest.memory import Record, quoted_in
-from palimpsest.recall import FoundMemory
+from palimpsest.conversations.spoken import name_of
+from palimpsest.memory.record import Record, quoted_in
 from palimpsest.recall.answer import Passage, user_memory
+from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import excerpt
-from palimpsest.text import content_terms
+from palimpsest.text.analyser import content_terms
 
 MAX_LINE = 600  # characters of one memory
 

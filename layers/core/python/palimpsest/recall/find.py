@@ -9,18 +9,20 @@ from functools import partial
 from time import monotonic
 
 from palimpsest import parallel
-from palimpsest.conversations import answers_own_tool, message_key, spoken_text
+from palimpsest.conversations.message import message_key
+from palimpsest.conversations.own_tools import answers_own_tool
 from palimpsest.conversations.ports import Sessions
+from palimpsest.conversations.spoken import spoken_text
 from palimpsest.errors import ModelFailed, Unavailable
-from palimpsest.memory import Record, RecordType
 from palimpsest.memory.filters import Filter, MemoryType
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, Vector
-from palimpsest.recall import Retriever, words_of
+from palimpsest.memory.record import Record, RecordType
+from palimpsest.models.ports import Embedder, Vector
+from palimpsest.recall.found import Retriever, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, scores
 from palimpsest.scope import UserScope, paid_by
-from palimpsest.search import Hit, Vectors, Words
-from palimpsest.text import term_set, terms
+from palimpsest.search.ports import Hit, Vectors, Words
+from palimpsest.text.analyser import term_set, terms
 
 HITS = 50  # of each search
 SEARCH_SECONDS = 4.0  # that all searches of the index may take together

@@ -9,9 +9,11 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from palimpsest.memory.filters import Filter
-from palimpsest.text import BASE, FUNCTION_WORDS, Field, content_terms, folded, terms, topic_key, words
+from palimpsest.text.analyser import FUNCTION_WORDS, content_terms, terms, topic_key, words
+from palimpsest.text.bm25 import BASE, Field
 from palimpsest.text.cutting import ELLIPSIS, shortened
 from palimpsest.text.dates import Period, period
+from palimpsest.text.folding import folded
 
 DEFAULT_K = 5
 MAX_QUESTION = 4_000  # characters that are read

@@ -11,16 +11,18 @@ from typing import TypeVar
 
 from palimpsest import parallel
 from palimpsest.clock import milliseconds, seconds
-from palimpsest.conversations import SPOKEN_ROLES, Message, message_key, message_of, said_at, spoken_text, text_of
+from palimpsest.conversations.message import SPOKEN_ROLES, Message, message_key, message_of, text_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Head
-from palimpsest.memory import Record, Source, as_of
+from palimpsest.conversations.spoken import said_at, spoken_text
 from palimpsest.memory.ports import Memories, Pointer
-from palimpsest.recall import Candidate, FoundMemory, Scores, words_of
+from palimpsest.memory.record import Record, Source
+from palimpsest.memory.versions import as_of
+from palimpsest.recall.found import Candidate, FoundMemory, Scores, words_of
 from palimpsest.recall.question import Query, RecallRequest, coverage, excerpt
 from palimpsest.recall.refine import Seen
 from palimpsest.scope import UserScope
-from palimpsest.text import term_set
+from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import says
 
 PAGE = 100  # keys that one read takes

@@ -12,18 +12,21 @@ from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import Unavailable
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, JsonModel, Reranker, TokenCounter, Usage
 from palimpsest.models.catalogue import OTHER, THRESHOLDS
-from palimpsest.recall import FoundMemory, Ranked, Retriever, Weights, near_enough, preselected, ranked
+from palimpsest.models.ports import Embedder, JsonModel, Reranker, TokenCounter
+from palimpsest.models.usage import Usage
 from palimpsest.recall.answer import Answered, AnswerQuestion
 from palimpsest.recall.as_text import passage_of
 from palimpsest.recall.find import FindCandidates, Findings
+from palimpsest.recall.found import FoundMemory, Retriever
 from palimpsest.recall.question import Query, RecallRequest, analysed
+from palimpsest.recall.ranking import Ranked, near_enough, preselected, ranked
 from palimpsest.recall.read import ReadResult, RecallRun, read_all
 from palimpsest.recall.refine import newer_first, seen_by, with_outdated, without_echoes
 from palimpsest.recall.rerank import Reading, reading, reranked
+from palimpsest.recall.weights import Weights
 from palimpsest.scope import UserScope, paid_by
-from palimpsest.search import Vectors, Words
+from palimpsest.search.ports import Vectors, Words
 
 DAYS = 2.0  # what a memory of the days gains that alone are asked for: twice what the nearest in words and meaning has
 MIN_READ = 60  # candidates that are read from the tables; twice k if that is more

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from palimpsest import parallel
-from palimpsest.conversations import text_of
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.history import live, no_session
+from palimpsest.conversations.message import text_of
 from palimpsest.conversations.ports import Sessions
-from palimpsest.memory import Record, Source
 from palimpsest.memory.ports import Memories
-from palimpsest.recall import FoundMemory, words_of
+from palimpsest.memory.record import Record, Source
+from palimpsest.recall.found import FoundMemory, words_of
 from palimpsest.recall.question import Query
 from palimpsest.scope import UserScope
-from palimpsest.text import content_terms, normalized, term_set
+from palimpsest.text.analyser import content_terms, term_set
+from palimpsest.text.folding import normalized
 from palimpsest.text.sentences import is_question
 
 COVERED = 0.5  # share of a message's text that a record's quote must have to stand for it

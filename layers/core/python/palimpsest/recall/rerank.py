@@ -10,11 +10,13 @@ from time import monotonic
 from typing import TYPE_CHECKING
 
 from palimpsest import parallel
-from palimpsest.models import Reranker
-from palimpsest.recall import DEFAULT_WEIGHTS, FoundMemory, Ranked, Weights, normalised, scored
+from palimpsest.models.ports import Reranker
+from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import Query, coverage
+from palimpsest.recall.ranking import Ranked, normalised, scored
+from palimpsest.recall.weights import DEFAULT_WEIGHTS, Weights
 from palimpsest.search.documents import shortened_end
-from palimpsest.text import term_set
+from palimpsest.text.analyser import term_set
 from palimpsest.text.sentences import is_question, sentences
 
 if TYPE_CHECKING:

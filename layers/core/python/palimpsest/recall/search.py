@@ -9,20 +9,21 @@ from typing import Literal
 
 from palimpsest import parallel
 from palimpsest.clock import Clock, milliseconds
-from palimpsest.conversations import Message, message_key, said_at
+from palimpsest.conversations.message import Message, message_key
 from palimpsest.conversations.ports import Compare, Near, Sessions
+from palimpsest.conversations.spoken import said_at
 from palimpsest.errors import ModelFailed, Unavailable, Unprocessable
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, Vector
 from palimpsest.models.catalogue import OTHER, THRESHOLDS, Thresholds
-from palimpsest.recall import FoundMemory, Retriever
+from palimpsest.models.ports import Embedder, Vector
 from palimpsest.recall.find import filters
+from palimpsest.recall.found import FoundMemory, Retriever
 from palimpsest.recall.question import DEFAULT_K, Query, RecallRequest, analysed
 from palimpsest.recall.read import RecallRun, read_all
 from palimpsest.recall.refine import with_outdated
 from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
-from palimpsest.search import Hit, Vectors, Words
+from palimpsest.search.ports import Hit, Vectors, Words
 
 Mode = Literal["keyword", "vector"]
 Search = Callable[..., tuple[Hit, ...]]

@@ -9,11 +9,12 @@ from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from palimpsest.conversations import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL, Chat
 from palimpsest.conversations.configuration import parsed
+from palimpsest.conversations.message import Chat
+from palimpsest.conversations.own_tools import FORGET_TOOL, REMEMBER_TOOL, SEARCH_TOOL
 from palimpsest.errors import NotFound
-from palimpsest.memory import MAX_CONTENT
 from palimpsest.memory.manage import ManageMemories
+from palimpsest.memory.record import MAX_CONTENT
 from palimpsest.memory.remember import Remember
 from palimpsest.memory.statements import TOPICAL, Statement
 from palimpsest.recall.answer import USER_MEMORY, line_of_passage, user_memory
@@ -21,7 +22,8 @@ from palimpsest.recall.as_text import format_as_context, passage_of
 from palimpsest.recall.question import RecallRequest
 from palimpsest.recall.recall import Recall
 from palimpsest.scope import UserScope
-from palimpsest.text import normalized, topic_key
+from palimpsest.text.analyser import topic_key
+from palimpsest.text.folding import normalized
 
 ToolFormat = Literal["openai", "anthropic", "converse", "responses", "mcp"]
 

@@ -9,17 +9,19 @@ from functools import partial
 
 from palimpsest import parallel
 from palimpsest.clock import Clock
-from palimpsest.conversations import message_of
+from palimpsest.conversations.message import message_of
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import ModelFailed, ModelUnavailable, Unavailable
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import Changed, MessageChanged, RecordChanged, Removed
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
-from palimpsest.models import Embedder, Vector, unpacked
+from palimpsest.models.ports import Embedder, Vector
+from palimpsest.models.vectors import unpacked
 from palimpsest.scope import Scope, SessionScope, UserScope, paid_by
-from palimpsest.search import Document, Gone, SearchIndex
-from palimpsest.search.documents import SESSION_GONE, EmbedPlans, Indexable, Plan, gone
+from palimpsest.search.documents import SESSION_GONE, Indexable, gone
+from palimpsest.search.plans import EmbedPlans, Plan
+from palimpsest.search.ports import Document, Gone, SearchIndex
 
 AT_ONCE, PAGES_AT_ONCE = 100, 30  # documents of an erased user that are looked at with one delivery
 Planning = Callable[[], Plan | None]

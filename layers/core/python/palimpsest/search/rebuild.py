@@ -11,14 +11,14 @@ from itertools import islice
 from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, NotFound, Unavailable
-from palimpsest.jobs import Job, on_user
+from palimpsest.jobs.job import Job, on_user
 from palimpsest.jobs.kinds import ReindexPayload
 from palimpsest.jobs.ports import Changed, JobNotice, Jobs, MessageChanged, RecordChanged
 from palimpsest.jobs.steps import GiveUpStep, RestartSteps, UserSteps
 from palimpsest.memory.ports import Memories, Owners
 from palimpsest.scope import OPERATOR, Scope, SessionScope
-from palimpsest.search import SearchIndex
 from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
 
 PAGE = 50  # changes of one step
 LOOKED_AT = 25  # sessions or users of one step: most have less than a page

@@ -12,7 +12,7 @@ from re import _parser as parser
 from threading import RLock
 from typing import Any
 
-from palimpsest.text import folded
+from palimpsest.text.folding import folded
 
 Signs = frozenset[str]
 Part = tuple[Any, Any]

@@ -7,15 +7,16 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from palimpsest.conversations import UNSHOWN_ROLES, Chat, Message, digest, weigh
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.drafts import MAX_CALL_BYTES, open_calls_through
 from palimpsest.conversations.lifecycle import kept_for
-from palimpsest.conversations.overflow import RAISE_SHARE
+from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message, digest
+from palimpsest.conversations.overflow.eviction import RAISE_SHARE
 from palimpsest.conversations.session import Compaction, Head, Settings
+from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
 from palimpsest.errors import Unprocessable
-from palimpsest.models import TokenCounter
+from palimpsest.models.ports import TokenCounter
 
 CALL_BYTES = 4  # of one call that waits, in a head
 _ID = re.compile(r"[0-9a-f]{32}")

@@ -12,18 +12,18 @@ from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
 from palimpsest.clock import LATEST, milliseconds
-from palimpsest.conversations import CHAT_FIELDS, ITEM, MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, size_of
 from palimpsest.conversations.allowed import check_room
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.drafts import MAX_CALL_BYTES
 from palimpsest.conversations.lifecycle import DAY
+from palimpsest.conversations.message import CHAT_FIELDS, ITEM, MAX_MESSAGE_BYTES, SYSTEM_ROLES, Message, size_of
 from palimpsest.conversations.session import Compaction, Head, Settings
 from palimpsest.errors import BadRequest, FieldError, TooLarge, Unprocessable
 from palimpsest.incoming import json_object
 from palimpsest.memory.ports import Progress
 from palimpsest.scope import checked_id
-from palimpsest.transfer import BEGINNINGS, FORMAT, HEADER, VERSION, Row, head_of, names_of, read, settings_of
 from palimpsest.transfer.agreement import require
+from palimpsest.transfer.lines import BEGINNINGS, FORMAT, HEADER, VERSION, Row, head_of, names_of, read, settings_of
 from palimpsest.transfer.memory_checks import check_namespace, check_record, check_vector
 from palimpsest.transfer.places import MOST_MESSAGES, SLACK, WITHIN, Before, check_id, check_size, moment_of
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from palimpsest.clock import Clock
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import ExportPayload
 from palimpsest.jobs.ports import JobNotice
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
-from palimpsest.transfer import HEADER, Kind, Row, line
 from palimpsest.transfer.files import FILES, Notes, folder
+from palimpsest.transfer.lines import HEADER, Kind, Row, line
 
 MOST_BYTES = 8_000_000  # of one file, but for its last line
 MOST_RUNS = 3

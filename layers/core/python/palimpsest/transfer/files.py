@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job, on_tenant
+from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import ExportPayload
 from palimpsest.jobs.ports import Jobs
 from palimpsest.scope import Scope, UserScope

@@ -14,8 +14,8 @@ from palimpsest.conversations.drafts import Draft
 from palimpsest.errors import BadRequest, Conflict, FieldError, Unprocessable
 from palimpsest.extraction.ingest import DIVERGED, Ingest
 from palimpsest.incoming import read_json
-from palimpsest.memory import MAX_CONTENT, MAX_DATA, MAX_METADATA_TERMS
 from palimpsest.memory.conditions import leaves
+from palimpsest.memory.record import MAX_CONTENT, MAX_DATA, MAX_METADATA_TERMS
 from palimpsest.memory.remember import MAX_STATEMENTS, Remember
 from palimpsest.memory.statements import Statement
 from palimpsest.scope import UserScope, checked_id

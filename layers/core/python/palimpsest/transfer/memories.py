@@ -9,15 +9,17 @@ from itertools import islice
 from typing import Any
 
 from palimpsest.clock import Clock, milliseconds, seconds
-from palimpsest.memory import Record, is_expired
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit, Pointer
 from palimpsest.memory.preferences import limited
+from palimpsest.memory.record import Record
 from palimpsest.memory.remember import Room
 from palimpsest.memory.statements import kept_for
 from palimpsest.scope import UserScope
-from palimpsest.tenants import Tenants
-from palimpsest.transfer import Kind, Outcome, Page, Row, Topic, read, topic_of, values
-from palimpsest.vectors import AT_ONCE, Namespace, StoredVector, VectorStore
+from palimpsest.tenants.ports import Tenants
+from palimpsest.transfer.lines import Kind, Outcome, Page, Row, Topic, read, topic_of, values
+from palimpsest.vectors.manage import AT_ONCE
+from palimpsest.vectors.ports import Namespace, StoredVector, VectorStore
 
 PAGE = 50
 VECTORS_PAGE = 500

@@ -6,15 +6,16 @@ from array import array
 from collections.abc import Sequence
 
 from palimpsest.clock import LATEST
-from palimpsest.graph import is_sound
-from palimpsest.memory import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
+from palimpsest.graph.things import is_sound
 from palimpsest.memory.conditions import leaves
-from palimpsest.models import unit, unpacked
+from palimpsest.memory.record import GRAPH, MAX_ALSO, MAX_CONTENT, MAX_METADATA_TERMS, Record
+from palimpsest.models.vectors import unit, unpacked
 from palimpsest.scope import checked_id
-from palimpsest.transfer import Row, read, topic_of
 from palimpsest.transfer.agreement import require
+from palimpsest.transfer.lines import Row, read, topic_of
 from palimpsest.transfer.places import MOST_MESSAGES, SLACK, Before, check_id, check_size
-from palimpsest.vectors import MAX_DIMENSION, Namespace, StoredVector
+from palimpsest.vectors.manage import MAX_DIMENSION
+from palimpsest.vectors.ports import Namespace, StoredVector
 
 
 def check_record(row: Row, before: Before) -> None:

@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 from palimpsest.clock import EPOCH, milliseconds, stamp
 from palimpsest.errors import Unprocessable
 from palimpsest.scope import checked_id
-from palimpsest.transfer import Row, head_of, line
 from palimpsest.transfer.agreement import SessionLines, require
+from palimpsest.transfer.lines import Row, head_of, line
 
 WITHIN = dict.fromkeys(("progress", "compaction", "message"), "session_id") | {"vector": "namespace"}
 """Kinds of lines that stand behind that of their session or namespace, and the field that names it."""

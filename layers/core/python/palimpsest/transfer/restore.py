@@ -13,17 +13,17 @@ from typing import Literal
 from palimpsest.clock import Clock, milliseconds, seconds
 from palimpsest.conversations.ports import Blobs
 from palimpsest.errors import CommitLost, Conflict, FieldError, LimitReached, NotFound, Unprocessable
-from palimpsest.jobs import ERASED, Job, on_tenant
+from palimpsest.jobs.job import ERASED, Job, on_tenant
 from palimpsest.jobs.kinds import ImportPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
 from palimpsest.memory.ports import Memories
-from palimpsest.memory.removal.erase import erased_at
+from palimpsest.memory.removal.users import erased_at
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope
-from palimpsest.transfer import Kind, Outcome, Row, by_beginning, units
 from palimpsest.transfer.checks import rows
 from palimpsest.transfer.files import sent, uploaded, written
+from palimpsest.transfer.lines import Kind, Outcome, Row, by_beginning, units
 
 
 @dataclass(frozen=True, slots=True)

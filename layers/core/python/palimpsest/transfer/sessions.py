@@ -9,22 +9,22 @@ from functools import partial
 from typing import Any
 
 from palimpsest.clock import Clock, seconds
-from palimpsest.conversations import Message
 from palimpsest.conversations.contents import Contents
 from palimpsest.conversations.drafts import MAX_CALL_BYTES, first_batch
 from palimpsest.conversations.lifecycle import deletion
 from palimpsest.conversations.listing import SessionLimit
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.errors import CommitLost, Unavailable
-from palimpsest.jobs import newest_attempt
+from palimpsest.jobs.attempts import newest_attempt
 from palimpsest.jobs.ports import Jobs
 from palimpsest.memory.ports import Memories, MemoryCommit, Progress
-from palimpsest.models import TokenCounter
+from palimpsest.models.ports import TokenCounter
 from palimpsest.scope import SessionScope, UserScope
-from palimpsest.tenants import Tenants
-from palimpsest.transfer import Kind, Outcome, Page, Row, head_of, read, settings_of, values
+from palimpsest.tenants.ports import Tenants
 from palimpsest.transfer.agreement import counted
+from palimpsest.transfer.lines import Kind, Outcome, Page, Row, head_of, read, settings_of, values
 
 MESSAGES_AT_ONCE = 200
 AT_ONCE = 4_000_000  # bytes of large contents on one page

@@ -9,7 +9,7 @@ from palimpsest.clock import Clock, seconds
 from palimpsest.conversations.manage import tombstone_session
 from palimpsest.conversations.ports import Sessions
 from palimpsest.errors import CommitLost, DamagedJob, Unavailable
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import KINDS, Family
 from palimpsest.jobs.ports import Due, JobNotice, Jobs, Queues
 from palimpsest.jobs.steps import Restart

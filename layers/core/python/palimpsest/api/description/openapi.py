@@ -10,12 +10,13 @@ from typing import Any, get_args
 from pydantic import TypeAdapter
 from typing_extensions import is_typeddict
 
-from palimpsest.api import Function, Operation, operations_of, problems
-from palimpsest.api import description as examples
+from palimpsest.api import problems
 from palimpsest.api.app import resolver
 from palimpsest.api.call import KEY, OWNER
-from palimpsest.api.description import links, memory_examples
-from palimpsest.api.resources import LIKE_AN_ID
+from palimpsest.api.description import examples, memory_examples
+from palimpsest.api.description.links import links
+from palimpsest.api.fields import LIKE_AN_ID
+from palimpsest.api.operations import Function, Operation, operations_of
 
 Json = dict[str, Any]
 OPERATIONS = tuple(each for function in get_args(Function) for each in operations_of(function))

@@ -20,10 +20,11 @@ from pydantic import (
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
 
+from palimpsest.api.fields import LIKE_AN_ID, Timestamp
 from palimpsest.api.problems import INVALID_ID
-from palimpsest.api.resources import LIKE_AN_ID, Timestamp
-from palimpsest.conversations import CHAT_FIELDS, ITEM, Chat, short_call_id, unlike_a_summary
 from palimpsest.conversations.drafts import MAX_TOOL_CALLS, Draft
+from palimpsest.conversations.message import CHAT_FIELDS, ITEM, Chat, short_call_id
+from palimpsest.conversations.spoken import unlike_a_summary
 from palimpsest.errors import BadRequest
 from palimpsest.scope import checked_id
 

@@ -9,15 +9,16 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Window, window
 from palimpsest.api.call import call
+from palimpsest.api.fields import Closed, MaxTokens, Moment, SessionId, WaitSeconds
+from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
-from palimpsest.api.resources import Closed, MaxTokens, Moment, SessionId, WaitSeconds, Window, window
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.context import Context, ContextOptions, WhyNoRoom, answered_with_context
 from palimpsest.api.resources.jobs import SequenceRange, accepted
 from palimpsest.api.resources.messages import carried
-from palimpsest.conversations import text_of
+from palimpsest.conversations.message import text_of
 from palimpsest.conversations.session import Compaction as StoredCompaction
 
 operation = operations_on("context", function="sessions")

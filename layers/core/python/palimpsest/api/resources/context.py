@@ -10,27 +10,17 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Provenance, answered, provenance
 from palimpsest.api.call import call
-from palimpsest.api.resources import (
-    LONGEST_WAIT,
-    Closed,
-    Json,
-    MaxTokens,
-    Moment,
-    Provenance,
-    SessionId,
-    answered,
-    provenance,
-    rfc3339,
-)
+from palimpsest.api.fields import LONGEST_WAIT, Closed, Json, MaxTokens, Moment, SessionId, rfc3339
+from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Given
 from palimpsest.api.resources.jobs import SequenceRange
-from palimpsest.context.blocks import Item
+from palimpsest.context.blocks.ports import Item
 from palimpsest.context.explain import trace
 from palimpsest.context.formats import ContextFormat
 from palimpsest.context.read import Context as ReadContext
-from palimpsest.conversations import Chat
+from palimpsest.conversations.message import Chat
 from palimpsest.conversations.overflow.arm import WhyNot
 from palimpsest.conversations.session import CompactionState
 from palimpsest.memory.filters import MemoryType

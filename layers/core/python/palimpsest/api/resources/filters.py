@@ -11,14 +11,15 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field, WithJsonSchema
 
-from palimpsest.api.resources import NOT_BLANK, Closed, Timestamp, milliseconds_of, not_blank
+from palimpsest.api.fields import NOT_BLANK, Closed, Timestamp, milliseconds_of, not_blank
 from palimpsest.api.resources.chat import Id
 from palimpsest.errors import FieldError, Unprocessable
-from palimpsest.memory import MAX_METADATA_TERMS, ListedType, filters
+from palimpsest.memory import filters
 from palimpsest.memory.conditions import OPERATORS, RANGES, leaves, place
 from palimpsest.memory.preferences import TOPICS as PREFERENCES
+from palimpsest.memory.record import MAX_METADATA_TERMS, ListedType
 from palimpsest.scope import ID_PATTERN
-from palimpsest.text import topic_key as key_of
+from palimpsest.text.analyser import topic_key as key_of
 
 MAX_TOPIC_KEY = 80
 MAX_TERM = 256  # characters of a metadata value

@@ -13,16 +13,17 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Window, answered
 from palimpsest.api.call import call
+from palimpsest.api.fields import LIKE_AN_ID, Json, Moment, Wait, check_ids, rfc3339
+from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, listing
-from palimpsest.api.resources import LIKE_AN_ID, Json, Moment, Wait, Window, answered, check_ids, rfc3339
 from palimpsest.api.resources.receipts import Receipt, RedactionReceipt, receipt_of
 from palimpsest.errors import Unavailable
 from palimpsest.extraction.report import Ledger as CountedLedger
 from palimpsest.extraction.report import Report, spent_of
-from palimpsest.jobs import Job as StoredJob
-from palimpsest.jobs import JobState
+from palimpsest.jobs.job import Job as StoredJob
+from palimpsest.jobs.job import JobState
 from palimpsest.jobs.kinds import TenantJobKind
 
 operation = operations_on("jobs", function="sessions")

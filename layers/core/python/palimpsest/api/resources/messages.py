@@ -11,33 +11,20 @@ from aws_lambda_powertools.event_handler.openapi.params import Path, Query
 from pydantic import BeforeValidator, ConfigDict, Field, field_validator, with_config
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Window, answered, window
 from palimpsest.api.call import call
+from palimpsest.api.encoding import dumps, size_in_answer
+from palimpsest.api.fields import NOT_BLANK, Closed, Json, MemoryFields, Moment, SessionId, Wait, WaitSeconds, not_blank
+from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, after_number, paged
 from palimpsest.api.problems import naming
-from palimpsest.api.resources import (
-    NOT_BLANK,
-    Closed,
-    Json,
-    MemoryFields,
-    Moment,
-    SessionId,
-    Wait,
-    WaitSeconds,
-    Window,
-    answered,
-    dumps,
-    not_blank,
-    size_in_answer,
-    window,
-)
 from palimpsest.api.resources.chat import ChatMessage, Id, Metadata
 from palimpsest.api.resources.context import Context, ContextOptions, answered_with_context
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.conversations import Message
 from palimpsest.conversations.append import Appended as AppendedMessages
-from palimpsest.conversations.contents import left
 from palimpsest.conversations.drafts import MAX_MESSAGES_PER_APPEND
+from palimpsest.conversations.message import Message
+from palimpsest.conversations.shortened import left
 from palimpsest.errors import FieldError, TooLarge
 
 operation = operations_on("messages", function="sessions")

@@ -11,26 +11,16 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Deleted, answered
 from palimpsest.api.call import call
+from palimpsest.api.fields import LIKE_AN_ID, Closed, Json, JsonValue, Moment, UserId, Wait, rfc3339
+from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, listing
-from palimpsest.api.resources import (
-    LIKE_AN_ID,
-    Closed,
-    Deleted,
-    Json,
-    JsonValue,
-    Moment,
-    UserId,
-    Wait,
-    answered,
-    rfc3339,
-)
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.jobs import awaited
-from palimpsest.memory import Record
 from palimpsest.memory.filters import Filter
 from palimpsest.memory.preferences import key_of
+from palimpsest.memory.record import Record
 from palimpsest.memory.remember import MAX_STATEMENTS
 
 operation = operations_on("preferences", function="memories")

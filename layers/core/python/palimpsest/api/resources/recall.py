@@ -11,29 +11,28 @@ from aws_lambda_powertools.event_handler.openapi.params import Query as InQuery
 from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Provenance, provenance
 from palimpsest.api.call import call
-from palimpsest.api.resources import (
+from palimpsest.api.fields import (
     LIKE_AN_ID,
     NOT_BLANK,
     Closed,
     Moment,
-    Provenance,
     Timestamp,
     UserId,
     Values,
     check_embedding,
     milliseconds_of,
     not_blank,
-    provenance,
     rfc3339,
 )
+from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Filter
 from palimpsest.memory import filters
-from palimpsest.recall import FoundMemory
 from palimpsest.recall import recall as use_case
 from palimpsest.recall.as_text import format_as_context
+from palimpsest.recall.found import FoundMemory
 from palimpsest.recall.question import DEFAULT_K, RecallRequest
 from palimpsest.recall.tool import TOOLS, ToolFormat, definition, tool_named
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal, cast
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api.resources import Moment, rfc3339_or_null
-from palimpsest.jobs import Job
+from palimpsest.api.fields import Moment, rfc3339_or_null
+from palimpsest.jobs.job import Job
 
 
 class Reached(TypedDict):
@@ -72,8 +72,8 @@ class RedactionReceipt(TypedDict):
 
 def receipt_of(job: Job) -> Receipt | RedactionReceipt:
     """What it has reached; its backups end by themselves."""
-    from palimpsest.memory.removal.erase import receipt
     from palimpsest.memory.removal.messages import redaction_receipt
+    from palimpsest.memory.removal.users import receipt
 
     stores = (receipt if job.kind == "erase" else redaction_receipt)(job)
     for store in stores.values():

@@ -11,12 +11,13 @@ from aws_lambda_powertools.event_handler.openapi.params import Path
 from pydantic import Field
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
+from palimpsest.api.answers import Deleted, answered
 from palimpsest.api.call import call
+from palimpsest.api.fields import LIKE_AN_ID, Closed, Json, JsonValue, Moment
+from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, Order, by_id, listing
-from palimpsest.api.resources import LIKE_AN_ID, Closed, Deleted, Json, JsonValue, Moment, answered
 from palimpsest.api.resources.chat import Id
-from palimpsest.tenants import StaticFact as StoredFact
+from palimpsest.tenants.ports import StaticFact as StoredFact
 
 operation = operations_on("administration", function="memories")
 

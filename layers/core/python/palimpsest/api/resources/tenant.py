@@ -11,20 +11,20 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import Field, model_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
 from palimpsest.api.call import call
+from palimpsest.api.fields import Closed, MemoryFields
+from palimpsest.api.operations import operations_on
 from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, NextCursor, after, cursor_at
 from palimpsest.api.problems import naming
-from palimpsest.api.resources import Closed, MemoryFields
 from palimpsest.conversations.allowed import check_allowed, check_room
 from palimpsest.conversations.configuration import parsed, stored
 from palimpsest.conversations.kept import DAYS_A_YEAR, KINDS, Retention, days_of
-from palimpsest.jobs import Job, JobState
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.models.catalogue import NANO_USD
 from palimpsest.scope import checked_id
-from palimpsest.tenants import DAY
-from palimpsest.tenants import Limits as StoredLimits
-from palimpsest.tenants import TenantSettings as StoredSettings
+from palimpsest.tenants.settings import DAY
+from palimpsest.tenants.settings import Limits as StoredLimits
+from palimpsest.tenants.settings import TenantSettings as StoredSettings
 from palimpsest.usage import By, Sum
 
 operation = operations_on("administration", function="sessions")

@@ -9,12 +9,13 @@ from aws_lambda_powertools.event_handler.openapi.params import Query
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api import operations_on
 from palimpsest.api.call import call
-from palimpsest.api.resources import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
+from palimpsest.api.fields import LIKE_AN_ID, NOT_BLANK, Closed, UserId, Values, not_blank
+from palimpsest.api.operations import operations_on
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.filters import Conditions, Metadata
-from palimpsest.vectors import DEFAULT_NAMESPACE, MOST_VECTORS, Namespace, NewVector
+from palimpsest.vectors.manage import DEFAULT_NAMESPACE, MOST_VECTORS, NewVector
+from palimpsest.vectors.ports import Namespace
 
 operation = operations_on("vectors", function="memories")
 

@@ -9,13 +9,14 @@ from time import monotonic
 from typing import Any
 
 from palimpsest import parallel
-from palimpsest.context.blocks import BlockContent, Conversation
-from palimpsest.context.blocks.facts import ExtractiveMemory, StaticMemory
-from palimpsest.context.blocks.vector import VectorMemory
+from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.ports import BlockContent, Conversation
+from palimpsest.context.blocks.static import StaticMemory
+from palimpsest.context.blocks.vectors import VectorMemory
 from palimpsest.conversations.blocks import BlockType
 from palimpsest.conversations.ports import PartState, Store
 from palimpsest.errors import PalimpsestError, Unavailable
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.memory.ports import Memories
 from palimpsest.scope import Scope
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from palimpsest.clock import Clock
-from palimpsest.context.blocks import BlockContent, Conversation, RecordRanking
-from palimpsest.context.blocks.facts import ExtractiveMemory
-from palimpsest.memory import Record
+from palimpsest.context.blocks.extractive import ExtractiveMemory
+from palimpsest.context.blocks.ports import BlockContent, Conversation
+from palimpsest.context.blocks.ranking import RecordRanking
 from palimpsest.memory.ports import Memories
 from palimpsest.memory.preferences import newest
-from palimpsest.models import ChatModel
+from palimpsest.memory.record import Record
+from palimpsest.models.ports import ChatModel
 from palimpsest.scope import UserScope
 
 PREFERENCES = 100

@@ -9,15 +9,16 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Literal
 
 from palimpsest.clock import Clock, seconds, stamp
-from palimpsest.conversations import Message, text_of
 from palimpsest.conversations.configuration import Strategy, Summarize, parsed
 from palimpsest.conversations.history import live, window
 from palimpsest.conversations.lifecycle import touched
-from palimpsest.conversations.overflow import Armed, decide, evict, fifo
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.overflow.eviction import Armed, decide, evict, fifo
 from palimpsest.conversations.ports import Near, Sessions
 from palimpsest.conversations.session import Commit, Head, Settings
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.jobs import STUCK, Job, retry_delay
+from palimpsest.jobs.attempts import retry_delay
+from palimpsest.jobs.job import STUCK, Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import ReadJob
 from palimpsest.retry import until_committed

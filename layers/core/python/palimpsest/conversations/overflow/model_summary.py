@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from html import escape
 
-from palimpsest import prompts
-from palimpsest.conversations import UNSHOWN_ROLES, Message
+from palimpsest.conversations.message import UNSHOWN_ROLES, Message
 from palimpsest.conversations.ports import Summarizer, Summary, Wanted
 from palimpsest.conversations.window.render import abridged, transcript
 from palimpsest.errors import CostLimitReached, ModelFailed, ModelOutputInvalid
-from palimpsest.models import ChatModel, Completion, Secret, TokenCounter, Usage
 from palimpsest.models.catalogue import priced
+from palimpsest.models.ports import ChatModel, Completion, Secret, TokenCounter
+from palimpsest.models.usage import Usage
+from palimpsest.prompts import files as prompts
 from palimpsest.text.cutting import Count, cut, shortened
 from palimpsest.text.sentences import is_terminated
 

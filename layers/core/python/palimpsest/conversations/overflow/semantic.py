@@ -8,11 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from palimpsest.conversations import UNSHOWN_ROLES, Message, answers_own_tool, spoken_text, text_of
-from palimpsest.conversations.overflow import Eviction, evict
+from palimpsest.conversations.message import UNSHOWN_ROLES, Message, text_of
+from palimpsest.conversations.overflow.eviction import Eviction, evict
+from palimpsest.conversations.own_tools import answers_own_tool
 from palimpsest.conversations.session import Compaction, Head
+from palimpsest.conversations.spoken import spoken_text
 from palimpsest.conversations.window.turns import turns
-from palimpsest.text import terms
+from palimpsest.text.analyser import terms
 from palimpsest.text.salience import facts, is_own
 from palimpsest.text.sentences import sentences
 

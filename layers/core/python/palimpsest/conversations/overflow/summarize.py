@@ -7,20 +7,21 @@ from dataclasses import asdict, dataclass, replace
 from functools import partial
 
 from palimpsest.clock import Clock, stamp
-from palimpsest.conversations import UNSHOWN_ROLES, Chat, Message, weigh
 from palimpsest.conversations.configuration import Summarize, parsed
 from palimpsest.conversations.lifecycle import folded
-from palimpsest.conversations.overflow import step
+from palimpsest.conversations.message import UNSHOWN_ROLES, Chat, Message
 from palimpsest.conversations.overflow.arm import OverflowJobs, summarizing
+from palimpsest.conversations.overflow.eviction import step
 from palimpsest.conversations.ports import Sessions, Summarizer, Summary, Wanted
 from palimpsest.conversations.session import Commit, Compaction, Head
-from palimpsest.conversations.window import SUMMARY_SHARE
+from palimpsest.conversations.weight import weigh
+from palimpsest.conversations.window.fit import SUMMARY_SHARE
 from palimpsest.conversations.window.render import SummaryAs, summary_messages
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import counting
-from palimpsest.models import TokenCounter
 from palimpsest.models.catalogue import priced
+from palimpsest.models.ports import TokenCounter
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, paid_by
 

@@ -8,16 +8,10 @@ from dataclasses import dataclass, field, replace
 from html import escape
 from typing import Any, Literal
 
-from palimpsest.conversations import (
-    CHAT_FIELDS,
-    SUMMARY_PREFIX,
-    SUMMARY_TOOL,
-    Chat,
-    Message,
-    called,
-    short_call_id,
-    weigh,
-)
+from palimpsest.conversations.message import CHAT_FIELDS, Chat, Message, short_call_id
+from palimpsest.conversations.own_tools import SUMMARY_TOOL, called
+from palimpsest.conversations.spoken import SUMMARY_PREFIX
+from palimpsest.conversations.weight import weigh
 from palimpsest.text.cutting import Count, cut, level, marker, replacement
 
 SummaryAs = Literal["user", "system", "tool_call"]

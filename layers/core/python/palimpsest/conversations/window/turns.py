@@ -13,7 +13,8 @@ from itertools import chain as joined
 from itertools import pairwise
 from typing import Protocol, TypeVar
 
-from palimpsest.conversations import Chat, answered_call, call_ids, weigh
+from palimpsest.conversations.message import Chat, answered_call, call_ids
+from palimpsest.conversations.weight import weigh
 from palimpsest.conversations.window.render import Cut, Draft, Entry, Text, drafted, finished, plain
 from palimpsest.text.cutting import Count, level, marker
 

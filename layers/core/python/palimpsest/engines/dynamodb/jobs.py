@@ -9,19 +9,20 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from palimpsest.engines import job_cursor, job_partition
-from palimpsest.engines.dynamodb import Item, OneTable, Table, key
+from palimpsest.engines.cursors import job_cursor
 from palimpsest.engines.dynamodb.lists import FAILED, TenantIndex, due_items
 from palimpsest.engines.dynamodb.memories import items as memory_items
 from palimpsest.engines.dynamodb.memories.commits import put_walk, require_epoch, require_walk
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, finishing, keyed_call
 from palimpsest.engines.dynamodb.sessions.items import SETTINGS, number, text
+from palimpsest.engines.dynamodb.table import Item, OneTable, Table, key
+from palimpsest.engines.places import job_partition
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs import Job, JobState
+from palimpsest.jobs.job import Job, JobState
 from palimpsest.jobs.ports import Due
-from palimpsest.memory import Walk
+from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import Page, Reminder
 from palimpsest.scope import Scope, SessionScope, UserScope
 

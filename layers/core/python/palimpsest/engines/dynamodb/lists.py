@@ -9,8 +9,8 @@ from functools import partial
 from heapq import merge
 from itertools import islice
 
-from palimpsest.engines import SHARDS
-from palimpsest.engines.dynamodb import Item, Table
+from palimpsest.engines.dynamodb.table import Item, Table
+from palimpsest.engines.places import SHARDS
 from palimpsest.parallel import each
 from palimpsest.scope import Scope, UserScope
 

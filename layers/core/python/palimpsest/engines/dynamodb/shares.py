@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from palimpsest.engines.dynamodb import OneTable, key
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import number, text
+from palimpsest.engines.dynamodb.table import OneTable, key
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import RETENTION_SECONDS
+from palimpsest.jobs.job import RETENTION_SECONDS
 from palimpsest.jobs.kinds import Queue
 from palimpsest.jobs.ports import Waiting
 from palimpsest.scope import Scope

@@ -29,12 +29,14 @@ from pynamodb.expressions.condition import Condition
 from pynamodb.expressions.update import Action as Change
 from pynamodb.transactions import TransactWrite
 
-from palimpsest.engines.dynamodb import OneTable
 from palimpsest.engines.dynamodb.memories.commits import job_put
+from palimpsest.engines.dynamodb.table import OneTable
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope
-from palimpsest.tenants import ApiKey, Limits, StaticFact, TenantSettings
+from palimpsest.tenants.keys import ApiKey
+from palimpsest.tenants.ports import StaticFact
+from palimpsest.tenants.settings import Limits, TenantSettings
 
 M = TypeVar("M", bound=TableModel)
 

@@ -6,11 +6,11 @@ from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from palimpsest.engines import calls_name, tally_name
-from palimpsest.engines.dynamodb import Item, OneTable
 from palimpsest.engines.dynamodb.lists import BUCKETS, bucket_for, buckets_of
 from palimpsest.engines.dynamodb.sessions.commits import Update
 from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
+from palimpsest.engines.dynamodb.table import Item, OneTable
+from palimpsest.engines.places import calls_name, tally_name
 from palimpsest.errors import CommitLost
 from palimpsest.parallel import each
 from palimpsest.scope import Scope, UserScope

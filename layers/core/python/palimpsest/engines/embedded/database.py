@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from palimpsest.errors import NotFound, Unavailable
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 from palimpsest.scope import UserScope
-from palimpsest.text import Field
+from palimpsest.text.bm25 import Field
 
 IDLE_CONNECTIONS = 8
 

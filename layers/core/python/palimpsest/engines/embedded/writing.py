@@ -10,9 +10,11 @@ from collections import Counter
 from dataclasses import dataclass
 
 from palimpsest.engines.embedded.database import Index, Shelf
-from palimpsest.models import Vector, unit
-from palimpsest.search import Document, Gone
-from palimpsest.text import document_terms, rounded
+from palimpsest.models.ports import Vector
+from palimpsest.models.vectors import unit
+from palimpsest.search.ports import Document, Gone
+from palimpsest.text.analyser import document_terms
+from palimpsest.text.bm25 import rounded
 
 GONE_SECONDS = 600  # how long the version of a removed document is remembered
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

@@ -1,23 +1,20 @@
-"""What background work reads of the in-memory stores: jobs, what is due or expires, what follows of all writes."""
+"""Jobs, and calls with an idempotency key, in memory."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from palimpsest.engines import job_cursor, job_listed_as, job_partition, shard_of
-from palimpsest.engines.in_memory import State
-from palimpsest.engines.in_memory.memories import InMemoryMemories
-from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.cursors import job_cursor
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.places import job_listed_as, job_partition, shard_of
 from palimpsest.errors import CommitLost
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs import Job, JobState
-from palimpsest.jobs.ports import Changed, Due, JobNotice
-from palimpsest.memory import Walk
-from palimpsest.memory.ports import Page, Reminder
-from palimpsest.scope import Scope, SessionScope, UserScope
+from palimpsest.jobs.job import Job, JobState
+from palimpsest.jobs.ports import Due
+from palimpsest.scope import Scope, UserScope
 
 T = TypeVar("T")
 
@@ -143,103 +140,3 @@ class InMemoryKeyedCalls:
 
 def _is_of(job: Job, scope: UserScope) -> bool:
     return (job.tenant, job.user) == (scope.tenant, scope.user) and job.parent is None
-
-
-class InMemoryFeed:
-    """`stores.Feed` over the state of the other stores: what their writes caused, as streams carry it on AWS."""
-
-    def __init__(self, state: State) -> None:
-        self._state = state
-
-    def jobs(self) -> Sequence[JobNotice]:
-        return [JobNotice(job.tenant, job.id, job.kind) for job in self._taken(self._state.outbox)]
-
-    def changes(self) -> Sequence[Changed]:
-        return self._taken(self._state.changes)
-
-    def _taken(self, waiting: list[T]) -> list[T]:
-        with self._state.lock:
-            taken = waiting[:]
-            del waiting[: len(taken)]
-        return taken
-
-
-S = TypeVar("S", SessionScope, UserScope)
-
-
-class InMemoryOwners:
-    """`Owners` over what the two stores know."""
-
-    def __init__(self, sessions: InMemorySessions, memories: InMemoryMemories) -> None:
-        self._sessions = sessions
-        self._memories = memories
-
-    def sessions(self, *, after: str | None = None) -> Iterator[tuple[SessionScope, str]]:
-        with self._sessions.state.lock:
-            partitions = self._sessions.state.partitions.items()
-            found = [SessionScope(*names) for names, partition in partitions if partition.settings is not None]
-        return _from(after, found)
-
-    def users(self, *, after: str | None = None) -> Iterator[tuple[UserScope, str]]:
-        with self._memories.state.lock:
-            found = [UserScope(*names) for names in self._memories.state.users]
-        return _from(after, found)
-
-
-def _from(after: str | None, scopes: Iterable[S]) -> Iterator[tuple[S, str]]:
-    for scope in sorted(scopes, key=lambda each: each.partition):
-        if after is None or scope.partition > after:
-            yield scope, scope.partition
-
-
-class InMemoryExpiries:
-    """`Expiries` over what `InMemoryMemories` knows."""
-
-    def __init__(self, memories: InMemoryMemories) -> None:
-        self._memories = memories
-
-    def due(self, *, now: int, limit: int) -> Iterator[tuple[UserScope, str | None]]:
-        shards: dict[str, list[tuple[int, str, UserScope, str | None]]] = defaultdict(list)
-        with self._memories.state.lock:
-            for (tenant, user), known in self._memories.known.items():
-                scope = UserScope(tenant, user)
-                if known.walk is not None and known.walk.due_at <= now:
-                    shards[shard_of(scope.partition)].append((known.walk.due_at, scope.partition, scope, None))
-                for name, reminder in known.era.reminders.items():
-                    if reminder.due_at <= now:
-                        shards[shard_of(name)].append((reminder.due_at, scope.partition, scope, name))
-        for shard in sorted(shards):
-            oldest = sorted(shards[shard], key=lambda entry: (*entry[:2], entry[3] or ""))[:limit]
-            yield from ((scope, name) for *_, scope, name in oldest)
-
-    def reminder(self, scope: UserScope, record_id: str) -> Reminder | None:
-        with self._memories.state.lock:
-            return self._memories.known[scope.tenant, scope.user].era.reminders.get(record_id)
-
-    def remind(self, scope: UserScope, record_id: str, *, before: Reminder, to: Reminder | None) -> None:
-        with self._memories.state.write("remind"):
-            reminders = self._memories.known[scope.tenant, scope.user].era.reminders
-            if reminders.get(record_id) != before:
-                raise CommitLost("Another writer was first.")
-            if to is None:
-                del reminders[record_id]
-            else:
-                reminders[record_id] = to
-
-    def walk(self, scope: UserScope) -> Walk | None:
-        with self._memories.state.lock:
-            return self._memories.known[scope.tenant, scope.user].walk
-
-    def move(self, scope: UserScope, *, before: Walk, to: Walk | None) -> None:
-        with self._memories.state.write("walk"):
-            known = self._memories.known[scope.tenant, scope.user]
-            if known.walk != before:
-                raise CommitLost("Another writer was first.")
-            known.walk = to
-
-    def records(self, scope: UserScope, *, limit: int, after: str | None = None) -> Page:
-        with self._memories.state.lock:
-            records = self._memories.known[scope.tenant, scope.user].era.records
-            ids = sorted(name for name in records if after is None or name > after)
-            page = tuple(records[name] for name in ids[:limit])
-        return Page(page, page[-1].id if len(ids) >= limit else None)

@@ -8,23 +8,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from palimpsest.engines import (
-    EXAMINED,
-    MOST_ITEMS,
-    items_of,
-    job_partition,
-    record_cursor,
-    record_listed_as,
-    user_cursor,
-)
-from palimpsest.engines.in_memory import State, T
+from palimpsest.engines.cursors import record_cursor, user_cursor
+from palimpsest.engines.in_memory.state import State, T
+from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, job_partition, record_listed_as
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import RecordChanged
-from palimpsest.memory import GRAPH, Order, Record, RecordType, Walk, noting
+from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Reminder, Tombstone, UserState
+from palimpsest.memory.record import GRAPH, Order, Record, RecordType
 from palimpsest.scope import Scope, UserScope
-from palimpsest.vectors import Namespace, StoredVector
+from palimpsest.vectors.ports import Namespace, StoredVector
 
 
 @dataclass(slots=True)

@@ -7,13 +7,14 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields, replace
 from typing import Any, cast
 
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines import COUNTERS, listed_within, session_cursor, session_listed_as
-from palimpsest.engines.in_memory import Faults, Partition, State, T
+from palimpsest.engines.cursors import session_cursor
+from palimpsest.engines.in_memory.state import Faults, Partition, State, T
+from palimpsest.engines.places import COUNTERS, listed_within, session_listed_as
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.ports import MessageChanged
 from palimpsest.scope import Scope, SessionScope, UserScope
 

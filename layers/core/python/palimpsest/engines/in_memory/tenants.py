@@ -8,12 +8,14 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from palimpsest.engines import calls_name
-from palimpsest.engines.in_memory import State
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.places import calls_name
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.scope import Scope, UserScope
-from palimpsest.tenants import ApiKey, StaticFact, TenantSettings
+from palimpsest.tenants.keys import ApiKey
+from palimpsest.tenants.ports import StaticFact
+from palimpsest.tenants.settings import TenantSettings
 from palimpsest.usage import Row, Tally
 
 

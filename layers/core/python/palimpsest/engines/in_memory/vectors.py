@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from urllib.parse import quote
 
-from palimpsest.engines.in_memory import State
 from palimpsest.engines.in_memory.memories import InMemoryMemories, Known
+from palimpsest.engines.in_memory.state import State
 from palimpsest.errors import CommitLost
 from palimpsest.scope import UserScope
-from palimpsest.vectors import Namespace, StoredVector
+from palimpsest.vectors.ports import Namespace, StoredVector
 
 
 class InMemoryVectors:

@@ -12,8 +12,9 @@ from typing import Any
 
 from palimpsest.clock import stamp
 from palimpsest.errors import Conflict
-from palimpsest.graph import PREFERENCE_TYPE, PREFERS, USER_TYPE, Entity, Graph, Relationship
 from palimpsest.graph.cypher import Query
+from palimpsest.graph.neighbourhood import Graph
+from palimpsest.graph.things import PREFERENCE_TYPE, PREFERS, USER_TYPE, Entity, Relationship
 
 MOST_TYPES = 200  # of nodes, and of edges from one type of nodes to another
 MOST_PROPERTIES = 200

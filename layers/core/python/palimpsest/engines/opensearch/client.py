@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 
 from palimpsest.engines.opensearch.queries import FIELDS, index_body
 from palimpsest.errors import NotFound, PalimpsestError, Unavailable
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 
 SECONDS = 3.0  # until an answer, unless a call says otherwise
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from typing import Any
 
 from palimpsest.memory.filters import Filter
-from palimpsest.models import Space, Vector
-from palimpsest.search import Document
-from palimpsest.text import BASE, Field, QueryTerms, asked, document_terms
+from palimpsest.models.ports import Space, Vector
+from palimpsest.search.ports import Document
+from palimpsest.text.analyser import QueryTerms, asked, document_terms
+from palimpsest.text.bm25 import BASE, Field
 
 SEARCHED_BESIDE = 50  # neighbours looked at beyond k: the graph is approximate, and this makes it nearly exact
 TIMEOUT = "2s"

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from cachetools import LRUCache
 
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import Listed, Opened, Sessions
 from palimpsest.conversations.session import Commit, Compaction, Head, Settings
 from palimpsest.scope import Scope, SessionScope, UserScope

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from palimpsest.clock import Clock, seconds
 from palimpsest.errors import CommitLost
 from palimpsest.jobs.ports import Queues, RecordChanged
-from palimpsest.memory import Record, Walk, first, first_expiry, is_expired
+from palimpsest.memory.expiry import Walk, first, first_expiry, is_expired
 from palimpsest.memory.ports import Expiries, Memories, Pointer, Reminder
-from palimpsest.memory.removal import Removal, transactions
+from palimpsest.memory.record import Record
+from palimpsest.memory.removal.transactions import Removal, transactions
 from palimpsest.memory.statements import DAY
 from palimpsest.scope import UserScope
 

@@ -14,14 +14,21 @@ from palimpsest.conversations.overflow.arm import Arm
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit
 from palimpsest.errors import NotFound
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.jobs.kinds import RemovalPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory import GRAPH, Record, RecordType, Source
 from palimpsest.memory.ports import Memories, MemoryCommit
-from palimpsest.memory.removal import MOST_PLACES, Removal, RemovesExports, counted, no_exports, transactions
-from palimpsest.memory.removal.erase import BACKUP_DAYS, DAY
+from palimpsest.memory.record import GRAPH, Record, RecordType, Source
+from palimpsest.memory.removal.transactions import (
+    MOST_PLACES,
+    Removal,
+    RemovesExports,
+    counted,
+    no_exports,
+    transactions,
+)
+from palimpsest.memory.removal.users import BACKUP_DAYS, DAY
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
 

@@ -15,16 +15,19 @@ from palimpsest.conversations import lifecycle
 from palimpsest.conversations.configuration import own_retention
 from palimpsest.conversations.ports import Sessions
 from palimpsest.conversations.session import Commit, Head
-from palimpsest.jobs import Job, newest_attempt, on_tenant
+from palimpsest.jobs.attempts import newest_attempt
+from palimpsest.jobs.job import Job, on_tenant
 from palimpsest.jobs.kinds import RetainPayload
 from palimpsest.jobs.ports import JobNotice, Jobs
 from palimpsest.jobs.steps import UserSteps
-from palimpsest.memory import Record, is_expired
+from palimpsest.memory.expiry import is_expired
 from palimpsest.memory.ports import Expiries, Memories, MemoryCommit
+from palimpsest.memory.record import Record
 from palimpsest.memory.statements import kept_for
 from palimpsest.retry import until_committed
 from palimpsest.scope import Scope, SessionScope, UserScope
-from palimpsest.tenants import Tenants, TenantSettings
+from palimpsest.tenants.ports import Tenants
+from palimpsest.tenants.settings import TenantSettings
 
 PAGE = 50  # sessions, users or records; a page of records fits one transaction
 Kept = Callable[[Record], Record]

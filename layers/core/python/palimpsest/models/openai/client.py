@@ -15,7 +15,9 @@ from email.utils import mktime_tz, parsedate_tz
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
-from palimpsest.models import Completion, Secret, Usage, deadline
+from palimpsest.models import deadline
+from palimpsest.models.ports import Completion, Secret
+from palimpsest.models.usage import Usage
 
 if TYPE_CHECKING:
     from openai import OpenAI

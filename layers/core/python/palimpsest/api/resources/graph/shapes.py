@@ -9,38 +9,36 @@ from typing import Annotated, Any, Literal, NotRequired, cast
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from typing_extensions import TypedDict
 
-from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources import (
+from palimpsest.api.answers import Provenance, provenance
+from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
     Closed,
     JsonValue,
     Moment,
-    Provenance,
     Timestamp,
     ValidFrom,
     milliseconds_of,
     not_blank,
-    provenance,
     rfc3339,
 )
+from palimpsest.api.pages import NextCursor
 from palimpsest.api.resources.chat import Id
 from palimpsest.api.resources.memories.shapes import GivenSource
-from palimpsest.graph import (
+from palimpsest.graph.cypher import MAX_QUERY
+from palimpsest.graph.names import entity_id
+from palimpsest.graph.neighbourhood import Around, Part
+from palimpsest.graph.things import (
     ENTITY_TYPE,
     OWN_NAMES,
     PROPERTY,
     RELATIONSHIP_TYPE,
-    Around,
     Entity,
-    Part,
     Relationship,
     relationship_id,
 )
-from palimpsest.graph.cypher import MAX_QUERY
-from palimpsest.graph.names import entity_id
-from palimpsest.memory import Source
 from palimpsest.memory.decisions import Outcome
+from palimpsest.memory.record import Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 
 

@@ -9,15 +9,14 @@ from pydantic import AfterValidator, ConfigDict, Field, ValidationInfo, field_va
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
+from palimpsest.api.answers import Provenance, provenance
 from palimpsest.api.call import call
-from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources import (
+from palimpsest.api.fields import (
     NOT_BLANK,
     Change,
     Closed,
     JsonValue,
     Moment,
-    Provenance,
     Timestamp,
     ValidFrom,
     Values,
@@ -25,21 +24,24 @@ from palimpsest.api.resources import (
     check_embedding,
     milliseconds_of,
     not_blank,
-    provenance,
     rfc3339,
     rfc3339_or_null,
 )
+from palimpsest.api.pages import NextCursor
 from palimpsest.api.resources.chat import ChatMessage, Id
 from palimpsest.api.resources.filters import Filter, Metadata, Share, Subject, TopicKey
 from palimpsest.clock import milliseconds
 from palimpsest.extraction.ingest import MAX_TRANSCRIPT
-from palimpsest.memory import MAX_CONTENT, RecordType, SaidType, Source, Version, filters
+from palimpsest.memory import filters
 from palimpsest.memory.manage import KEPT
 from palimpsest.memory.manage import Change as Changed
+from palimpsest.memory.record import MAX_CONTENT, RecordType, SaidType, Source
 from palimpsest.memory.remember import MAX_STATEMENTS
 from palimpsest.memory.statements import TOPICAL, Statement
-from palimpsest.models import Space, packed
-from palimpsest.recall import freshness
+from palimpsest.memory.versions import Version
+from palimpsest.models.ports import Space
+from palimpsest.models.vectors import packed
+from palimpsest.recall.freshness import freshness
 
 Content = Annotated[str, Field(max_length=MAX_CONTENT, json_schema_extra=NOT_BLANK), AfterValidator(not_blank)]
 Keywords = Annotated[list[Annotated[str, Field(min_length=1, max_length=100)]], Field(max_length=50)]

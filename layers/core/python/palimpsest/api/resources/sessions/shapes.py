@@ -11,26 +11,17 @@ from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.config import JsonDict
 from typing_extensions import TypedDict
 
+from palimpsest.api.answers import Window, window
+from palimpsest.api.fields import Closed, Json, MemoryFields, Moment, WaitSeconds, in_rfc3339, rfc3339, rfc3339_or_null
 from palimpsest.api.pages import NextCursor
-from palimpsest.api.resources import (
-    Closed,
-    Json,
-    MemoryFields,
-    Moment,
-    WaitSeconds,
-    Window,
-    in_rfc3339,
-    rfc3339,
-    rfc3339_or_null,
-    window,
-)
 from palimpsest.api.resources.chat import Id, Metadata, System
-from palimpsest.conversations import Chat, manage
+from palimpsest.conversations import manage
 from palimpsest.conversations.configuration import parsed
 from palimpsest.conversations.lifecycle import DAY
+from palimpsest.conversations.message import Chat
 from palimpsest.conversations.session import CompactionState, Status
 from palimpsest.conversations.session import Session as StoredSession
-from palimpsest.jobs import JobState
+from palimpsest.jobs.job import JobState
 
 
 class SessionSetup(Closed):

@@ -5,17 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from palimpsest.engines import MOST_ITEMS, job_partition, shard_of
-from palimpsest.engines.dynamodb import Table, key
 from palimpsest.engines.dynamodb.lists import BUCKET, bucket_of
 from palimpsest.engines.dynamodb.memories import items as memory_items
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update, finishing, keyed_call
 from palimpsest.engines.dynamodb.sessions.items import Attributes, number, text
+from palimpsest.engines.dynamodb.table import Table, key
+from palimpsest.engines.places import MOST_ITEMS, job_partition, shard_of
 from palimpsest.errors import CommitLost
-from palimpsest.jobs import Job
-from palimpsest.memory import Record, Walk, noting
+from palimpsest.jobs.job import Job
+from palimpsest.memory.expiry import Walk, noting
 from palimpsest.memory.ports import MemoryCommit, Reminder
+from palimpsest.memory.record import Record
 from palimpsest.scope import UserScope
 
 WIPED_AT_ONCE = 50

@@ -6,10 +6,11 @@ from collections.abc import Set as AbstractSet
 from dataclasses import MISSING, asdict, fields, replace
 from typing import Any
 
-from palimpsest.engines import record_listed_as
 from palimpsest.engines.dynamodb.sessions.items import Attributes, Item, body, number, text, values_of
-from palimpsest.memory import GRAPH, Order, Record, RecordType, Source, Walk
+from palimpsest.engines.places import record_listed_as
+from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, Pointer, Progress, Reminder, Tombstone, UserState
+from palimpsest.memory.record import GRAPH, Order, Record, RecordType, Source
 from palimpsest.scope import UserScope
 
 USER = "user"

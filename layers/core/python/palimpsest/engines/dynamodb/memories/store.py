@@ -9,17 +9,20 @@ from functools import partial
 from typing import Any
 
 from palimpsest import parallel
-from palimpsest.engines import EXAMINED, MOST_ITEMS, items_of, record_cursor, record_listed_as, user_cursor
-from palimpsest.engines.dynamodb import BATCH_GET, Item, OneTable, Refused, Table
+from palimpsest.engines.cursors import record_cursor, user_cursor
+from palimpsest.engines.dynamodb.errors import Refused
 from palimpsest.engines.dynamodb.lists import TenantIndex
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import actions_of, erasing, job_put, put_anew, put_reminder, wipe
 from palimpsest.engines.dynamodb.sessions.commits import Update, is_too_large
 from palimpsest.engines.dynamodb.sessions.items import number, text
+from palimpsest.engines.dynamodb.table import BATCH_GET, Item, OneTable, Table
+from palimpsest.engines.places import EXAMINED, MOST_ITEMS, items_of, record_listed_as
 from palimpsest.errors import CommitLost, TooLarge
-from palimpsest.jobs import Job
-from palimpsest.memory import Record, RecordType, Walk
+from palimpsest.jobs.job import Job
+from palimpsest.memory.expiry import Walk
 from palimpsest.memory.ports import ChunkLine, MemoryCommit, Page, Pointer, Progress, Tombstone, UserState
+from palimpsest.memory.record import Record, RecordType
 from palimpsest.scope import Scope, UserScope
 
 READ_AT_ONCE = BATCH_GET - 1  # records in one batch, with the user's item

@@ -6,13 +6,13 @@ from array import array
 from collections.abc import Iterator, Sequence
 
 from palimpsest import parallel
-from palimpsest.engines.dynamodb import BATCH_WRITE, Item, OneTable, key
 from palimpsest.engines.dynamodb.memories import items
 from palimpsest.engines.dynamodb.memories.commits import listing, put_anew
 from palimpsest.engines.dynamodb.sessions.commits import Action, Update
 from palimpsest.engines.dynamodb.sessions.items import body, number, text, values_of
+from palimpsest.engines.dynamodb.table import BATCH_WRITE, Item, OneTable, key
 from palimpsest.scope import UserScope
-from palimpsest.vectors import Namespace, StoredVector
+from palimpsest.vectors.ports import Namespace, StoredVector
 
 
 class DynamoDbVectors(OneTable):

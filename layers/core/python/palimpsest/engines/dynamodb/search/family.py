@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from palimpsest.engines.dynamodb import Table, key
+from palimpsest.engines.dynamodb.table import Table, key
 from palimpsest.errors import CommitLost, NotFound
-from palimpsest.models import Space
+from palimpsest.models.ports import Space
 
 PARTITION, SORT = "family", "indexes"
 REMEMBERED_SECONDS = 5.0  # how long a reader trusts what it saw

@@ -17,8 +17,9 @@ from itertools import accumulate, pairwise
 from typing import Any, Literal, NamedTuple, Self
 
 from palimpsest.memory.filters import Filter
-from palimpsest.search import Document
-from palimpsest.text import BASE, Asked, Field, document_terms, rounded
+from palimpsest.search.ports import Document
+from palimpsest.text.analyser import Asked, document_terms
+from palimpsest.text.bm25 import BASE, Field, rounded
 
 BLOCK = 10_000  # characters of JSON that fill a block of postings: about the 4 KB that one read unit pays for
 PART_SIGN = "~"  # tells a part from a word of the same letters; no word holds it

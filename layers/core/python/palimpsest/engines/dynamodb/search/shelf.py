@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from palimpsest import parallel
-from palimpsest.engines.dynamodb import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.engines.dynamodb.search.packing import (
     Columns,
     Postings,
@@ -30,10 +29,11 @@ from palimpsest.engines.dynamodb.search.packing import (
     unfolded,
     unpacked,
 )
+from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
 from palimpsest.errors import CommitLost, Unavailable
 from palimpsest.memory.filters import Filter
-from palimpsest.search import Hit
-from palimpsest.text import QueryTerms, asked
+from palimpsest.search.ports import Hit
+from palimpsest.text.analyser import QueryTerms, asked
 
 CATALOG, TAIL, SEGMENT, VERSION = "z", "t#", "s#", "d#"
 MOST_DOCUMENTS = 30_000  # of one owner; above them words are not searched, and the stage takes OpenSearch

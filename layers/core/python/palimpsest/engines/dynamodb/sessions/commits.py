@@ -8,12 +8,12 @@ from dataclasses import fields
 from typing import Any
 
 from palimpsest.conversations.session import Commit, Compaction, Head, IdempotencyKey
-from palimpsest.engines import COUNTERS, job_partition, shard_of
-from palimpsest.engines.dynamodb import key
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.items import Attributes
+from palimpsest.engines.dynamodb.table import key
+from palimpsest.engines.places import COUNTERS, job_partition, shard_of
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs import Job
+from palimpsest.jobs.job import Job
 from palimpsest.scope import SessionScope
 
 Action = dict[str, Any]

@@ -7,12 +7,19 @@ from collections.abc import Mapping
 from dataclasses import MISSING, Field, astuple, fields, replace
 from typing import Any, cast
 
-from palimpsest.conversations import Large, Message
+from palimpsest.conversations.message import Large, Message
 from palimpsest.conversations.session import Compaction, Head, IdempotencyKey, Settings
-from palimpsest.engines import TOMBSTONE_SECONDS, job_listed_as, job_partition, listed_as, session_listed_as, shard_of
 from palimpsest.engines.dynamodb.lists import BUCKET, FAILED, SESSIONS, bucket_for, bucket_of
+from palimpsest.engines.places import (
+    TOMBSTONE_SECONDS,
+    job_listed_as,
+    job_partition,
+    listed_as,
+    session_listed_as,
+    shard_of,
+)
 from palimpsest.idempotency import KeyedCall
-from palimpsest.jobs import RETENTION_SECONDS, Job
+from palimpsest.jobs.job import RETENTION_SECONDS, Job
 from palimpsest.jobs.kinds import decoded, encoded
 from palimpsest.scope import Scope, SessionScope
 from palimpsest.usage import Tally

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from palimpsest.conversations import Message
+from palimpsest.conversations.message import Message
 from palimpsest.conversations.ports import HeadMoved, Listed, Opened
 from palimpsest.conversations.session import Commit, Compaction, Settings
-from palimpsest.engines import listed_within, session_cursor
-from palimpsest.engines.dynamodb import BATCH_WRITE, FirstFailed, Item, OneTable, Refused, Table, key
+from palimpsest.engines.cursors import session_cursor
+from palimpsest.engines.dynamodb.errors import FirstFailed, Refused
 from palimpsest.engines.dynamodb.lists import SESSIONS, TenantIndex
 from palimpsest.engines.dynamodb.memories.commits import listing
 from palimpsest.engines.dynamodb.memories.items import USER, epoch_of
 from palimpsest.engines.dynamodb.sessions import items
 from palimpsest.engines.dynamodb.sessions.commits import Update, actions_of, is_too_large
+from palimpsest.engines.dynamodb.table import BATCH_WRITE, Item, OneTable, Table, key
+from palimpsest.engines.places import listed_within
 from palimpsest.errors import CommitLost, TooLarge
 from palimpsest.scope import Scope, SessionScope, UserScope
 

@@ -1,0 +1,150 @@
+"""Answers as JSON, below the size limit, without stored text for callers that may not read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import update_wrapper
+from inspect import Signature, signature
+from typing import Annotated, Any, Literal, get_args
+
+from aws_lambda_powertools.event_handler import Response, content_types
+from pydantic import Field
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.encoding import dumps, size_in_answer
+from palimpsest.api.fields import Json, rfc3339
+from palimpsest.api.operations import Operation
+from palimpsest.conversations.session import Head
+from palimpsest.errors import TooLarge
+from palimpsest.memory.record import ListedType, Source
+
+MAX_BYTES = 5_000_000
+
+
+class Provenance(TypedDict):
+    """Where something comes from: messages of a session, and the words in them that it rests on."""
+
+    session_id: str | None
+    message_ids: Sequence[str]
+    seqs: Sequence[int]
+    quote: str | None
+    text: Annotated[str | None, Field(description="Where it comes from, in the words of the caller who stored it")]
+
+
+def provenance(source: Source) -> Provenance:
+    return {
+        "session_id": source.session,
+        "message_ids": source.message_ids,
+        "seqs": source.seqs,
+        "quote": source.quote,
+        "text": source.text,
+    }
+
+
+class Deleted(TypedDict):
+    id: str
+    deleted: Literal[True]
+
+
+class WouldForget(TypedDict):
+    """What a request to forget would delete now. Nothing is deleted."""
+
+    dry_run: Literal[True]
+    count: int
+    ids: Sequence[str]
+
+
+class Window(TypedDict):
+    """What the model would see of the conversation. `is_full`: its next overflow is due."""
+
+    messages: int
+    tokens: int
+    max_tokens: int
+    is_full: bool
+
+
+def window(head: Head) -> Window:
+    return {
+        "messages": head.window_messages,
+        "tokens": head.tokens,
+        "max_tokens": head.max_tokens,
+        "is_full": head.is_full,
+    }
+
+
+class Page(Json):
+    """A page of a list, with its JSON in `text`: it was measured, and is not written twice. Nobody changes it."""
+
+    text: str
+
+
+class Answering:
+    """An operation's code as Powertools calls it: an object that it returns is the JSON of its usual answer. Code that
+    chooses status, headers or format itself returns a `Response`.
+    """
+
+    def __init__(self, operation: Operation) -> None:
+        handler = self._handler = operation.handler
+        self._status = operation.status
+        update_wrapper(self, handler)
+        self.__globals__ = handler.__globals__  # there Powertools looks up what annotations name
+
+    @property
+    def __signature__(self) -> Signature:
+        """The parameters of the code. Only the operation that is called needs them."""
+        return signature(self._handler).replace(return_annotation=Response[str])
+
+    def __call__(self, **sent: Any) -> Response[str]:
+        made = self._handler(**sent)
+        return made if isinstance(made, Response) else answered(made, status=self._status)
+
+
+def answered(
+    value: Mapping[str, Any], *, status: int = 200, headers: dict[str, str] | None = None, most: int = MAX_BYTES
+) -> Response[str]:
+    """The value as a JSON answer, without what is stored if the caller may not read. Raises `TooLarge`
+    (`answer_too_large`) if it is larger than an answer may be.
+    """
+    shown = value if call().shows else unread(value)
+    body = shown.text if isinstance(shown, Page) else dumps(shown)
+    if size_in_answer(body) > most:
+        raise TooLarge("The answer is larger than an answer may be: ask for less.", code="answer_too_large")
+    return json_answer(body, status=status, headers=headers)
+
+
+WRITERS_KNOW = frozenset({
+    "appended", "armed", "attempt", "compaction", "count", "created", "created_at", "deleted",
+    "dry_run", "error", "expires_at", "id", "job_id", "kind", "last_extracted", "last_seq",
+    "ledger", "method", "outcome", "overflow", "range", "receipt", "replayed", "result", "seq",
+    "session_id", "state", "status", "tokens", "totals", "updated_at", "usage", "version",
+    "window",
+})  # fmt: skip
+"""Fields that a caller without the scope `read` gets: what it made, how far that is, counts, times of the service."""
+
+TYPES = frozenset(get_args(ListedType))
+"""Types of memories are words of the service. Types in the graph are words of the callers, and are blank."""
+
+NO_SOURCE: Provenance = {"session_id": None, "message_ids": (), "seqs": (), "quote": None, "text": None}
+
+BLANK: Mapping[str, Any] = {"source": NO_SOURCE, "valid_from": rfc3339(0), "valid_to": None}
+"""Fields whose blank value is not the empty one of their type."""
+
+
+def unread(value: Mapping[str, Any]) -> dict[str, Any]:
+    """The answer for a caller who may write but not read: every other field is there, without its value."""
+    return {name: field if name in WRITERS_KNOW else _blank(name, field) for name, field in value.items()}
+
+
+def _blank(name: str, field: Any) -> Any:
+    if name in ("messages", "memories", "preferences", "entities", "relationships"):
+        return [unread(row) for row in field]
+    if name in BLANK:
+        return BLANK[name]
+    if isinstance(field, str):
+        return field if name == "type" and field in TYPES else ""
+    return {} if isinstance(field, Mapping) else field and type(field)()
+
+
+def json_answer(body: str, *, status: int = 200, headers: Mapping[str, str | list[str]] | None = None) -> Response[str]:
+    return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=body, headers=headers)

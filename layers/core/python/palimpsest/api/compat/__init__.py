@@ -1,0 +1,1 @@
+"""APIs of other products, served from ours."""

@@ -1,0 +1,1 @@
+"""A user's memory as a server of the Model Context Protocol (MCP)."""

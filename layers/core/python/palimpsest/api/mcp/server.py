@@ -1,0 +1,227 @@
+"""A user's memory as a server of the Model Context Protocol (MCP): one POST a message, nothing kept between two.
+
+Both eras of the protocol are spoken: the handshake of 2025-11-25 and before, and the requests of 2026-07-28, each of
+which names its version itself (https://modelcontextprotocol.io/specification).
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from functools import cache
+from http import HTTPStatus
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, Any, Literal, NotRequired
+
+from aws_lambda_powertools.event_handler import Response, content_types
+from pydantic import BaseModel, ConfigDict, WithJsonSchema
+from typing_extensions import TypedDict
+
+from palimpsest.api.call import call
+from palimpsest.api.encoding import dumps
+from palimpsest.api.fields import Json, UserId
+from palimpsest.api.mcp.tools import TOOLS, called
+from palimpsest.api.operations import operations_on
+
+operation = operations_on("mcp", function="memories")
+
+HANDSHAKE = ("2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05")
+MODERN = "2026-07-28"
+ENVELOPE = "io.modelcontextprotocol/"
+INVALID_REQUEST, METHOD_NOT_FOUND, INVALID_PARAMS = -32600, -32601, -32602
+HEADER_MISMATCH, UNSUPPORTED_VERSION = -32020, -32022
+STATUS_OF = {METHOD_NOT_FOUND: HTTPStatus.NOT_FOUND}
+"""HTTP status of an error's code since 2026-07-28; every other one is 400."""
+CACHE = {"ttlMs": 60_000, "cacheScope": "private"}
+INSTRUCTIONS = (
+    "Long-term memory of one user. Recall before you answer anything that depends on what the user said earlier;"
+    " remember what will matter in later conversations."
+)
+ENCODED = re.compile(r"=\?base64\?(.*)\?=")
+
+
+class RpcMessage(BaseModel):
+    """A request, or a notification, which has no id. What breaks the schema is answered as JSON-RPC says."""
+
+    model_config = ConfigDict(
+        extra="allow", frozen=True, json_schema_extra={"required": ["jsonrpc", "method"], "additionalProperties": True}
+    )
+
+    jsonrpc: Annotated[Any, WithJsonSchema({"const": "2.0"})] = None
+    method: Annotated[Any, WithJsonSchema({"type": "string"})] = None
+    id: Annotated[Any, WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "integer"}]})] = None
+    params: Annotated[Any, WithJsonSchema({"type": "object"})] = None
+
+
+class RpcError(TypedDict):
+    code: int
+    message: str
+    data: NotRequired[Json]
+
+
+class RpcResult(TypedDict):
+    jsonrpc: Literal["2.0"]
+    id: str | int | None
+    result: Json
+
+
+class RpcFailure(TypedDict):
+    """Why a request has no result. `code` is JSON-RPC's or the protocol's."""
+
+    jsonrpc: Literal["2.0"]
+    id: str | int | None
+    error: RpcError
+
+
+class _Refused(Exception):
+    """A request that gets a JSON-RPC error: its code and message, and `data` where the protocol has some."""
+
+    def __init__(self, code: int, message: str, data: Json | None = None) -> None:
+        super().__init__(message)
+        self.error: RpcError = {"code": code, "message": message}
+        if data is not None:
+            self.error["data"] = data
+
+    def status(self, *, is_modern: bool) -> HTTPStatus:
+        """The status of the answer: clients of before 2026-07-28 read errors from 200, unless they sent no request."""
+        if self.error["code"] == INVALID_REQUEST or is_modern:
+            return STATUS_OF.get(self.error["code"], HTTPStatus.BAD_REQUEST)
+        return HTTPStatus.OK
+
+
+@operation(
+    "POST /v1/users/{user_id}/mcp",
+    scopes=("read",),
+    answers={200: "RpcResult | RpcFailure", 202: "", 400: "RpcFailure", 404: "RpcFailure"},
+)
+def call_mcp(user_id: UserId, body: RpcMessage) -> Response[str]:
+    """Speak MCP.
+
+    One message of the Model Context Protocol over streamable HTTP, without a session: 2026-07-28 and 2025-11-25, and
+    the versions before. The tools are those that the key's scopes allow: recall, remember, list_memories,
+    memory_history, forget and search_conversations. The user comes from the path, never from the arguments. What a
+    tool refuses is a result with `isError`; a notification is answered 202, without a body.
+    """
+    sent = body.model_dump(exclude_unset=True)
+    is_modern, request_id = _is_modern(sent), _id(sent.get("id"))
+    try:
+        _check(sent)
+        if "id" not in sent:
+            return Response(status_code=HTTPStatus.ACCEPTED, body="")
+        if is_modern:
+            _check_envelope(sent)
+        result = _result(user_id, sent, is_modern=is_modern)
+    except _Refused as refused:
+        return _answered(
+            {"jsonrpc": "2.0", "id": request_id, "error": refused.error}, refused.status(is_modern=is_modern)
+        )
+    return _answered({"jsonrpc": "2.0", "id": request_id, "result": result}, HTTPStatus.OK)
+
+
+def _answered(answer: RpcResult | RpcFailure, status: HTTPStatus) -> Response[str]:
+    return Response(status_code=status, content_type=content_types.APPLICATION_JSON, body=dumps(answer))
+
+
+def _id(given: object) -> str | int | None:
+    return given if isinstance(given, str | int) and not isinstance(given, bool) else None
+
+
+def _check(body: Json) -> None:
+    """Refuse what is no request and no notification of JSON-RPC 2.0."""
+    has_id = "id" not in body or _id(body["id"]) is not None
+    if body.get("jsonrpc") != "2.0" or not isinstance(body.get("method"), str) or not has_id:
+        raise _Refused(INVALID_REQUEST, "This is no request of JSON-RPC 2.0.")
+    if not isinstance(body.get("params", {}), dict):
+        raise _Refused(INVALID_REQUEST, "params must be an object.")
+
+
+def _header(name: str) -> str | None:
+    given = call().request["headers"].get(name)
+    return None if given is None else str(given).strip()
+
+
+def _meta(body: Json) -> Json:
+    params = body.get("params")
+    meta = params.get("_meta") if isinstance(params, dict) else None
+    return meta if isinstance(meta, dict) else {}
+
+
+def _is_modern(body: Json) -> bool:
+    """Whether the request states its version itself; before 2026-07-28 the handshake did."""
+    return f"{ENVELOPE}protocolVersion" in _meta(body) or _header("mcp-protocol-version") == MODERN
+
+
+def _check_envelope(body: Json) -> None:
+    """Check what a request of 2026-07-28 states of itself, in its envelope and once more in its headers."""
+    meta, params = _meta(body), body.get("params", {})
+    for name in ("protocolVersion", "clientCapabilities"):
+        if f"{ENVELOPE}{name}" not in meta:
+            raise _Refused(INVALID_PARAMS, f"params._meta lacks {ENVELOPE}{name}.")
+    asked = meta[f"{ENVELOPE}protocolVersion"]
+    stated = {"mcp-protocol-version": asked, "mcp-method": body["method"]}
+    if body["method"] == "tools/call" and params.get("name") is not None:
+        stated["mcp-name"] = params["name"]
+    for name, value in stated.items():
+        if _decoded(_header(name)) != value:
+            raise _Refused(HEADER_MISMATCH, f"The header {name} does not say what the request says.")
+    if asked != MODERN:
+        raise _Refused(UNSUPPORTED_VERSION, "Unsupported protocol version", {"supported": [MODERN], "requested": asked})
+
+
+def _decoded(header: str | None) -> str | None:
+    """A header's text, which stands in base64 where it is more than printable ASCII; None if it can't be read."""
+    encoded = ENCODED.fullmatch(header or "")
+    if encoded is None:
+        return header
+    try:
+        return base64.b64decode(encoded[1], validate=True).decode()
+    except (binascii.Error, UnicodeDecodeError):
+        return None
+
+
+def _result(user: str, body: Json, *, is_modern: bool) -> Json:
+    params = body.get("params", {})
+    complete: Json = {"resultType": "complete"} if is_modern else {}
+    cached: Json = complete | CACHE if is_modern else {}
+    match body["method"]:
+        case "initialize" if not is_modern:
+            asked = params.get("protocolVersion")
+            spoken = asked if asked in HANDSHAKE else HANDSHAKE[0]
+            return {"protocolVersion": spoken, **_served(), "serverInfo": _info()}
+        case "ping" if not is_modern:
+            return {}
+        case "server/discover" if is_modern:
+            about = {f"{ENVELOPE}serverInfo": _info()}
+            return {"supportedVersions": [MODERN], **_served(), "_meta": about, **cached}
+        case "tools/list":
+            return {"tools": _tools(), **cached}
+        case "tools/call":
+            return {**_called(user, params), **complete}
+    raise _Refused(METHOD_NOT_FOUND, "There is no such method.")
+
+
+def _served() -> Json:
+    return {"capabilities": {"tools": {}}, "instructions": INSTRUCTIONS}
+
+
+@cache
+def _info() -> Json:
+    try:
+        return {"name": "palimpsest", "version": version("palimpsest")}
+    except PackageNotFoundError:  # a function's layer holds the code alone
+        return {"name": "palimpsest", "version": "0"}
+
+
+def _tools() -> list[Json]:
+    """The tools that the caller's scopes allow."""
+    return [tool.described(name) for name, tool in TOOLS.items() if tool.scope in call().caller.scopes]
+
+
+def _called(user: str, params: Json) -> Json:
+    tool, arguments = TOOLS.get(str(params.get("name"))), params.get("arguments", {})
+    if tool is None:
+        raise _Refused(INVALID_PARAMS, "There is no such tool.")
+    if not isinstance(arguments, dict):
+        raise _Refused(INVALID_PARAMS, "arguments must be an object.")
+    return called(user, tool, arguments)

@@ -1,0 +1,244 @@
+"""The tools that MCP offers: how models see them, and the operations of our own that they call."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Annotated, Any, get_args
+
+from aws_lambda_powertools.event_handler import Response
+from pydantic import Field, ValidationError, model_validator
+
+from palimpsest.api import problems
+from palimpsest.api.call import call
+from palimpsest.api.encoding import dumps
+from palimpsest.api.fields import Closed, Json
+from palimpsest.api.operations import Scope
+from palimpsest.api.resources import recall as recalling
+from palimpsest.api.resources.chat import Id
+from palimpsest.api.resources.filters import Filter
+from palimpsest.api.resources.memories import operations as memories
+from palimpsest.api.resources.memories.shapes import ForgetRequest, NewMemories, NewMemory
+from palimpsest.errors import PalimpsestError
+from palimpsest.memory.record import ListedType
+
+
+class ListArguments(Closed):
+    types: Annotated[list[ListedType], Field(max_length=5)] | None = None
+    topic_key: Annotated[str, Field(max_length=80)] | None = None
+    subject: Annotated[str, Field(max_length=200)] | None = None
+    limit: Annotated[int, Field(ge=1, le=100)] = 20
+    cursor: Annotated[str, Field(max_length=2_000)] | None = None
+
+
+class HistoryArguments(Closed):
+    memory_id: Id
+
+
+class ForgetArguments(Closed):
+    memory_ids: Annotated[list[Id], Field(min_length=1, max_length=50)] | None = None
+    filter: Filter | None = None
+    dry_run: bool = False
+
+    @model_validator(mode="after")
+    def _selects(self) -> ForgetArguments:
+        if (self.memory_ids is None) == (self.filter is None):
+            raise ValueError("needs memory_ids or filter, and not both")
+        return self
+
+
+class ConversationArguments(Closed):
+    query: recalling.Query
+    k: recalling.K = 5
+    filter: Annotated[Filter | None, Field(description="Limits of time, session and agent")] = None
+
+
+Answer = Mapping[str, Any] | Response[str]
+"""What an operation returns: a `Response` for a job that goes on."""
+
+
+def _recall(user: str, arguments: Json) -> Answer:
+    return recalling.recall(user, recalling.RecallBody.model_validate(arguments))
+
+
+def _search_conversations(user: str, arguments: Json) -> Answer:
+    asked = ConversationArguments.model_validate(arguments)
+    limits = {} if asked.filter is None else asked.filter.model_dump(exclude_unset=True)
+    body = {"query": asked.query, "k": asked.k, "filter": {**limits, "types": ["message"]}}
+    return recalling.recall(user, recalling.RecallBody.model_validate(body))
+
+
+def _remember(user: str, arguments: Json) -> Answer:
+    return memories.save_memories(user, NewMemories(memories=[NewMemory.model_validate({"type": "fact", **arguments})]))
+
+
+def _list_memories(user: str, arguments: Json) -> Answer:
+    return memories.list_memories(user, **dict(ListArguments.model_validate(arguments)))
+
+
+def _memory_history(user: str, arguments: Json) -> Answer:
+    return memories.read_memory_history(user, HistoryArguments.model_validate(arguments).memory_id)
+
+
+def _forget(user: str, arguments: Json) -> Answer:
+    asked = ForgetArguments.model_validate(arguments)
+    if asked.filter is not None:
+        body = {"filter": asked.filter.model_dump(exclude_unset=True), "dry_run": asked.dry_run, "wait": 10.0}
+        return memories.forget_memories(user, ForgetRequest.model_validate(body))
+    ids = [*dict.fromkeys(asked.memory_ids or ())]
+    for memory in ids:  # before anything is deleted
+        memories.read_memory(user, memory)
+    for memory in () if asked.dry_run else ids:
+        memories.delete_memory(user, memory)
+    return {"dry_run": True, "count": len(ids), "ids": ids} if asked.dry_run else {"deleted": ids}
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool as models see it. `run` takes the user and the arguments; its answer is the operation's own."""
+
+    description: str
+    scope: Scope
+    run: Callable[[str, Json], Answer]
+    required: tuple[str, ...]
+    properties: Mapping[str, Any]
+    hints: Mapping[str, bool] = field(default_factory=lambda: {"readOnlyHint": True})
+
+    def described(self, name: str) -> Json:
+        hints = {"openWorldHint": False, **self.hints}
+        schema = {"type": "object", "properties": self.properties, "additionalProperties": False}
+        if self.required:
+            schema["required"] = self.required
+        return {"name": name, "description": self.description, "inputSchema": schema, "annotations": hints}
+
+
+_TYPES = {
+    "type": "array", "items": {"enum": list(get_args(ListedType))}, "description": "Only these types"
+}  # fmt: skip
+_COUNT = {"type": "integer", "minimum": 1, "maximum": 100}
+_TIMES = {
+    f"created_{side}": {"type": "string", "format": "date-time", "description": f"Not {other} than this time"}
+    for side, other in (("after", "earlier"), ("before", "later"))
+}
+_LIMITS = {
+    "types": _TYPES,
+    "subject": {"type": "string", "description": "Only what is about this person or thing"},
+    "session_id": {"type": "string", "description": "Only what comes from this conversation"},
+    **_TIMES,
+}
+TOOLS: Mapping[str, Tool] = {
+    "recall": Tool(
+        "Search and recall what is known of the user: facts, events, instructions, tasks, and what was said before.",
+        "read",
+        _recall,
+        ("query",),
+        {
+            "query": {"type": "string", "description": "What to look for, in a few words or as a question"},
+            "k": {**_COUNT, "description": "The most results"},
+            "filter": {"type": "object", "properties": _LIMITS, "additionalProperties": False},
+        },
+    ),
+    "remember": Tool(
+        "Save something about the user that will matter in later conversations. A newer fact of the same topic"
+        " replaces the older one, whose history is kept.",
+        "write",
+        _remember,
+        ("content",),
+        {
+            "content": {"type": "string", "description": "One statement that is understood by itself"},
+            "type": {"enum": ["fact", "event", "instruction", "task"], "default": "fact"},
+            "topic_key": {"type": "string", "description": "Topic of a fact or instruction, such as employer"},
+            "subject": {"type": "string", "description": "Whom or what it is about"},
+            "importance": {"type": "number", "minimum": 0, "maximum": 1},
+        },
+        {"readOnlyHint": False, "destructiveHint": False, "idempotentHint": True},
+    ),
+    "list_memories": Tool(
+        "List what is known of the user, the newest first.",
+        "read",
+        _list_memories,
+        (),
+        {
+            "types": _TYPES,
+            "topic_key": {"type": "string", "description": "Only what belongs to this topic"},
+            "subject": {"type": "string", "description": "Only what is about this person or thing"},
+            "limit": {**_COUNT, "description": "The most memories"},
+            "cursor": {"type": "string", "description": "next_cursor of the list before"},
+        },
+    ),
+    "memory_history": Tool(
+        "Read how a memory changed: all versions of its topic, the newest first.",
+        "read",
+        _memory_history,
+        ("memory_id",),
+        {"memory_id": {"type": "string", "description": "Id of the memory, as recall gives it"}},
+    ),
+    "forget": Tool(
+        "Delete memories for good, by their ids or by a filter. With dry_run nothing is deleted.",
+        "write",
+        _forget,
+        (),
+        {
+            "memory_ids": {"type": "array", "items": {"type": "string"}, "minItems": 1, "maxItems": 50},
+            "filter": {"type": "object", "properties": _LIMITS, "additionalProperties": False},
+            "dry_run": {"type": "boolean", "description": "Only say what would be deleted"},
+        },
+        {"readOnlyHint": False, "destructiveHint": True, "idempotentHint": True},
+    ),
+    "search_conversations": Tool(
+        "Search what was said in the user's past conversations, word by word and by meaning.",
+        "read",
+        _search_conversations,
+        ("query",),
+        {
+            "query": {"type": "string", "description": "What to look for"},
+            "k": {**_COUNT, "description": "The most passages"},
+            "filter": {
+                "type": "object",
+                "properties": {"session_id": _LIMITS["session_id"], **_TIMES},
+                "additionalProperties": False,
+            },
+        },
+    ),
+}
+
+
+def called(user: str, tool: Tool, arguments: Json) -> Json:
+    """The result of a tool: the operation's answer, as data and as text for clients that show text alone."""
+    try:
+        call().caller.require(tool.scope)
+        answer = tool.run(user, arguments)
+    except ValidationError as error:
+        return _failed(problems.refusal_of(error))
+    except PalimpsestError as error:
+        return _failed(error)
+    data = json.loads(answer.body or "{}") if isinstance(answer, Response) else answer
+    return {"content": [{"type": "text", "text": _text(data)}], "structuredContent": data, "isError": False}
+
+
+def _failed(error: PalimpsestError) -> Json:
+    """A problem as the model reads it, so that it can call again with other arguments."""
+    failure = problems.problem(error)
+    lines = [f"{failure.code}: {failure.detail}", *(f"- {each.field}: {each.message}" for each in failure.errors)]
+    if failure.retryable:
+        lines.append("The same call may work later.")
+    return {"content": [{"type": "text", "text": "\n".join(lines)}], "isError": True}
+
+
+def _text(data: Mapping[str, Any]) -> str:
+    """One line for each memory or version, with the id that other tools take; other answers as JSON."""
+    rows = data.get("memories", data.get("versions"))
+    if rows is None:
+        return dumps(data)
+    lines = [f"- {row['content']} ({', '.join(_notes(row))})" for row in rows]
+    if data.get("next_cursor"):
+        lines.append(f"More: cursor {data['next_cursor']}")
+    return "\n".join(lines) or "Nothing is known of that."
+
+
+def _notes(row: Mapping[str, Any]) -> list[str]:
+    session = (row.get("source") or {}).get("session_id")
+    superseded = row["status"] if row.get("status") == "superseded" else None
+    notes = [row.get("outcome"), superseded, row["type"], row["valid_from"][:10], f"id {row['id']}"]
+    return [note for note in [*notes, session and f"session {session}"] if note]

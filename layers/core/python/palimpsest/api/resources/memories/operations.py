@@ -1,0 +1,276 @@
+"""A user's memories: store, list, read, change, revert and delete them; ingest a whole transcript."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict
+from functools import partial
+from typing import Annotated, Literal
+
+from aws_lambda_powertools.event_handler import Response
+from aws_lambda_powertools.event_handler.openapi.params import Path, Query
+from pydantic import Field
+
+from palimpsest.api.answers import Deleted, WouldForget
+from palimpsest.api.call import call
+from palimpsest.api.fields import LIKE_AN_ID, Json, Timestamp, UserId, as_sent, check_ids, milliseconds_of
+from palimpsest.api.operations import operations_on
+from palimpsest.api.pages import DEFAULT_LIMIT, Cursor, Limit, Order, listing
+from palimpsest.api.resources.filters import read_terms, stored_topic
+from palimpsest.api.resources.jobs import awaited, awaited_or_ended
+from palimpsest.api.resources.memories.shapes import (
+    ForgetRequest,
+    IngestRequest,
+    Memory,
+    MemoryChange,
+    NewMemories,
+    SavedMemories,
+    change,
+    shown,
+    statement,
+)
+from palimpsest.errors import NotFound, ReadOnlyBlock
+from palimpsest.extraction.ingest import Ingested
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.record import ListedType, Record
+from palimpsest.memory.versions import Version
+from palimpsest.scope import UserScope
+
+operation = operations_on("memories", function="memories")
+
+MemoryId = Annotated[str, Path(description="Id of the memory", json_schema_extra=LIKE_AN_ID)]
+
+Types = Annotated[list[ListedType] | None, Query(description="Only these types")]
+
+MinImportance = Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as important")]
+
+MaxImportance = Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as important")]
+
+MinConfidence = Annotated[float | None, Query(ge=0, le=1, description="Only what is at least as certain")]
+
+MaxConfidence = Annotated[float | None, Query(ge=0, le=1, description="Only what is at most as certain")]
+
+CreatedAfter = Annotated[Timestamp | None, Query(description="Only what was saved then or later")]
+
+CreatedBefore = Annotated[Timestamp | None, Query(description="Only what was saved then or earlier")]
+
+About = Annotated[str | None, Query(max_length=200, description="Only what is about this, in any case")]
+
+OfTopic = Annotated[str | None, Query(max_length=160, description="Only what belongs to this topic")]
+
+Status = Annotated[Literal["current", "superseded"], Query(description="What holds, or what was replaced")]
+
+FromSession = Annotated[
+    str | None, Query(description="Only what comes from this session", json_schema_extra=LIKE_AN_ID)
+]
+
+FromAgent = Annotated[str | None, Query(description="Only what this agent saved", json_schema_extra=LIKE_AN_ID)]
+
+Terms = Annotated[
+    list[Annotated[str, Field(json_schema_extra={"pattern": "^[^=]+="})]] | None,
+    Query(
+        description="Only what meets all these: `name=value`, or `name[gte]=value` with an operator of the filter, "
+        "`in` once for each value; a number, true or false counts as one"
+    ),
+]
+
+
+@operation("POST /v1/users/{user_id}/memories", answers={201: "SavedMemories"})
+def save_memories(user_id: UserId, body: NewMemories) -> SavedMemories:
+    """Save memories.
+
+    Save 1 to 30 memories. Each has an outcome: `created` (`supersedes` names the version that it replaces), `updated`
+    (it was stored already; letter case and the given fields are now as in the body) or `unchanged`. A repeated request
+    changes nothing; with events, send an Idempotency-Key or give them a `valid_from` for that. The user comes from the
+    path, never from the body.
+    """
+    scope = call().user(user_id)
+    if any(one.embedding is not None for one in body.memories):
+        body.check_embeddings(call().memory.search.vectors.space)
+    made = call().memory.remember(scope, [statement(each) for each in body.memories], once=call().once)
+    versions = call().memory.show(scope, [one.record for one in made])
+    return {
+        "memories": [{**shown(version), "outcome": one.outcome} for version, one in zip(versions, made, strict=True)]
+    }
+
+
+@operation("GET /v1/users/{user_id}/memories", answers={200: "MemoryPage"}, refuses=(413,))
+def list_memories(  # noqa: PLR0917 - Powertools passes parameters by name
+    user_id: UserId,
+    types: Types = None,
+    min_importance: MinImportance = None,
+    max_importance: MaxImportance = None,
+    min_confidence: MinConfidence = None,
+    max_confidence: MaxConfidence = None,
+    created_after: CreatedAfter = None,
+    created_before: CreatedBefore = None,
+    subject: About = None,
+    topic_key: OfTopic = None,
+    status: Status = "current",
+    session_id: FromSession = None,
+    agent_id: FromAgent = None,
+    metadata: Terms = None,
+    limit: Limit = DEFAULT_LIMIT,
+    cursor: Cursor = None,
+    order: Order = "desc",
+) -> Json:
+    """List memories.
+
+    Current memories, or superseded ones, ordered by creation. A page may be short or empty although more follow; only a
+    `next_cursor` of null is the end.
+    """
+    check_ids(session_id=session_id, agent_id=agent_id)
+    where = Filter(
+        types=frozenset(types or ()),
+        min_importance=min_importance,
+        max_importance=max_importance,
+        min_confidence=min_confidence,
+        max_confidence=max_confidence,
+        created_after=milliseconds_of(created_after),
+        created_before=milliseconds_of(created_before),
+        subject=subject,
+        session=session_id,
+        agent=agent_id,
+        metadata=read_terms(as_sent("metadata") if metadata else ()) or {},
+        topic=stored_topic(topic_key),
+    )
+    scope = call().user(user_id)
+    find = partial(
+        call().memory.show.listed, scope, where=where, newest_first=order == "desc", superseded=status == "superseded"
+    )
+    listed = (scope.partition, "memories", *_limits(where), status, order)
+    return listing("memories", find, shown, listed=listed, limit=limit, cursor=cursor)
+
+
+def _limits(where: Filter) -> tuple[object, ...]:
+    """The filter, so that a cursor is good for no other."""
+    limits = {**asdict(where), "types": sorted(where.types), "metadata": sorted(where.metadata.items(), key=str)}
+    return tuple(limits.values())
+
+
+@operation("GET /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"})
+def read_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
+    """Read a memory.
+
+    A memory by its id. A superseded memory can be read too: `status` and `superseded_by` show it.
+    """
+    scope = call().user(user_id)
+    (version,) = call().memory.show.used(scope, [call().memory.manage_memories.read(scope, memory_id)])
+    return shown(version)
+
+
+@operation("PATCH /v1/users/{user_id}/memories/{memory_id}", answers={200: "Memory"}, refuses=(405, 409))
+def change_memory(user_id: UserId, memory_id: MemoryId, body: MemoryChange) -> Memory:
+    """Change a memory.
+
+    New content makes a new version with another id, which is the answer. Other fields change in place. Only the
+    current version can be changed; the same change of content again answers the version that it made.
+    """
+    scope = call().user(user_id)
+    with _no_static_fact(memory_id):
+        changed = call().memory.manage_memories.patch(scope, memory_id, change(body))
+    return _shown(scope, changed)
+
+
+@operation("DELETE /v1/users/{user_id}/memories/{memory_id}", answers={200: "Deleted"}, refuses=(405,))
+def delete_memory(user_id: UserId, memory_id: MemoryId) -> Deleted:
+    """Delete a memory.
+
+    Remove one version for good. If it was the current version, the topic has none from then on: no older version
+    becomes current. The same messages do not produce it again.
+    """
+    with _no_static_fact(memory_id):
+        call().memory.manage_memories.delete(call().user(user_id), memory_id)
+    return {"id": memory_id, "deleted": True}
+
+
+@operation("GET /v1/users/{user_id}/memories/{memory_id}/history", answers={200: "MemoryVersions"}, refuses=(413,))
+def read_memory_history(
+    user_id: UserId, memory_id: MemoryId, limit: Limit = DEFAULT_LIMIT, cursor: Cursor = None, order: Order = "desc"
+) -> Json:
+    """Read a memory's history.
+
+    All versions of the memory's topic, earlier and later ones.
+    """
+    scope = call().user(user_id)
+    chain = call().memory.manage_memories.history(scope, memory_id)
+    in_order = chain if order == "desc" else chain[::-1]
+
+    def find(*, limit: int, after: str | None) -> tuple[Sequence[Version], str | None]:
+        begin = next((at for at, version in enumerate(in_order, 1) if str(version.number) == after), 0)
+        page = call().memory.show.used(scope, in_order[begin : begin + limit])
+        return page, str(page[-1].number) if begin + limit < len(chain) else None
+
+    listed = (scope.partition, "history", memory_id, order)
+    return listing("versions", find, shown, listed=listed, limit=limit, cursor=cursor)
+
+
+@operation("POST /v1/users/{user_id}/memories/{memory_id}/revert", answers={200: "Memory"})
+def revert_memory(user_id: UserId, memory_id: MemoryId) -> Memory:
+    """Revert to a version.
+
+    The content of this version becomes current again, as a new version.
+    """
+    scope = call().user(user_id)
+    return _shown(scope, call().memory.manage_memories.revert(scope, memory_id, once=call().once))
+
+
+@contextmanager
+def _no_static_fact(memory_id: str) -> Iterator[None]:
+    """Refuse to change a static fact as a memory: a context shows ids of both."""
+    try:
+        yield
+    except NotFound as error:
+        if any(fact.id == memory_id for fact in call().memory.facts.listed(call().caller.tenant)):
+            raise ReadOnlyBlock(
+                "This id is a static fact's. It can be changed with the scope admin, at /v1/static-facts."
+            ) from error
+        raise
+
+
+def _shown(scope: UserScope, record: Record) -> Memory:
+    (version,) = call().memory.show(scope, [record])
+    return shown(version)
+
+
+@operation("POST /v1/users/{user_id}/memories/forget", answers={200: "JobDone | WouldForget", 202: "JobPending"})
+def forget_memories(user_id: UserId, body: ForgetRequest) -> WouldForget | Response[str]:
+    """Forget memories.
+
+    A job removes every current memory that matches the filter now, with all versions of its topic. Memories that are
+    saved later stay. With `dry_run`, which needs the scope `read`, nothing is removed, and the answer lists the
+    memories that match.
+    """
+    scope = call().user(user_id)
+    where = body.filter.read()
+    if body.dry_run:
+        call().caller.require("read")
+        ids = call().memory.manage_memories.matching(scope, where)
+        return {"dry_run": True, "count": len(ids), "ids": ids}
+    forget = call().memory.forget
+    return awaited(call().made(lambda key: forget(scope, where, key=key)), wait=body.wait)
+
+
+@operation("POST /v1/users/{user_id}/ingest", answers={200: "JobDone | NothingExtracted", 202: "JobPending"})
+def ingest_transcript(user_id: UserId, body: IngestRequest) -> Response[str]:
+    """Ingest a transcript.
+
+    Store 1 to 1000 messages as the history of a session, word for word; a job extracts memories from them. A growing
+    transcript can be sent again and again: only messages that are not stored yet are appended. If the stored history
+    differs from the transcript, the answer is 409 `transcript_diverged`. A longer transcript is sent in parts, each
+    `after` the `last_seq` of the one before; a part ends where no call waits for its result.
+
+    With `store: false` memories are extracted, with their quotes and your ids of the messages, and no message is
+    stored: a text waits outside the tables until it is extracted. The session holds a digest of each message, so that
+    the same or a part of the history can be sent again; only messages that it has not met are extracted, in
+    their order. The digests go with the session, and with the user.
+    """
+    scope, memory = call().user(user_id), call().memory
+    asked = {"session_id": body.session_id, "agent": body.agent_id} | ({"after": body.after} if body.after else {})
+    ingest: Callable[..., Ingested] = memory.ingest if body.store else memory.ingest_outside
+    done = call().made(lambda _: asdict(ingest(scope, body.messages, **asked)))
+    beside = {"session_id": done["session"], "created": done["created"], "appended": done["appended"]}
+    if done.get("last") is not None:
+        beside["last_seq"] = done["last"]
+    return awaited_or_ended(done["job_id"], wait=body.wait, beside=beside)

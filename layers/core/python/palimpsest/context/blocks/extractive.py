@@ -1,0 +1,219 @@
+"""The extractive block: the user's records, ranked without a model unless the block has a retrieval prompt."""
+
+from __future__ import annotations
+
+import re
+import threading
+from collections.abc import Sequence
+from copy import copy
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from time import monotonic
+from typing import Self
+
+from cachetools import LRUCache
+
+from palimpsest import parallel
+from palimpsest.clock import Clock, milliseconds
+from palimpsest.context.blocks.ports import BlockContent, Conversation, Delete, Item, Update, read_only
+from palimpsest.context.blocks.ranking import RecordRanking
+from palimpsest.conversations.blocks import ExtractiveBlock
+from palimpsest.errors import ModelFailed, ModelOutputInvalid, ModelUnavailable
+from palimpsest.memory.ports import Memories, UserState
+from palimpsest.memory.preferences import newest as newest_preferences
+from palimpsest.memory.record import Record
+from palimpsest.models.ports import ChatModel
+from palimpsest.prompts import files as prompts
+from palimpsest.scope import UserScope, paid_by
+from palimpsest.text.cutting import escaped, harmless
+
+DEGRADED = "retrieval_model"
+
+DEFAULT = ExtractiveBlock(type="extractive")
+
+NEWEST, OLDEST = 400, 100
+"""How many records of a user are read: the newest, and the very first, which say who the user is. Recall searches all
+of them.
+"""
+
+PREFERENCES = 100  # the newest, beside the other records
+
+POINTERS = 100  # in one read
+
+LAG = timedelta(seconds=2)
+"""By how much a list of records may lag behind: what was read right after a change is read once more."""
+
+MAX_CACHED = 20_000  # records in a process
+
+PATIENCE = 2.0  # seconds that a model may take
+
+MAX_READ = 100  # facts that a model reads
+
+MAX_ANSWER = 400  # tokens
+
+MAX_FACT = 300  # characters of a fact that a model reads
+
+MAX_MESSAGE = 4_000  # characters
+
+_ANSWER = re.compile(r"[\s\d,;.\[\]]*")
+
+_NOTHING = "none"
+
+
+class ExtractiveMemory:
+    """Implements `MemoryBlock`. Make one for all sessions: it caches the records of each user.
+
+    `chat` selects the facts of a block that has a `retrieval_prompt`. `update` and `delete` say how a conversation
+    changes what is remembered; without them it can't.
+    """
+
+    def __init__(
+        self,
+        memories: Memories,
+        clock: Clock,
+        *,
+        chat: ChatModel | None = None,
+        update: Update = read_only,
+        delete: Delete = read_only,
+    ) -> None:
+        self._records = CurrentRecords(memories, clock)
+        self._memories = memories
+        self._clock = clock
+        self._selection = ModelSelection(chat)
+        self._update = update
+        self._delete = delete
+
+    def changing(self, *, update: Update, delete: Delete) -> Self:
+        """The same block, which conversations change in this way."""
+        made = copy(self)
+        made._update, made._delete = update, delete  # noqa: SLF001 - its own
+        return made
+
+    def get(self, session: Conversation, message: str | None = None) -> BlockContent:
+        return self.chosen(session, self.read(session), message, asks=message is not None)
+
+    def read(self, session: Conversation) -> RecordRanking:
+        """Return the user's records, to be chosen from. Raises `Unavailable`."""
+        return self._records.of(session.owner)
+
+    def chosen(
+        self, session: Conversation, records: RecordRanking, message: str | None, *, asks: bool = False
+    ) -> BlockContent:
+        """Return the facts for a message, the most relevant first. If `asks` is true, the model of a block with a
+        `retrieval_prompt` selects them; if it fails, they come in the order of their rank, and `degraded` says so.
+        """
+        block = session.config.block(ExtractiveBlock) or DEFAULT
+        now = milliseconds(self._clock.now())
+        items = records.ranked(message, user=session.user, session=session.scope.session, now=now)
+        shown = partial(BlockContent, "extractive", max_tokens=block.max_tokens, max_items=session.config.max_records)
+        if block.retrieval_prompt is None or not asks or not items:
+            return shown(items)
+        try:
+            with paid_by(session.owner):
+                selected = self._selection(items, message or "", prompt=block.retrieval_prompt)
+        except ModelFailed:
+            return shown(items, degraded=(DEGRADED,))
+        return shown(selected)
+
+    def update(self, session: Conversation, message: str) -> None:
+        self._update(session, message)
+
+    def delete(self, session: Conversation) -> None:
+        self._delete(session)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cached:
+    """The records at a version of the user. `is_settled`: no list lagged behind any more when they were read."""
+
+    user: UserState
+    ranking: RecordRanking
+    read_at: datetime
+    is_settled: bool
+
+
+class CurrentRecords:
+    """The current records of users, cached for as long as nothing about the user changes. Safe to use from many
+    threads.
+    """
+
+    def __init__(self, memories: Memories, clock: Clock) -> None:
+        self._memories = memories
+        self._clock = clock
+        self._cache: LRUCache[UserScope, _Cached] = LRUCache(
+            MAX_CACHED, getsizeof=lambda cached: 1 + len(cached.ranking.records)
+        )
+        self._lock = threading.Lock()
+
+    def of(self, scope: UserScope) -> RecordRanking:
+        """Return the user's current records; costs one small read if nothing changed. Raises `Unavailable`."""
+        now = self._clock.now()
+        user = self._memories.user(scope)
+        with self._lock:
+            cached = self._cache.get(scope)
+        is_same = cached is not None and cached.user == user
+        if cached is not None and is_same and (cached.is_settled or now < cached.read_at + LAG):
+            return cached.ranking
+        ranking = RecordRanking(self._read(scope) if user.version else ())
+        with self._lock:
+            self._cache[scope] = _Cached(user, ranking, now, is_settled=is_same)
+        return ranking
+
+    def _read(self, scope: UserScope) -> tuple[Record, ...]:
+        newest = self._memories.listed(scope, limit=NEWEST)
+        found = {record.id: record for record in newest.records}
+        if newest.after is not None:
+            oldest = self._memories.listed(scope, limit=OLDEST, newest_first=False)
+            found |= {record.id: record for record in oldest.records}
+        others = [record for record in found.values() if record.type != "preference"]
+        return (*newest_preferences(self._memories, scope, limit=PREFERENCES), *self._current(scope, others))
+
+    def _current(self, scope: UserScope, records: Sequence[Record]) -> tuple[Record, ...]:
+        """Leave out the records that another record of their topic has superseded."""
+        topics = sorted({record.topic_key for record in records if record.topic_key is not None})
+        parts = [topics[start : start + POINTERS] for start in range(0, len(topics), POINTERS)]
+        read = parallel.each(lambda part: self._memories.pointers(scope, part), parts)
+        current = {pointer.record for pointers in read for pointer in pointers.values()}
+        return tuple(record for record in records if record.topic_key is None or record.id in current)
+
+
+class ModelSelection:
+    """A model selects from what is remembered: it names numbers of facts and can add nothing."""
+
+    def __init__(self, chat: ChatModel | None) -> None:
+        self._chat = chat
+
+    def __call__(self, items: Sequence[Item], message: str, *, prompt: str) -> tuple[Item, ...]:
+        """Return those of the best items that the model names, in its order. Raises `ModelFailed`, also if there is no
+        model or it takes too long.
+        """
+        chat = self._chat
+        if chat is None:
+            raise ModelUnavailable("There is no model to ask.")
+        read = items[:MAX_READ]
+        task = prompts.with_own(prompts.load("retrieval"), prompt)
+        instructions = f"{task}\n\n{prompts.load('retrieval_rules')}"
+        text = f"{_numbered(read)}\n<message>{escaped(harmless(message)[:MAX_MESSAGE])}</message>"
+        ask = partial(chat.complete, instructions=instructions, text=text, max_tokens=MAX_ANSWER)
+        try:
+            completion = parallel.begin(ask, until=monotonic() + PATIENCE).result()
+        except TimeoutError as late:
+            raise ModelUnavailable("The model took too long.") from late
+        return tuple(read[number - 1] for number in _numbers(completion.text, most=len(read)))
+
+
+def _numbered(items: Sequence[Item]) -> str:
+    said = (f"{item.who}: {item.text}" if item.who else item.text for item in items)
+    lines = (f"{number}. {escaped(harmless(text)[:MAX_FACT])}" for number, text in enumerate(said, 1))
+    return "<memories>\n" + "\n".join(lines) + "\n</memories>"
+
+
+def _numbers(answer: str, *, most: int) -> list[int]:
+    """The numbers in an answer, each once. Raises `ModelOutputInvalid` if it holds anything else."""
+    if answer.strip().strip(".").casefold() == _NOTHING:
+        return []
+    numbers = [int(digits) for digits in re.findall(r"\d{1,9}", answer)]
+    if not _ANSWER.fullmatch(answer) or not numbers or not all(1 <= number <= most for number in numbers):
+        raise ModelOutputInvalid("The model named no memories.")
+    return list(dict.fromkeys(numbers))

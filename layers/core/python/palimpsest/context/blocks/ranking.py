@@ -1,0 +1,88 @@
+"""Ranks a user's records for a context without a model: by importance, use and age."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from dataclasses import dataclass
+from functools import cached_property
+
+from palimpsest.context.blocks.ports import Item
+from palimpsest.conversations.spoken import name_of
+from palimpsest.memory.record import Record, is_quoted
+from palimpsest.recall.found import words_of
+from palimpsest.recall.freshness import faded
+from palimpsest.text.analyser import content_terms, terms
+
+IMPORTANCE, SHARED, RECENCY = 0.5, 0.3, 0.2
+"""The weights of a record's importance, of the words it shares with the message, and of its recency."""
+
+HALF_LIFE = 30 * 24 * 3600 * 1000  # milliseconds until a record counts as half as recent
+
+
+@dataclass(frozen=True)
+class RecordRanking:
+    """The records of one user, to be ranked for any message. Their texts are split into words only once."""
+
+    records: tuple[Record, ...]
+
+    @cached_property
+    def _having(self) -> dict[str, list[int]]:
+        """The records that have each word, by their places."""
+        having: dict[str, list[int]] = defaultdict(list)
+        for place, record in enumerate(self.records):
+            for word in set(terms(f"{words_of(record)}\n{record.topic_key or ''}")):
+                having[word].append(place)
+        return dict(having)
+
+    @cached_property
+    def _quoted(self) -> list[bool]:
+        return [is_quoted(record) for record in self.records]
+
+    def ranked(self, message: str | None, *, user: str, session: str, now: int) -> tuple[Item, ...]:
+        """Return the records that have not expired, the best first; tasks of other sessions come last. Those in their
+        user's own words carry the name of that user. `now` is in epoch milliseconds.
+        """
+        shared, name = self._shared(message), name_of("user", user=user)
+        items = [
+            _item(record, _score(record, shared[place], now), name if self._quoted[place] else None)
+            for place, record in enumerate(self.records)
+            if record.expires_at is None or record.expires_at * 1000 > now
+        ]
+        items.sort(key=lambda item: (_is_others_task(item, session), -(item.score or 0), item.id))
+        return tuple(items)
+
+    def _shared(self, message: str | None) -> list[float]:
+        """How much of the message's words each record has, from 0 to 1: the fewer records have a word, the more it
+        weighs. Words that no record has count nothing.
+        """
+        shared = [0.0] * len(self.records)
+        asked = [found for word in content_terms(message or "") if (found := self._having.get(word))]
+        weights = [math.log(1 + len(self.records) / len(found)) for found in asked]
+        total = sum(weights)
+        for found, weight in zip(asked, weights, strict=True):
+            for place in found:
+                shared[place] += weight / total
+        return shared
+
+
+def _score(record: Record, shared: float, now: int) -> float:
+    recency = faded(max(0, now - record.valid_from), half_life=HALF_LIFE)
+    return round(IMPORTANCE * record.importance + SHARED * shared + RECENCY * recency, 4)
+
+
+def _item(record: Record, score: float, who: str | None) -> Item:
+    return Item(
+        id=record.id,
+        kind=record.type,
+        text=record.content,
+        score=score,
+        said_at=record.valid_from,
+        source=record.source,
+        agent=record.agent,
+        who=who,
+    )
+
+
+def _is_others_task(item: Item, session: str) -> bool:
+    return item.kind == "task" and item.source.session != session

@@ -1,0 +1,49 @@
+"""The static block: the tenant's facts."""
+
+from __future__ import annotations
+
+import threading
+
+from cachetools import LRUCache
+
+from palimpsest.context.blocks.ports import BlockContent, Conversation, Item, read_only
+from palimpsest.scope import Scope
+from palimpsest.tenants.ports import StaticFact, StaticFacts
+
+MOST_STATED = 2_000  # static facts in a process; a tenant has at most 200
+
+_Facts = tuple[int, tuple[StaticFact, ...]]  # with the version they are of
+
+
+class StaticMemory:
+    """Implements `MemoryBlock`. Facts that did not change cost one small read. Make one for all sessions."""
+
+    def __init__(self, facts: StaticFacts) -> None:
+        self._facts = facts
+        self._cache: LRUCache[str, _Facts] = LRUCache(MOST_STATED, getsizeof=lambda cached: 1 + len(cached[1]))
+        self._lock = threading.Lock()
+
+    def get(self, session: Conversation, message: str | None = None) -> BlockContent:  # noqa: ARG002 - for any
+        facts = self._all(session.scope.owner)
+        return BlockContent("static", tuple(_item(fact) for fact in facts if fact.agent in (None, session.agent)))
+
+    def update(self, session: Conversation, message: str) -> None:
+        read_only(session, message)
+
+    def delete(self, session: Conversation) -> None:
+        read_only(session)
+
+    def _all(self, scope: Scope) -> tuple[StaticFact, ...]:
+        version = self._facts.version(scope)
+        with self._lock:
+            cached = self._cache.get(scope.tenant)
+        if cached is not None and cached[0] == version:
+            return cached[1]
+        facts = self._facts.all(scope) if version else ()
+        with self._lock:
+            self._cache[scope.tenant] = (version, facts)
+        return facts
+
+
+def _item(fact: StaticFact) -> Item:
+    return Item(id=fact.id, kind="static", text=fact.text, agent=fact.agent)

@@ -1,0 +1,139 @@
+"""A stored message as plain data, and its id: a digest of the conversation up to it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+Chat = Mapping[str, Any]
+"""One message as the chat API takes it: role, content, name, tool_calls, tool_call_id, refusal; no nulls."""
+
+SYSTEM_ROLES = frozenset({"system", "developer"})
+
+ITEM = "item"
+"""The role of what the chat API has no message for, such as a model's reasoning. The history keeps it."""
+
+UNSHOWN_ROLES = SYSTEM_ROLES | {ITEM}
+"""Roles of messages that are no part of a window."""
+
+SPOKEN_ROLES = ("user", "assistant")
+
+CHAT_FIELDS = {
+    "system": ("role", "content", "name"),
+    "developer": ("role", "content", "name"),
+    "user": ("role", "content", "name"),
+    "assistant": ("role", "content", "name", "refusal", "tool_calls"),
+    "tool": ("role", "content", "tool_call_id"),
+}
+
+DIGESTED = ("role", "content", "name", "tool_calls", "tool_call_id", "item")
+
+MAX_MESSAGE_BYTES = 380_000  # an item holds 400 KB (DynamoDB), and the message's own attributes need some
+
+MAX_CALL_ID = 40  # characters of a call's id that every chat API takes: OpenAI refuses longer ones
+
+
+@dataclass(frozen=True, slots=True)
+class Large:
+    """Where the whole of a large message is: the key of its blob, the blob's SHA-256, and how many bytes it has."""
+
+    key: str
+    digest: str
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A stored message. `seq` orders the session, `id` is a running digest, `turn` counts user messages so far.
+
+    `tokens` is its whole weight in a context (format overhead included), counted once with `encoding`. With `large` its
+    item can't hold it: then `chat` has beginning and end of its texts, and names its images and files
+    (`contents.Contents.whole` reads all of it). If its content was replaced
+    since, `redacted_at` says when, and `id` is still that of the first content. With `is_outside` its caller keeps
+    the history: the item names it (`named_only`), and `id` is the digest of this message alone.
+    """
+
+    seq: int
+    id: str
+    turn: int
+    tokens: int
+    encoding: str
+    chat: Chat
+    created_at: str
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    client_id: str | None = None
+    timestamp: str | None = None
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    large: Large | None = None
+    redacted_at: str | None = None
+    is_outside: bool = False
+
+    @property
+    def role(self) -> str:
+        return str(self.chat["role"])
+
+
+def message_key(session: str, seq: int) -> str:
+    return f"{session}/{seq}"
+
+
+def message_of(key: str) -> tuple[str, int] | None:
+    """Session and sequence number that a key names; None if it is a record's id."""
+    session, slash, seq = key.rpartition("/")
+    return (session, int(seq)) if slash and seq.isdigit() else None
+
+
+def call_ids(chat: Chat) -> tuple[str, ...]:
+    return tuple(call["id"] for call in chat.get("tool_calls") or ())
+
+
+def short_call_id(call_id: str) -> str:
+    """The id that contexts show for a call and its result: the id itself, or its digest if it is too long."""
+    return call_id if len(call_id) <= MAX_CALL_ID else digested_call_id(call_id)
+
+
+def digested_call_id(call_id: str) -> str:
+    """A digest of a call's id in characters that every API takes."""
+    return "call_" + hashlib.sha256(call_id.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def answered_call(call_id: str, waiting: Sequence[str]) -> str | None:
+    """The call among those `waiting` that a result with this id answers; None if it answers none. A caller may give the
+    id of the call itself, or the id that a context shows.
+    """
+    if call_id in waiting:
+        return call_id
+    short = short_call_id(call_id)
+    shown = (each for each in waiting if short in (each, short_call_id(each), digested_call_id(each)))
+    return next(shown, None)
+
+
+def text_of(chat: Chat) -> str:
+    """The readable text of a message's content, its parts joined by new lines."""
+    content = chat.get("content")
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if isinstance(part.get("text"), str))
+
+
+def digest(chat: Chat, *, session: str, before: str) -> str:
+    """The running digest that is a message's id: equal histories have equal ids, and nothing else has."""
+    said = {name: chat[name] for name in DIGESTED if name in chat}
+    text = json.dumps([session, before, said], sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:32]
+
+
+def named_only(message: Message, large: Large) -> Message:
+    """The stored form of a message that is extracted but not kept: its role, ids and times, without its text. No window
+    shows it.
+    """
+    chat = {"role": ITEM, "item": {"type": "outside", "role": message.role}}
+    return replace(message, chat=chat, extra={}, metadata={}, large=large, is_outside=True)
+
+
+def size_of(*values: Any) -> int:
+    """Bytes of the values as JSON."""
+    return len(json.dumps(values, default=dict, ensure_ascii=False).encode())

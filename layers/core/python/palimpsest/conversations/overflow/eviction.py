@@ -1,0 +1,228 @@
+"""Which messages leave an overflowing window: whole turns, oldest first, never the current chain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import accumulate
+from typing import Literal
+
+from palimpsest.conversations.configuration import Delete, Flush, NoWindow, Strategy, Summarize, Trim
+from palimpsest.conversations.lifecycle import armed_extraction, evicted, job_on
+from palimpsest.conversations.message import UNSHOWN_ROLES, Message
+from palimpsest.conversations.session import Compaction, Head
+from palimpsest.conversations.window.turns import groups, turns
+from palimpsest.jobs.job import Job
+from palimpsest.jobs.kinds import NOTHING, FlushPayload
+from palimpsest.scope import SessionScope
+
+Turn = Sequence[Message]
+
+STAYING_SHARE = Fraction(3, 4)  # of the trigger: recent turns may weigh so much, so that the next overflow is not near
+
+RAISE_SHARE = 10  # the trigger rises by this part of the budget where nothing can be evicted
+
+
+@dataclass(frozen=True, slots=True)
+class Eviction:
+    """Sequence numbers `first` through `last` leave the window. `messages` counts its messages among them, and `tokens`
+    is their weight; system messages are not counted, as the window never holds them.
+    """
+
+    first: int
+    last: int
+    messages: int
+    tokens: int
+
+
+def plan(config: Strategy, *, head: Head, window: Sequence[Message]) -> Eviction | None:
+    """What the strategy evicts from the window (oldest first), whether or not it is full; None if nothing can go. What
+    a pruning kept before the window leaves with it.
+    """
+    head = replace(head, pins=())
+    held = turns(_shown(window))
+    match config:
+        case Summarize():
+            is_over = head.tokens > config.max_tokens
+            going = _all_but_recent(config, head, held, at_least=1 if is_over else config.fold_at_least)
+        case Flush():
+            going = _all_but_recent(config, head, held, at_least=1)
+        case Trim():
+            going = _trimmed(config, head, held)
+        case Delete():
+            going = _deleted(config, head, held)
+        case NoWindow():
+            going = []
+    return _eviction(head, going)
+
+
+def fifo(head: Head, window: Sequence[Message], *, budget: int) -> Eviction | None:
+    """The oldest turns that must go so that a context with the rest of the window fits the budget (tokens). None if it
+    fits already, or if only the current chain is left.
+    """
+    return _eviction(head, _dropped(head, turns(_shown(window)), at_least=0, budget=budget))
+
+
+def step(messages: Sequence[Message], *, previous_tokens: int, capacity: int) -> int:
+    """The sequence number of the last message that one summarising step reads; `capacity` tokens fit it, of which the
+    old summary takes `previous_tokens`. There is at least one message.
+
+    The step ends with a whole turn if one fits, else with a call-and-result group inside the first turn; the window
+    then begins inside that turn until the next step. A single group that is too large is read whole: the summariser
+    cuts it.
+    """
+    said = _shown(messages)
+    room = capacity - previous_tokens
+    for parts in (turns(said), groups(said)):
+        taken = _fitting(parts, room)
+        if taken:
+            return parts[taken - 1][-1].seq
+    return groups(said)[0][-1].seq
+
+
+def raised(head: Head, config: Strategy) -> int:
+    """How many tokens above the configured trigger the window may now grow, as nothing can be evicted: a tenth of the
+    budget more than it holds, so that not every append plans again.
+    """
+    over = max(head.raised, head.tokens - head.trigger)
+    return over + max(1, config.max_tokens // RAISE_SHARE)
+
+
+def _shown(window: Sequence[Message]) -> list[Message]:
+    """The messages without those that neither the window nor the summariser uses."""
+    return [message for message in window if message.role not in UNSHOWN_ROLES]
+
+
+def _all_but_recent(config: Summarize | Flush, head: Head, held: Sequence[Turn], *, at_least: int) -> Sequence[Turn]:
+    """The turns that go: all but the recent ones. Recent turns that do not fit three quarters of the trigger go too.
+    None go if they were fewer than `at_least` messages.
+    """
+    recent = _recent(config, held)
+    room = int(config.trigger * STAYING_SHARE) - head.system_tokens
+    going = held[: len(held) - _staying(recent, room)]
+    return going if sum(map(len, going)) >= at_least else []
+
+
+def _recent(config: Summarize | Flush, held: Sequence[Turn]) -> Sequence[Turn]:
+    """The newest turns that the configuration keeps, by their number or by that of their messages."""
+    least = config.summary_message_count if isinstance(config, Summarize) else None
+    if least is None:
+        return held[-config.keep_recent_turns :]
+    messages = accumulate(len(turn) for turn in reversed(held))
+    return held[-next((turns for turns, total in enumerate(messages, 1) if total >= least), len(held)) :]
+
+
+def _trimmed(config: Trim, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
+    """The turns that go: all but the newest that fit both `max_memory_tokens` and the budget."""
+    around = head.tokens - head.window_tokens
+    return held[: len(held) - _staying(held, min(config.max_memory_tokens, config.max_tokens - around))]
+
+
+def _deleted(config: Delete, head: Head, held: Sequence[Turn]) -> Sequence[Turn]:
+    return _dropped(head, held, at_least=config.count, budget=config.max_tokens)
+
+
+def _dropped(head: Head, held: Sequence[Turn], *, at_least: int, budget: int) -> Sequence[Turn]:
+    """The oldest `at_least` messages, in whole turns, and as many again until the rest fits the budget."""
+    tokens, gone, wanted = head.tokens, 0, at_least
+    for number, turn in enumerate(held[:-1]):
+        if gone >= wanted:
+            if tokens <= budget:
+                return held[:number]
+            wanted = gone + max(1, at_least)
+        gone += len(turn)
+        tokens -= _weight(turn)
+    return held[:-1]
+
+
+def _staying(held: Sequence[Turn], room: int) -> int:
+    """How many of the newest turns fit the room; the newest one always stays."""
+    return max(1, _fitting(list(reversed(held)), room))
+
+
+def _fitting(parts: Sequence[Turn], room: int) -> int:
+    """How many parts, counted from the first, fit the room together."""
+    for number, part in enumerate(parts):
+        room -= _weight(part)
+        if room < 0:
+            return number
+    return len(parts)
+
+
+def _weight(messages: Sequence[Message]) -> int:
+    return sum(message.tokens for message in messages)
+
+
+def _eviction(head: Head, going: Sequence[Turn]) -> Eviction | None:
+    if not going:
+        return None
+    return Eviction(
+        first=head.window_start, last=going[-1][-1].seq, messages=sum(map(len, going)), tokens=sum(map(_weight, going))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Overflow:
+    """The result of an overflow: `done` at once, or `pending` until its job has run."""
+
+    strategy: str
+    state: Literal["done", "pending"]
+    job_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Armed:
+    """A decided overflow: the new head, and what the same transaction must write."""
+
+    head: Head
+    overflow: Overflow | None = None
+    jobs: tuple[Job, ...] = ()
+    compaction: Compaction | None = None
+
+
+def decide(
+    head: Head, config: Strategy, window: Sequence[Message], *, scope: SessionScope, now: int, created_at: str
+) -> Armed:
+    """Decide what the overflow of this window does. If nothing can be evicted, the trigger rises.
+
+    `now` is epoch seconds, `created_at` the same time in RFC 3339.
+    """
+    eviction = plan(config, head=head, window=window)
+    if eviction is None:
+        return Armed(replace(head, raised=raised(head, config)))
+    if not isinstance(config, Summarize | Flush) or (isinstance(config, Flush) and not config.parts):
+        return evict(head, eviction, method=config.strategy, created_at=created_at)
+    flush = config if isinstance(config, Flush) else None
+    job = job_on(
+        head,
+        scope,
+        kind=config.strategy,
+        first=eviction.first,
+        last=eviction.last,
+        attempt=head.attempts,
+        parts=flush.parts if flush else (),
+        payload=FlushPayload(messages=eviction.messages, tokens=eviction.tokens) if flush else NOTHING,
+        now=now,
+    )
+    head = replace(head, job=job.id, compaction="pending")
+    waits = flush is not None and "extractive" in flush.parts
+    head, extraction = armed_extraction(head, scope, now=now) if waits else (head, ())
+    return Armed(head, overflow=Overflow(config.strategy, "pending", job.id), jobs=(job, *extraction))
+
+
+def evict(head: Head, eviction: Eviction, *, method: str, created_at: str) -> Armed:
+    """Move the start of the window past the evicted messages, and record it as a compaction; the summary stays."""
+    after = evicted(head, through=eviction.last, tokens=eviction.tokens, messages=eviction.messages)
+    compaction = Compaction(
+        first=eviction.first,
+        last=eviction.last,
+        method=method,
+        created_at=created_at,
+        tokens_before=head.tokens,
+        tokens_after=after.tokens,
+        previous=head.summary,
+        newest=head.seq,
+        summary_tokens=head.summary_tokens,
+    )
+    return Armed(after, overflow=Overflow(method, "done"), compaction=compaction)

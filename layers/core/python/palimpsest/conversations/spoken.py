@@ -1,0 +1,105 @@
+"""What somebody really said in a message: its text without recalled memories, and when it was said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from palimpsest.conversations.message import SYSTEM_ROLES, Message, text_of
+from palimpsest.conversations.own_tools import called, calls_own_tool
+
+MAX_TOOL_TEXT = 2_000  # characters of a tool's output: its beginning says what it is about
+
+MAX_CALL_TEXT = 200  # characters of each call
+
+SUMMARY_PREFIX = "CONVERSATION SUMMARY: "
+
+QUOTED = "[quoted] "
+"""What stands before a user's own text that would look like a summary of ours."""
+
+_EPOCH = re.compile(r"\d{10}(?:\d{3})?")
+
+_LIKE_A_SUMMARY = re.compile(rf"\s*{SUMMARY_PREFIX.strip()}", re.IGNORECASE)
+
+_NAME = re.compile(r"[^\W\d_]+(?:[._ -][^\W\d_]+)*")
+
+# What was recalled and is fed back: our own renderings, wherever they stand in a text.
+_RECALLED = re.compile(
+    r"<memory>.*?(?:</memory>|\Z)"
+    r"|(?:^[ \t>]*\[User Memory\][^\n]*|\[User Memory\][ \t:]*(?=\n[ \t>]*[-*\u2022]))"
+    r"(?:\n[ \t>]*[-*\u2022][^\n]*|\n[ \t]+\S[^\n]*)*"
+    r"|^\[Previous Conversation Summary\].*?(?:\[End of Summary\]|\Z)",
+    re.DOTALL | re.IGNORECASE | re.MULTILINE,
+)
+
+
+def unlike_a_summary(content: Any) -> Any:
+    """A content, text or parts, that does not begin as our summaries do."""
+    if isinstance(content, str):
+        return QUOTED + content if _LIKE_A_SUMMARY.match(content) else content
+    (first, *rest) = content
+    return [{**first, "text": unlike_a_summary(first["text"])}, *rest] if "text" in first else content
+
+
+def name_of(role: str, *, user: str) -> str:
+    """How a reader names who spoke: the user by an id that is a name (`sarah`: Sarah), everybody else by the role."""
+    name = user if role == "user" and _NAME.fullmatch(user) else role
+    return re.sub("[._-]", " ", name).title()
+
+
+def line_of(text: str, *, who: str | None, day: str | None) -> str:
+    """One line of what is remembered: who said it in their own words, None for the third person, and on which day."""
+    if who is None:
+        return f"{text} ({day})" if day else text
+    return ", ".join(filter(None, (who, day))) + f": {text}"
+
+
+def spoken(message: Message) -> Message:
+    """The message as text alone, without memories that were recalled into it and without calls of our own tools."""
+    chat = {**message.chat, "content": without_recalled(text_of(message.chat))}
+    if "tool_calls" in chat:
+        chat["tool_calls"] = [call for call in chat["tool_calls"] or () if not calls_own_tool(call)]
+    return replace(message, chat=chat)
+
+
+def spoken_text(message: Message) -> str:
+    """The text of a message without memories that were recalled into it: the beginning of a tool's output, nothing of a
+    system message or of a call of our own tools.
+    """
+    if message.role in SYSTEM_ROLES:
+        return ""
+    said = spoken(message).chat
+    text = text_of(said).strip()
+    if message.role == "tool":
+        return text[:MAX_TOOL_TEXT]
+    calls = (" ".join(called(call))[:MAX_CALL_TEXT] for call in said.get("tool_calls") or ())
+    return "\n".join(filter(None, (text, *calls)))
+
+
+def without_recalled(text: str) -> str:
+    """The text without our own renderings of memories, and nothing of a summary."""
+    return "" if text.removeprefix(QUOTED).startswith(SUMMARY_PREFIX) else _RECALLED.sub("\n", text)
+
+
+def said_at(message: Message) -> datetime:
+    """When a message was spoken: the client's timestamp in its own zone, but never later than the server's time."""
+    stored = datetime.fromisoformat(message.created_at)
+    sent = _moment(message.timestamp)
+    return sent if sent is not None and sent <= stored else stored
+
+
+def _moment(timestamp: str | None) -> datetime | None:
+    """A timestamp as a client sent it: RFC 3339, or epoch seconds or milliseconds; None if it is neither."""
+    if not timestamp:
+        return None
+    text = timestamp.strip()
+    try:
+        if _EPOCH.fullmatch(text):
+            return datetime.fromtimestamp(int(text) / (1000 if len(text) > 10 else 1), UTC)  # noqa: PLR2004
+        moment = datetime.fromisoformat(text)
+        aware = moment if moment.tzinfo else moment.replace(tzinfo=UTC)
+        return aware if aware.timestamp() >= 0 else None
+    except (ValueError, OverflowError):
+        return None

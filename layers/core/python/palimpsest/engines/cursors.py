@@ -1,0 +1,71 @@
+"""Cursors of lists. Each cursor belongs to one list of one tenant or user."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from dataclasses import dataclass
+
+from palimpsest.errors import BadRequest
+from palimpsest.scope import ID_PATTERN, Scope, UserScope
+
+_ID = rf"(?!\.+$){ID_PATTERN}"
+
+_MOMENT = r"\d{4}-[0-9T:.Z-]{1,32}"
+
+
+@dataclass(frozen=True, slots=True)
+class ListCursor:
+    """The cursors of one list: of a tenant or, if `user` is named, of that user. `places` matches what one may hold."""
+
+    tenant: str
+    user: str | None
+    places: re.Pattern[str]
+
+    def at(self, place: str) -> str:
+        """The cursor with which the list goes on after a place."""
+        text = json.dumps([self.tenant, self.user, place], separators=(",", ":"))
+        return base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+
+    def place(self, after: str | None) -> str | None:
+        """The place that a cursor holds; None for None. Raises `BadRequest` (`invalid_cursor`) for one of another list,
+        and for anything that `at` did not make.
+        """
+        if after is None:
+            return None
+        try:
+            found = json.loads(base64.b64decode(after + "=" * (-len(after) % 4), altchars=b"-_", validate=True))
+        except (ValueError, RecursionError) as error:
+            raise _refused() from error
+        match found:
+            case [str(tenant), str() | None as user, str(place)] if (tenant, user) == (self.tenant, self.user):
+                if self.places.fullmatch(place):
+                    return place
+        raise _refused()
+
+
+def session_cursor(scope: Scope, user: str | None) -> ListCursor:
+    """The cursors of a tenant's sessions (`session_listed_as`), or of one user's (`listed_as`)."""
+    owner = "" if user is None else f"{re.escape(user)}#"
+    return ListCursor(scope.tenant, user, re.compile(rf"{owner}{_MOMENT}#{_ID}"))
+
+
+def user_cursor(scope: Scope) -> ListCursor:
+    """The cursors of a tenant's users, by id."""
+    return ListCursor(scope.tenant, None, re.compile(_ID))
+
+
+def job_cursor(scope: UserScope | Scope) -> ListCursor:
+    """The cursors of a user's jobs, or of the tenant's failed ones (`job_listed_as`)."""
+    user = scope.user if isinstance(scope, UserScope) else None
+    return ListCursor(scope.tenant, user, re.compile(rf"\d{{12}}#{_ID}"))
+
+
+def record_cursor(scope: UserScope) -> ListCursor:
+    """The cursors of a user's records (`record_listed_as`)."""
+    return ListCursor(scope.tenant, scope.user, re.compile(r"\d{15}#[^#]{1,128}"))
+
+
+def _refused() -> BadRequest:
+    return BadRequest("The cursor is not one of this list.", code="invalid_cursor")

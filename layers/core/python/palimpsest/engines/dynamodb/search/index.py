@@ -1,0 +1,269 @@
+"""`SearchIndex` in two tables of DynamoDB: an owner is a partition of words in one, the HASH of a vector index in the
+other.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any, TypeVar, get_args
+
+from palimpsest import parallel
+from palimpsest.engines.dynamodb.errors import FirstFailed
+from palimpsest.engines.dynamodb.search.family import Family, Generation
+from palimpsest.engines.dynamodb.search.packing import Written
+from palimpsest.engines.dynamodb.search.shelf import TAIL, VERSION, Shelf, is_looked_at
+from palimpsest.engines.dynamodb.table import BATCH_GET, BATCH_WRITE, Item, Table, key
+from palimpsest.errors import CommitLost, Unavailable
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.record import RecordType
+from palimpsest.models.ports import Space, Vector
+from palimpsest.models.vectors import check_vector, unit
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
+from palimpsest.text.analyser import query_terms
+
+Made = TypeVar("Made")
+VECTOR_INDEX = "by_meaning"
+MOST_NEAREST = 100  # that one search gives (DynamoDB)
+SPARE = 10  # looked at beyond k, so that equally near ones come in the order of their keys
+MOST_COMPARED = 1_000  # vectors read one by one where a filter is none of the vector index's
+GONE_SECONDS = 600  # how long the version of a removed document is remembered at least
+RECORDS = frozenset(get_args(RecordType))
+FILTERS = ("kind", "origin", "subject", "session", "agent")
+"""Attributes that the vector index filters by, each by equality, the only comparison that it knows."""
+
+
+class _OtherSpace(Unavailable):
+    def __init__(self) -> None:
+        super().__init__("The search index that is read holds vectors of another model.")
+
+
+class DynamoDbIndex:
+    """Implements `SearchIndex`. `table` holds words and the family, `vectors` the vectors of this space's dimension."""
+
+    def __init__(self, table: str, vectors: str, *, space: Space | None, **where: Any) -> None:
+        self._space = space
+        self._table, self._vectors = Table(table, **where), Table(vectors, **where)
+        self._family = Family(self._table, space=space)
+
+    @property
+    def space(self) -> Space | None:
+        return self._space
+
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
+        check_vectors(changes, self._space)
+        newest = _newest(changes)
+        if not newest:
+            return ()
+        generations = self._family.known().generations
+        if not generations:
+            raise Unavailable("There is no search index yet.")
+        failed: set[str] = set()
+        for generation in generations:
+            partition = generation.partition(owner_id(owner))
+            written = parallel.each(partial(self._apply, generation, partition), list(newest.values()))
+            failed |= {name for name, is_written in zip(newest, written, strict=True) if not is_written}
+            if any(isinstance(each, Gone) or is_looked_at(each.key, each.version) for each in newest.values()):
+                with suppress(Unavailable):  # what is to be written is written; another write looks again
+                    Shelf(self._table, partition).tidy()
+        return tuple(sorted(failed))
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        query = query_terms(text)
+        return self._read(lambda read: self._shelf(read, owner).by_words(query, where=where, k=k)) or ()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        check_vector(vector, self._space)
+        return self._read(lambda read: self._by_vector(read, owner, vector, where=where, k=k)) or ()
+
+    def _by_vector(
+        self, read: Generation, owner: UserScope, vector: Vector, *, where: Filter, k: int
+    ) -> tuple[Hit, ...]:
+        if read.space != self._space:
+            raise _OtherSpace
+        partition = read.partition(owner_id(owner))
+        numbers = _numbers(vector)
+        most = min(k + SPARE, MOST_NEAREST)
+        searches = list(_conditions(where))
+        found = parallel.each(lambda condition: self._nearest(partition, numbers, condition, most), searches)
+        hits = [hit for some in found for hit in some]
+        is_all = all(len(some) < most for some in found)
+        if _is_inline(where) and (is_all or k + SPARE <= MOST_NEAREST):
+            return _best(hits, k)
+        # What the vector index can't tell, the entries of the words can.
+        every = self._shelf(read, owner).documents()
+        passing = {every.keys[number] for number in every.passing(where, every.numbers)}
+        hits = [hit for hit in hits if hit.key in passing]
+        if not is_all and len(hits) < min(k, len(passing)) and len(passing) <= MOST_COMPARED:
+            hits = self._compared(partition, sorted(passing), unit(vector))
+        return _best(hits, k)
+
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
+        return self._read(lambda read: self._shelf(read, owner).keys(after=after, limit=limit)) or ()
+
+    def count(self, owner: UserScope) -> int:
+        return self._read(lambda read: len(self._shelf(read, owner).documents())) or 0
+
+    def prepare(self, *, afresh: bool = False) -> None:
+        self._family.add(afresh=afresh)
+
+    def switch(self) -> None:
+        dropped = self._family.read_newest()
+        for table in (self._table, self._vectors) if self._space else (self._table,):
+            for number in dropped:
+                _clear(table, f"{number}#")
+        self._family.cleared(dropped)
+
+    def indexes(self) -> tuple[str, ...]:
+        every = self._family.known().generations
+        return tuple(each.name for each in sorted(every, key=lambda each: (not each.is_read, -each.number)))
+
+    def _apply(self, generation: Generation, partition: str, change: Document | Gone) -> bool:
+        """Write one change in one transaction; False if it can't be written now."""
+        version = {"N": str(change.version)}
+        expires = {":ttl": {"N": str(int(time.time()) + GONE_SECONDS)}} if isinstance(change, Gone) else {}
+        guard = {
+            "TableName": self._table.name,
+            "Key": key(partition, VERSION + change.key),
+            "UpdateExpression": "SET version = :version" + (", #ttl = :ttl" if expires else " REMOVE #ttl"),
+            "ConditionExpression": "attribute_not_exists(version) OR version < :version",
+            "ExpressionAttributeNames": {"#ttl": "ttl"},
+            "ExpressionAttributeValues": {":version": version, **expires},
+            "ReturnValuesOnConditionCheckFailure": "ALL_OLD",
+        }
+        body = {"body": {"B": Written.of(change).packed()}} if isinstance(change, Document) else {}
+        words = key(partition, TAIL + change.key) | {"version": version, **body}
+        actions: list[dict[str, Any]] = [{"Update": guard}, {"Put": {"TableName": self._table.name, "Item": words}}]
+        if generation.space == self._space and self._space is not None:
+            actions.append(self._vector_action(partition, change))
+        try:
+            self._table.transact(actions)
+        except FirstFailed:
+            return True  # this version or a higher one is there
+        except (CommitLost, Unavailable):
+            return False  # it met another writer of this document, or the store did not answer
+        return True
+
+    def _vector_action(self, partition: str, change: Document | Gone) -> dict[str, Any]:
+        place = {"TableName": self._vectors.name, "Key": key(partition, change.key)}
+        if isinstance(change, Gone) or change.vector is None:
+            return {"Delete": place}
+        values = {
+            "kind": change.kind,
+            "origin": "record" if change.kind in RECORDS else "message",
+            "subject": change.subject,
+            "session": change.session,
+            "agent": change.agent,
+        }
+        item = key(partition, change.key) | {"owner": {"S": partition}, "vector": {"L": _numbers(change.vector)}}
+        item |= {name: {"S": _digest(value)} for name, value in values.items() if value is not None}
+        return {"Put": {"TableName": self._vectors.name, "Item": item}}
+
+    def _shelf(self, generation: Generation, owner: UserScope) -> Shelf:
+        return Shelf(self._table, generation.partition(owner_id(owner)))
+
+    def _read(self, work: Callable[[Generation], Made]) -> Made | None:
+        """Do it with the generation that is read; None if nothing was ever indexed.
+
+        It begins at once with the generation that was read some seconds ago, and again if it is another one by now.
+        """
+        seen = self._family.known(again=False).read
+        if seen is not None:
+            with suppress(_OtherSpace):
+                made, now = parallel.both(lambda: work(seen), lambda: self._family.known().read)
+                if now == seen:
+                    return made
+        now = self._family.known().read
+        return None if now is None else work(now)
+
+    def _nearest(self, partition: str, numbers: list[Item], condition: dict[str, str], most: int) -> list[Hit]:
+        condition = {"owner": partition, **condition}
+        answer = self._vectors.call(
+            "SearchVectors", TableName=self._vectors.name, IndexName=VECTOR_INDEX, SearchVector=numbers, TopK=most,
+            SearchConditionExpression=" AND ".join(f"#{name} = :{name}" for name in condition),
+            ExpressionAttributeNames={f"#{name}": name for name in condition},
+            ExpressionAttributeValues={f":{name}": {"S": value} for name, value in condition.items()},
+        )  # fmt: skip
+        found = answer["SearchResults"]
+        return [Hit(each["Item"]["sk"]["S"], _bounded(1 - float(each["Score"]))) for each in found]
+
+    def _compared(self, partition: str, names: Sequence[str], question: Sequence[float]) -> list[Hit]:
+        batches = [names[at : at + BATCH_GET] for at in range(0, len(names), BATCH_GET)]
+
+        def compared(batch: Sequence[str]) -> list[Hit]:
+            items = self._vectors.get_each([(partition, name) for name in batch], consistent=False)
+            return [Hit(item["sk"]["S"], _cosine(item["vector"]["L"], question)) for item in items]
+
+        return [hit for hits in parallel.each(compared, batches) for hit in hits]
+
+
+def _newest(changes: Sequence[Document | Gone]) -> dict[str, Document | Gone]:
+    """The change of the highest version for each key."""
+    newest: dict[str, Document | Gone] = {}
+    for change in changes:
+        if change.key not in newest or newest[change.key].version < change.version:
+            newest[change.key] = change
+    return newest
+
+
+def owner_id(owner: UserScope) -> str:
+    return hashlib.sha256(f"{owner.tenant}\0{owner.user}".encode()).hexdigest()[:40]
+
+
+def _digest(value: str) -> str:
+    """A value as the vector index filters by it: short, never empty, and no text."""
+    return hashlib.sha256(value.encode(errors="surrogatepass")).hexdigest()[:24]
+
+
+def _conditions(where: Filter) -> Iterator[dict[str, str]]:
+    """The equalities to search by, one set for each search: as many of the filter's conditions as are equalities."""
+    for subject in where.subjects or (None,):
+        yield from _equalities(where, subject)
+
+
+def _equalities(where: Filter, subject: str | None) -> Iterator[dict[str, str]]:
+    values = {"subject": subject, "session": where.session, "agent": where.agent}
+    same = {name: _digest(value) for name, value in values.items() if value is not None}
+    if not where.types or where.types == {*RECORDS, "message"}:
+        yield same
+    elif where.types == RECORDS:
+        yield {"origin": _digest("record"), **same}
+    else:
+        yield from ({"kind": _digest(kind), **same} for kind in sorted(where.types))
+
+
+def _is_inline(where: Filter) -> bool:
+    """Whether the vector index itself can hold to all of the filter."""
+    return where.min_importance is where.created_after is where.created_before is None and not where.tests
+
+
+def _numbers(vector: Vector) -> list[Item]:
+    return [{"N": format(value, ".8g")} for value in unit(vector)]
+
+
+def _cosine(numbers: Sequence[Item], question: Sequence[float]) -> float:
+    return _bounded(sum(float(each["N"]) * value for each, value in zip(numbers, question, strict=True)))
+
+
+def _bounded(cosine: float) -> float:
+    return max(-1.0, min(1.0, cosine))
+
+
+def _best(hits: Sequence[Hit], k: int) -> tuple[Hit, ...]:
+    return tuple(heapq.nsmallest(k, hits, key=lambda hit: (-hit.score, hit.key)))
+
+
+def _clear(table: Table, prefix: str) -> None:
+    """Delete every item whose partition begins with `prefix`."""
+    pages = table.scan(
+        ProjectionExpression="pk, sk", FilterExpression="begins_with(pk, :prefix)",
+        ExpressionAttributeValues={":prefix": {"S": prefix}},
+    )  # fmt: skip
+    for page in pages:
+        deletes = [{"DeleteRequest": {"Key": {"pk": item["pk"], "sk": item["sk"]}}} for item in page]
+        parallel.each(table.write_many, [deletes[at : at + BATCH_WRITE] for at in range(0, len(deletes), BATCH_WRITE)])

@@ -1,0 +1,221 @@
+"""One DynamoDB table behind its client: bounded retries, pages, batches and transactions."""
+
+from __future__ import annotations
+
+import threading
+import time
+import uuid
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from typing import Any
+
+from botocore import xform_name
+from botocore.config import Config
+from botocore.exceptions import NoCredentialsError
+from botocore.session import get_session
+
+from palimpsest.engines.dynamodb.errors import ENGINE_ERRORS, Busy, translated
+from palimpsest.errors import PalimpsestError, Unavailable
+from palimpsest.retry import back_off
+
+Item = Mapping[str, Any]
+"""An item or a part of one as DynamoDB has it: {"name": {"S": "text"}}."""
+
+Meter = Callable[[str, Any], None]
+"""Called with the operation and its `ConsumedCapacity` after each call."""
+
+CONNECT_SECONDS = 1.0  # with three attempts, well inside the front door's 30 s
+
+READ_SECONDS = 3.0
+
+RETRIES = 2
+
+CONNECTIONS = 50
+
+BATCH_ATTEMPTS = 6
+
+BUSY_ATTEMPTS = 4
+
+FIRST_PAUSE, LONGEST_PAUSE = 0.05, 1.6  # seconds
+
+_LOCK = threading.Lock()
+
+BATCH_GET = 100  # keys in one BatchGetItem (DynamoDB)
+
+BATCH_WRITE = 25  # requests in one BatchWriteItem (DynamoDB)
+
+
+class Table:
+    """No call is made before the first use; `warm` connects ahead of it. Safe to use from many threads."""
+
+    def __init__(
+        self, name: str, *, region: str | None = None, endpoint: str | None = None, meter: Meter | None = None
+    ) -> None:
+        self.name = name
+        self._region = region
+        self._endpoint = endpoint
+        self._meter = meter
+
+    def warm(self) -> None:
+        """Do now what the first request would wait for: service model, credentials, a connection with its handshake.
+
+        Reads an item that does not exist; whether the store answers is left to the first request.
+        """
+        with suppress(PalimpsestError):
+            self.get("warm", "warm")
+
+    def call(self, operation: str, **arguments: Any) -> dict[str, Any]:
+        """One operation. Raises the product's errors, after bounded retries."""
+        return self._until_free(lambda: self._call(operation, arguments))
+
+    def transact(self, actions: Sequence[Item]) -> None:
+        """All actions or none. DynamoDB knows the token for 10 minutes, so that what botocore repeats is done once."""
+
+        def attempt() -> dict[str, Any]:
+            arguments = {"TransactItems": actions, "ClientRequestToken": str(uuid.uuid4())}
+            return self._call("TransactWriteItems", arguments)
+
+        self._until_free(attempt)
+
+    def get(self, partition: str, sort: str) -> Item | None:
+        """One item, strongly consistent."""
+        answer = self.call("GetItem", TableName=self.name, Key=key(partition, sort), ConsistentRead=True)
+        return answer.get("Item")
+
+    def get_many(self, partition: str, sorts: Sequence[str]) -> Iterator[Item]:
+        """Those of the items (at most 100 different ones) that exist, strongly consistent, in no order."""
+        return self.get_each([(partition, sort) for sort in sorts])
+
+    def get_each(self, places: Sequence[tuple[str, str]], *, consistent: bool = True) -> Iterator[Item]:
+        """The same for items of several partitions, each named by its partition and sort key. Items that never change
+        may be read without consistency, for half the price: one that was just written may be missing then.
+        """
+        return self.get_across({self.name: places}, consistent=consistent)
+
+    def get_across(self, places: Mapping[str, Sequence[tuple[str, str]]], *, consistent: bool = True) -> Iterator[Item]:
+        """The same for items of several tables: the places in each, by the table's name."""
+        wanted: Any = {
+            table: {"Keys": [key(*place) for place in there], "ConsistentRead": consistent}
+            for table, there in places.items()
+        }
+        backoff = _Backoff()
+        while True:
+            answer = self.call("BatchGetItem", RequestItems=wanted)
+            found = [item for items in answer["Responses"].values() for item in items]
+            yield from found
+            wanted = answer.get("UnprocessedKeys")
+            if not wanted:
+                return
+            backoff.after(made_progress=bool(found))
+
+    def delete_many(self, partition: str, sorts: Sequence[str]) -> None:
+        """Delete up to 25 items, whether or not they exist."""
+        self.write_many([{"DeleteRequest": {"Key": key(partition, sort)}} for sort in sorts])
+
+    def write_many(self, requests: Sequence[Item]) -> None:
+        """Do up to 25 puts and deletes, each by itself."""
+        waiting: Any = {self.name: requests}
+        backoff = _Backoff()
+        while True:
+            left = self.call("BatchWriteItem", RequestItems=waiting).get("UnprocessedItems")
+            if not left:
+                return
+            backoff.after(made_progress=len(left[self.name]) < len(waiting[self.name]))
+            waiting = left
+
+    def pages(self, condition: str, values: Item, **arguments: Any) -> Iterator[Sequence[Item]]:
+        """A query's items, page by page as they are asked for; strongly consistent unless an index is named."""
+        arguments |= {"KeyConditionExpression": condition, "ExpressionAttributeValues": values}
+        arguments.setdefault("ConsistentRead", "IndexName" not in arguments)
+        while True:
+            answer = self.call("Query", TableName=self.name, **arguments)
+            yield answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                return
+            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def scan(self, **arguments: Any) -> Iterator[Sequence[Item]]:
+        """All items, of the table or of an index, page by page as they are asked for; in no order, but the same."""
+        while True:
+            answer = self.call("Scan", TableName=self.name, **arguments)
+            yield answer["Items"]
+            if "LastEvaluatedKey" not in answer:
+                return
+            arguments["ExclusiveStartKey"] = answer["LastEvaluatedKey"]
+
+    def _until_free(self, call: Callable[[], dict[str, Any]]) -> dict[str, Any]:
+        for attempt in range(BUSY_ATTEMPTS - 1):
+            try:
+                return call()
+            except Busy:
+                _pause(attempt)
+        return call()
+
+    def _call(self, operation: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Up to three attempts: botocore's standard retries send the identical request again."""
+        arguments["ReturnConsumedCapacity"] = "TOTAL" if self._meter else "NONE"
+        try:
+            ask = getattr(connected(self._region, self._endpoint), xform_name(operation))
+            answer: dict[str, Any] = ask(**arguments)
+        except ENGINE_ERRORS as error:
+            raise translated(error) from error
+        if self._meter:
+            self._meter(operation, answer.get("ConsumedCapacity"))
+        return answer
+
+
+class OneTable:
+    """A store over one table. Connects when first used or by `warm`; safe to use from many threads."""
+
+    def __init__(self, table: str, **where: Any) -> None:
+        """`where` are `region`, `endpoint` and `meter`, as for `Table`."""
+        self._table = Table(table, **where)
+
+    def warm(self) -> None:
+        self._table.warm()
+
+
+def connected(region: str | None, endpoint: str | None) -> Any:
+    """One client of botocore's a place, for all tables and threads: a client costs far more to make than to share."""
+    with _LOCK:  # botocore's clients are not made safely by two threads at once
+        return _client(region, endpoint)
+
+
+@cache
+def _client(region: str | None, endpoint: str | None) -> Any:
+    session = get_session()
+    if session.get_credentials() is None:  # a client without credentials would never look for them again
+        raise NoCredentialsError
+    config = Config(
+        connect_timeout=CONNECT_SECONDS,
+        read_timeout=READ_SECONDS,
+        retries={"total_max_attempts": 1 + RETRIES, "mode": "standard"},
+        max_pool_connections=CONNECTIONS,
+        parameter_validation=False,
+        user_agent=f"{session.user_agent()} palimpsest",  # else botocore puts it together twice in every request
+    )
+    return session.create_client("dynamodb", region_name=region, endpoint_url=endpoint, config=config)
+
+
+def key(partition: str, sort: str) -> dict[str, Any]:
+    return {"pk": {"S": partition}, "sk": {"S": sort}}
+
+
+class _Backoff:
+    """Between the goes of a batch that is answered in parts: parts of a large answer come without a wait."""
+
+    def __init__(self) -> None:
+        self._idle = 0
+
+    def after(self, *, made_progress: bool) -> None:
+        """Wait if the last go brought nothing, longer each time; raise `Unavailable` when that happened too often."""
+        self._idle = 0 if made_progress else self._idle + 1
+        if self._idle == BATCH_ATTEMPTS:
+            raise Unavailable("The store is throttled; try again.")
+        if self._idle:
+            _pause(self._idle)
+
+
+def _pause(attempt: int) -> None:
+    time.sleep(back_off(attempt, first=FIRST_PAUSE, longest=LONGEST_PAUSE))

@@ -1,0 +1,280 @@
+"""The search index in one SQLite file, for one machine and several processes at once: each call is one transaction.
+
+Of one owner's shelf, words are found by exact BM25, term by term as Lucene scores it, and vectors by exact cosine.
+"""
+
+from __future__ import annotations
+
+import heapq
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from cachetools import LRUCache
+
+from palimpsest.engines.embedded import writing
+from palimpsest.engines.embedded.database import (
+    Database,
+    Shelf,
+    add_index,
+    all_indexes,
+    changed_shelf_of,
+    index_read,
+    read_newest,
+    shelf_of,
+)
+from palimpsest.engines.embedded.writing import PART_SIGN
+from palimpsest.errors import Unavailable
+from palimpsest.memory.conditions import TermTest
+from palimpsest.memory.filters import Filter
+from palimpsest.models.ports import Space, Vector
+from palimpsest.models.vectors import Matrix, check_vector, unit
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit, check_vectors
+from palimpsest.text.analyser import Asked, QueryTerms, asked, query_terms
+from palimpsest.text.bm25 import BASE
+
+MAX_OWNERS = 8  # whose vectors are held in memory
+BUSY_SECONDS = 5.0
+_BY_WORDS = """
+WITH asked (term, word, needed, weight, slope) AS (
+    SELECT json_extract(value, '$[0]'), json_extract(value, '$[1]'), json_extract(value, '$[2]'),
+           json_extract(value, '$[3]'), json_extract(value, '$[4]')
+    FROM json_each(:asked)
+), matched (document, score) AS (
+    SELECT postings.document, sum(weight * times / (times + :base + slope * length))
+    FROM asked CROSS JOIN postings ON postings.shelf = :shelf AND postings.term = asked.term
+    GROUP BY postings.document, asked.word HAVING count(*) >= max(needed)
+)
+SELECT key, sum(score) AS score FROM matched JOIN documents ON documents.id = matched.document
+WHERE {conditions} GROUP BY documents.id ORDER BY score DESC, key LIMIT :k
+"""
+_KNOWN = """
+SELECT id, term, (SELECT count(*) FROM postings WHERE shelf = :shelf AND postings.term = terms.id) AS documents
+FROM terms WHERE in_index = :index AND term IN (SELECT value FROM json_each(:terms))
+"""
+_PASSING = "SELECT id FROM documents WHERE shelf = :shelf AND gone_at IS NULL AND {conditions}"
+
+
+class EmbeddedIndex:
+    """Implements `SearchIndex`. Nothing is opened before the first call; the file may be used by several processes.
+
+    `busy_seconds` is how long a write waits for another's.
+    """
+
+    def __init__(self, path: Path, *, space: Space | None, busy_seconds: float = BUSY_SECONDS) -> None:
+        self._space = space
+        self._database = Database(path, busy_seconds=busy_seconds)
+        self._vectors = _VectorCache(dimension=space.dimension if space else 0)
+
+    @property
+    def space(self) -> Space | None:
+        return self._space
+
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:
+        check_vectors(changes, self._space)
+        ready = [writing.analysed(change) if isinstance(change, Document) else change for change in changes]
+        with self._database.writing() as connection:
+            writing.forget_gone(connection)
+            if index_read(connection) is None:
+                raise Unavailable("There is no search index yet.")
+            for index in all_indexes(connection):
+                shelf = changed_shelf_of(connection, index, owner)
+                for each in ready:
+                    writing.apply(connection, index, shelf, each, with_vector=index.space == self._space)
+        return ()
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        query = query_terms(text)
+        with self._database.reading() as connection:
+            shelf = shelf_of(connection, index_read(connection), owner)
+            return _by_words(connection, shelf, query, where=where, k=k) if shelf else ()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:
+        check_vector(vector, self._space)
+        with self._database.reading() as connection:
+            index = index_read(connection)
+            if index and index.space != self._space:
+                raise Unavailable("The search index that is read holds vectors of another model.")
+            shelf = shelf_of(connection, index, owner)
+            if shelf is None:
+                return ()
+            return self._vectors.nearest(connection, shelf, vector, where=where, k=k)
+
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:
+        with self._database.reading() as connection:
+            shelf = shelf_of(connection, index_read(connection), owner)
+            return _keys(connection, shelf, after, limit) if shelf else ()
+
+    def count(self, owner: UserScope) -> int:
+        with self._database.reading() as connection:
+            shelf = shelf_of(connection, index_read(connection), owner)
+            return _count(connection, shelf) if shelf else 0
+
+    def prepare(self, *, afresh: bool = False) -> None:
+        self._database.create()
+        with self._database.writing() as connection:
+            add_index(connection, self._space, afresh=afresh)
+
+    def switch(self) -> None:
+        with self._database.writing() as connection:
+            read_newest(connection, self._space)
+
+    def indexes(self) -> tuple[str, ...]:
+        with self._database.reading() as connection:
+            return tuple(index.name for index in all_indexes(connection))
+
+    def close(self) -> None:
+        """Close the file; the next call opens it again."""
+        self._database.close()
+
+
+def _by_words(
+    connection: sqlite3.Connection, shelf: Shelf, query: QueryTerms, *, where: Filter, k: int
+) -> tuple[Hit, ...]:
+    terms = list(_asked(connection, shelf, list(asked(query))))
+    values: dict[str, Any] = {"asked": json.dumps(terms), "shelf": shelf.id, "base": BASE, "k": k}
+    conditions, more = _conditions(where)
+    rows = connection.execute(_BY_WORDS.format(conditions=conditions), values | more)
+    return tuple(Hit(row["key"], row["score"]) for row in rows)
+
+
+def _keys(connection: sqlite3.Connection, shelf: Shelf, after: str, limit: int) -> tuple[str, ...]:
+    asked = "SELECT key FROM documents WHERE shelf = ? AND gone_at IS NULL AND key > ? ORDER BY key LIMIT ?"
+    return tuple(row["key"] for row in connection.execute(asked, (shelf.id, after, limit)))
+
+
+def _count(connection: sqlite3.Connection, shelf: Shelf) -> int:
+    row = connection.execute("SELECT count(*) FROM documents WHERE shelf = ? AND gone_at IS NULL", (shelf.id,))
+    return int(row.fetchone()[0])
+
+
+def _asked(
+    connection: sqlite3.Connection, shelf: Shelf, groups: Sequence[Asked]
+) -> Iterator[tuple[int, int, int, float, float]]:
+    """For each term: its id, the number of its word, how many terms of that word must match, its weight, and the cost
+    of one unit of length.
+    """
+    known = _known(connection, shelf, [_stored(group, term) for group in groups for term in group.terms])
+    for number, group in enumerate(groups):
+        field = shelf.words if group.is_word else shelf.parts
+        for term in group.terms:
+            identity, documents = known.get(_stored(group, term), (0, 0))
+            if documents:
+                yield identity, number, group.needed, group.share * field.weight(documents), field.slope
+
+
+def _stored(group: Asked, term: str) -> str:
+    return term if group.is_word else PART_SIGN + term
+
+
+def _known(connection: sqlite3.Connection, shelf: Shelf, terms: list[str]) -> dict[str, tuple[int, int]]:
+    """The id of each term that the index has, and how many of the shelf's documents have it."""
+    rows = connection.execute(_KNOWN, {"index": shelf.index, "shelf": shelf.id, "terms": json.dumps(terms)})
+    return {row["term"]: (row["id"], row["documents"]) for row in rows}
+
+
+_ANY_OF = "(SELECT value FROM json_each(:{name}))"
+_RULES = {
+    "types": "kind IN " + _ANY_OF,
+    "min_importance": "importance >= :{name}",
+    "created_after": "created_at >= :{name}",
+    "created_before": "created_at <= :{name}",
+    "subjects": "subject IN " + _ANY_OF,
+    "session": "session = :{name}",
+    "agent": "agent = :{name}",
+}
+
+
+def _conditions(where: Filter) -> tuple[str, dict[str, Any]]:
+    """The filter as SQL with bound values, and the values; `true` if it has no condition."""
+    said = {name: value for name in _RULES if (value := getattr(where, name)) not in (None, frozenset(), ())}
+    values = {
+        name: value if isinstance(value, str | int | float) else json.dumps(list(value)) for name, value in said.items()
+    }
+    rules = [_RULES[name].format(name=name) for name in said]
+    for number, test in enumerate(where.tests):
+        rule, more = _test(test, f"test{number}")
+        rules.append(rule)
+        values |= more
+    return " AND ".join(rules) or "true", values
+
+
+def _test(test: TermTest, name: str) -> tuple[str, dict[str, Any]]:
+    """A test of a document's terms as SQL, and its values under names that begin with `name`."""
+    rules, values = [f"value IN {_ANY_OF.format(name=name)}"], {name: json.dumps(sorted(test.any_of))}
+    for number, (low, high) in enumerate(test.ranges):
+        rules.append(f"(value >= :{name}low{number} AND value < :{name}high{number})")
+        values |= {f"{name}low{number}": low, f"{name}high{number}": high}
+    found = f"EXISTS (SELECT value FROM json_each(metadata) WHERE {' OR '.join(rules)})"  # noqa: S608 - names alone
+    return f"NOT {found}" if test.negated else found, values
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A shelf's vectors one after another, with key and document of each, and the places of each type."""
+
+    changes: int
+    keys: Sequence[str]
+    documents: Sequence[int]
+    places: Mapping[str, Sequence[int]]
+    matrix: Matrix
+
+
+class _VectorCache:
+    """The vectors of the few owners that were asked last. It is safe to use from many threads."""
+
+    def __init__(self, *, dimension: int) -> None:
+        self._dimension = dimension
+        self._cache: LRUCache[int, _Loaded] = LRUCache(MAX_OWNERS)
+        self._lock = threading.Lock()
+
+    def nearest(
+        self, connection: sqlite3.Connection, shelf: Shelf, vector: Vector, *, where: Filter, k: int
+    ) -> tuple[Hit, ...]:
+        loaded = self._of(connection, shelf)
+        places = _passing(connection, shelf, loaded, where)
+        scored = loaded.matrix.nearest(unit(vector), among=places, k=k)
+        best = heapq.nsmallest(k, ((-cosine, loaded.keys[place]) for cosine, place in scored))
+        return tuple(Hit(key, max(-1.0, min(1.0, -score))) for score, key in best)
+
+    def _of(self, connection: sqlite3.Connection, shelf: Shelf) -> _Loaded:
+        with self._lock:
+            loaded = self._cache.get(shelf.id)
+        if loaded is None or loaded.changes != shelf.changes:
+            loaded = _load(connection, shelf, dimension=self._dimension)
+        with self._lock:
+            self._cache[shelf.id] = loaded
+        return loaded
+
+
+def _load(connection: sqlite3.Connection, shelf: Shelf, *, dimension: int) -> _Loaded:
+    found = connection.execute(
+        "SELECT document, key, kind, vector FROM vectors JOIN documents ON documents.id = document"
+        " WHERE vectors.shelf = ?",
+        (shelf.id,),
+    ).fetchall()
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(found):
+        places.setdefault(row["kind"], []).append(place)
+    keys, documents = [row["key"] for row in found], [row["document"] for row in found]
+    matrix = Matrix(b"".join(row["vector"] for row in found), dimension=dimension)
+    return _Loaded(shelf.changes, keys, documents, places, matrix)
+
+
+def _passing(connection: sqlite3.Connection, shelf: Shelf, loaded: _Loaded, where: Filter) -> Sequence[int] | None:
+    """The places of what passes the filter; None if all do. The file is asked only for more than the type."""
+    if where == ANYTHING:
+        return None
+    if where == Filter(types=where.types):
+        places = [loaded.places.get(kind, ()) for kind in where.types or ()]
+        return None if sum(map(len, places)) == len(loaded.keys) else [*chain.from_iterable(places)]
+    conditions, values = _conditions(where)
+    rows = connection.execute(_PASSING.format(conditions=conditions), values | {"shelf": shelf.id})
+    ids = {row["id"] for row in rows}
+    return [place for place, document in enumerate(loaded.documents) if document in ids]

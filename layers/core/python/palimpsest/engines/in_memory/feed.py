@@ -1,0 +1,28 @@
+"""The stream of changes of the in-memory stores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palimpsest.engines.in_memory.jobs import T
+from palimpsest.engines.in_memory.state import State
+from palimpsest.jobs.ports import Changed, JobNotice
+
+
+class InMemoryFeed:
+    """`stores.Feed` over the state of the other stores: what their writes caused, as streams carry it on AWS."""
+
+    def __init__(self, state: State) -> None:
+        self._state = state
+
+    def jobs(self) -> Sequence[JobNotice]:
+        return [JobNotice(job.tenant, job.id, job.kind) for job in self._taken(self._state.outbox)]
+
+    def changes(self) -> Sequence[Changed]:
+        return self._taken(self._state.changes)
+
+    def _taken(self, waiting: list[T]) -> list[T]:
+        with self._state.lock:
+            taken = waiting[:]
+            del waiting[: len(taken)]
+        return taken

@@ -1,0 +1,113 @@
+"""A child process that holds one graph and answers Cypher queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import selectors
+import shutil
+import subprocess
+import sys
+import tempfile
+import weakref
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from time import monotonic
+from typing import Any
+
+from palimpsest.engines.ladybug import worker
+from palimpsest.errors import Unavailable, Unprocessable
+
+LOADING = 20.0  # seconds
+
+PACKED = "ladybug_packed.zip"
+
+
+class Ended(Exception):
+    """The process has ended, by itself or because it took too long."""
+
+
+class GraphProcess:
+    """One process with one graph. It knows nothing of this one's environment, and ends with it."""
+
+    def __init__(self, statements: Sequence[str], *, memory: int) -> None:
+        """Load the graph. Raises `Ended`, and `Unprocessable` (`no_graph_engine`) where the engine is not installed."""
+        command = [sys.executable, "-I", "-S", str(worker.__file__), str(_folder())]
+        self._process = subprocess.Popen(  # noqa: S603 - our own script
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env={}, bufsize=0
+        )
+        self._rest = b""
+        self._end = weakref.finalize(self, _ended, self._process)
+        self.ask({"statements": statements, "memory": memory}, seconds=LOADING)
+
+    @property
+    def id(self) -> int:
+        return self._process.pid
+
+    def ask(self, said: Mapping[str, Any], *, seconds: float) -> dict[str, Any]:
+        """Send a line and return the answer to it. Raises `Ended` if there is none within these seconds."""
+        try:
+            self._send(json.dumps(said).encode() + b"\n")
+            answer: dict[str, Any] = json.loads(self._line(monotonic() + seconds))
+        except (OSError, Ended, ValueError) as error:
+            self.end()
+            raise Ended from error
+        return answer
+
+    def end(self) -> None:
+        self._end()
+
+    def _send(self, line: bytes) -> None:
+        assert self._process.stdin is not None  # noqa: S101 - it was asked for
+        left = memoryview(line)
+        while left:
+            left = left[self._process.stdin.write(left) or 0 :]
+
+    def _line(self, until: float) -> bytes:
+        assert self._process.stdout is not None  # noqa: S101 - it was asked for
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while b"\n" not in self._rest:
+                if not selector.select(max(0.0, until - monotonic())):
+                    raise Ended
+                read = os.read(self._process.stdout.fileno(), 1 << 20)
+                if not read:
+                    raise Ended
+                self._rest += read
+        line, _, self._rest = self._rest.partition(b"\n")
+        return line
+
+
+def _ended(process: subprocess.Popen[bytes]) -> None:
+    process.kill()
+    with process:  # which closes the pipes and waits
+        pass
+
+
+@cache
+def _folder() -> Path:
+    """The folder that the package of the engine lies in. It is not imported here."""
+    found = find_spec("ladybug")
+    if found is not None and found.origin is not None:
+        return Path(found.origin).parents[1]
+    packed = next((file for each in sys.path if (file := Path(each, PACKED)).is_file()), None)
+    if packed is None:
+        raise Unprocessable("There is no graph engine here: pip install palimpsest[graph].", code="no_graph_engine")
+    return _unpacked(packed)
+
+
+def _unpacked(packed: Path) -> Path:
+    """A folder with the package as the layer has it (layers/graph/pack.py); processes of one user share it."""
+    stat = packed.stat()
+    folder = Path(tempfile.gettempdir(), f"ladybug-{os.getuid()}-{stat.st_size}-{stat.st_mtime_ns}")
+    if not folder.exists():
+        unfinished = tempfile.mkdtemp()
+        shutil.unpack_archive(packed, unfinished)
+        with suppress(OSError):  # another process was faster
+            Path(unfinished).rename(folder)
+    if folder.stat().st_uid != os.getuid():
+        raise Unavailable(f"{folder} belongs to another user of this machine.", code="graph")
+    return folder

@@ -1,0 +1,94 @@
+"""The part of a conversation that one extraction step reads."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from palimpsest.conversations.message import SYSTEM_ROLES, Message, text_of
+from palimpsest.conversations.spoken import spoken, without_recalled
+
+CONTEXT_MESSAGES = 2
+"""How many messages before a chunk are read to understand it."""
+
+MOST_MESSAGES = 40
+"""The most messages of one chunk: more of them would give more findings than one transaction holds."""
+
+MOST_READ = 400
+
+MARKUP_TOKENS = 30  # around a message in a prompt
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """The messages `first` through `last` of a session, from which one step extracts.
+
+    `messages` are those to be read, without recalled memories (`spoken`); `skipped` gives the reason for each other one
+    by its sequence number. The messages `before` the chunk are read only to understand it.
+    """
+
+    first: int
+    last: int
+    messages: tuple[Message, ...]
+    skipped: Mapping[int, str] = field(default_factory=dict)
+    before: tuple[Message, ...] = ()
+
+    def until(self, last: int) -> Chunk:
+        """The part of the chunk that ends with message `last`."""
+        return replace(
+            self,
+            last=last,
+            messages=tuple(message for message in self.messages if message.seq <= last),
+            skipped={seq: reason for seq, reason in self.skipped.items() if seq <= last},
+        )
+
+
+def skip_reason(message: Message) -> str | None:
+    """Why nothing is extracted from a message, or None."""
+    if message.role in SYSTEM_ROLES:
+        return "system"
+    if message.role == "tool":
+        return "tool"
+    text = text_of(message.chat)
+    if not text.strip():
+        return "empty"
+    return None if without_recalled(text).strip() else "recalled"
+
+
+def chunk_of(
+    messages: Iterable[Message], *, first: int, last: int, room: int | None, before: Sequence[Message] = ()
+) -> Chunk:
+    """The first messages of a range that a step can read within `room` tokens (None: all); at least one to be read.
+
+    It reaches through `last` if no more messages come: the rest of the range is empty.
+    """
+    read: list[Message] = []
+    skipped: dict[int, str] = {}
+    weight, end = 0, first - 1
+    for message in messages:
+        reason = skip_reason(message)
+        weight += message.tokens + MARKUP_TOKENS if reason is None else 0
+        is_full = reason is None and bool(read) and (len(read) == MOST_MESSAGES or weight > (room or weight))
+        if room is not None and (is_full or len(read) + len(skipped) == MOST_READ):
+            return Chunk(first, end, tuple(read), skipped, tuple(before))
+        if reason is None:
+            read.append(spoken(message))
+        else:
+            skipped[message.seq] = reason
+        end = message.seq
+    return Chunk(first, last, tuple(read), skipped, tuple(before))
+
+
+def context_of(newest_first: Iterable[Message]) -> tuple[Message, ...]:
+    """The readable messages right before a chunk, oldest first."""
+    return tuple(reversed(list(_readable(newest_first))))
+
+
+def _readable(messages: Iterable[Message]) -> Iterator[Message]:
+    left = CONTEXT_MESSAGES
+    for message in messages:
+        if skip_reason(message) is None:
+            yield spoken(message)
+            left -= 1
+        if not left:
+            return

@@ -1,0 +1,110 @@
+"""A user's graph in memory, and the part of it around an entity."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+from uuid import uuid4
+
+from palimpsest.graph.names import Names
+from palimpsest.graph.things import Entity, Relationship
+
+Direction = Literal["out", "in", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class Which:
+    """Which entities or relationships are meant: those of a type; entities whose name holds a text, in any case;
+    relationships from one node and to another. None leaves it open.
+    """
+
+    kind: str | None = None
+    name: str | None = None
+    start: str | None = None
+    end: str | None = None
+
+    def has(self, one: Entity | Relationship) -> bool:
+        if self.kind not in (None, one.type):
+            return False
+        if isinstance(one, Entity):
+            return self.name is None or self.name.casefold() in one.name.casefold()
+        return self.start in (None, one.start) and self.end in (None, one.end)
+
+
+ANY = Which()
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """What is within `depth` steps of a node, by its id; `types` are the only relationships to follow, if there are
+    any.
+    """
+
+    start: str
+    depth: int = 1
+    direction: Direction = "both"
+    types: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """The current versions of a user's entities and relationships, by id, in the order of their ids.
+
+    `nodes` and `edges` are what holds now: without what has ended, and without relationships of which an end is
+    missing, but with the user and their preferences. `names` are the ids that entities were stored under. `key` is this
+    graph's alone; `until` is when something in it ends (epoch milliseconds; None: nothing does).
+    """
+
+    entities: Mapping[str, Entity] = field(default_factory=dict)
+    relationships: Mapping[str, Relationship] = field(default_factory=dict)
+    nodes: Mapping[str, Entity] = field(default_factory=dict)
+    edges: tuple[Relationship, ...] = ()
+    names: Names = field(default_factory=Names)
+    key: str = field(default_factory=lambda: uuid4().hex)
+    until: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Around:
+    """What is within some steps of an entity: nodes with their distance, nearest first, and the edges between them.
+    `is_whole`: no more was left out.
+    """
+
+    nodes: tuple[tuple[Entity, int], ...]
+    edges: tuple[Relationship, ...]
+    is_whole: bool
+
+
+def around(graph: Graph, part: Part, *, most: int) -> Around:
+    """The nodes of the part, whose start is among `graph.nodes`, at most `most` besides the start."""
+    ways = _ways(graph.edges, part)
+    found, edge_ids, reached = {part.start: 0}, dict[str, Relationship](), [part.start]
+    is_whole = True
+    for distance in range(1, part.depth + 1):
+        following: list[str] = []
+        for here in reached:
+            for edge, there in ways[here]:
+                if there not in found:
+                    if len(found) > most:
+                        is_whole = False
+                        continue
+                    found[there] = distance
+                    following.append(there)
+                edge_ids[edge.id] = edge
+        reached = following
+    nodes = tuple((graph.nodes[name], distance) for name, distance in found.items() if name != part.start)
+    return Around(nodes, tuple(edge_ids.values()), is_whole)
+
+
+def _ways(edges: Iterable[Relationship], part: Part) -> Mapping[str, list[tuple[Relationship, str]]]:
+    ways: dict[str, list[tuple[Relationship, str]]] = defaultdict(list)
+    for edge in edges:
+        if part.types and edge.type not in part.types:
+            continue
+        if part.direction != "in":
+            ways[edge.start].append((edge, edge.end))
+        if part.direction != "out":
+            ways[edge.end].append((edge, edge.start))
+    return ways

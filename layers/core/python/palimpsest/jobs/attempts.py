@@ -1,0 +1,64 @@
+"""The jobs that follow a job: its next step, and another attempt after a failure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from palimpsest.jobs.job import UNHEARD_SECONDS, Job, job_id
+from palimpsest.jobs.kinds import Payload
+
+MAX_RECEIVES = 4
+
+LONGEST_DELAY = 300  # seconds until a failed job is begun again
+
+
+def next_step(job: Job, *, first: int | None = None, payload: Payload | None = None, now: int) -> Job:
+    """The step after this one: it begins with message `first`, or goes on through a list where `payload` says.
+
+    Its id follows from the place where it begins, so that a step that is done twice has one step after it.
+    """
+    first = job.first if first is None else first
+    step = job.step if payload is None else job.step + 1
+    new = _anew(job, job_id("step", job.root, job.attempt, first, step), now=now)
+    return replace(new, parent=job.root, first=first, step=step, payload=payload or job.payload)
+
+
+def another_attempt(job: Job, *, parent: str | None = None, first: int | None = None, now: int) -> Job:
+    """The same work as a new job, from message `first` on: the job failed, or its queue message was lost. It stands for
+    itself, or is a step of the job `parent`.
+    """
+    attempt = job.attempt + 1
+    again = _attempt_id(job.id, attempt) if job.parent is None else job_id("again", job.root, attempt, job.step)
+    new = _anew(job, again, now=now)
+    return replace(new, parent=parent, first=job.first if first is None else first, attempt=attempt)
+
+
+def newest_attempt(job: Job, read: Callable[[str], Job | None]) -> Job:
+    """The newest attempt at the work of this first attempt; `read` gives a stored job by its id. Attempts are numbered
+    without a gap, so that it reads few of many.
+    """
+    newest, missing = job, 1
+    while (found := read(_attempt_id(job.id, missing))) is not None:
+        newest, missing = found, 2 * missing
+    while missing - newest.attempt > 1:
+        middle = (newest.attempt + missing) // 2
+        found = read(_attempt_id(job.id, middle))
+        newest, missing = (newest, middle) if found is None else (found, missing)
+    return newest
+
+
+def retry_delay(attempts: int) -> int:
+    """Seconds until what failed is begun again: min(5 min, 1 min x 2^attempts). So all is done within ten minutes after
+    a model or a store works again, however long it did not.
+    """
+    return int(min(LONGEST_DELAY, 60 * 2 ** min(attempts, 10)))
+
+
+def _attempt_id(of: str, attempt: int) -> str:
+    return f"{of.partition('.')[0]}.{attempt}"
+
+
+def _anew(job: Job, new_id: str, *, now: int) -> Job:
+    new = replace(job, id=new_id, state="pending", created_at=now, due_at=now + UNHEARD_SECONDS)
+    return replace(new, error=None, result={}, usage={}, spent={}, lost=0)

@@ -1,0 +1,203 @@
+"""A job: work that may outlast a call. It holds ids and counts, never text."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import Literal, TypeVar
+
+from palimpsest.errors import DamagedJob
+from palimpsest.jobs.kinds import NOTHING, JobKind, Payload, encoded
+from palimpsest.scope import Scope, UserScope
+
+P = TypeVar("P", bound=Payload)
+
+JobState = Literal["pending", "running", "done", "failed"]
+
+RETENTION_SECONDS = 30 * 24 * 3600
+
+OVERDUE_SECONDS = 4 * 540 + 120
+"""A job that has not ended after this long is stuck: its queue message is received up to four times and hidden for 540
+s each time, and two minutes are added for delays.
+"""
+
+UNHEARD_SECONDS = 60
+"""A job that is still pending after this long may have lost its stream record or queue message: its message is sent
+again, and again each time that the job's age has doubled, as it may also wait in a long queue.
+"""
+
+LEASE_SECONDS = 100
+"""A worker that has begun a job and has not ended it after this long is gone: its function may run for 90 s. The sweep,
+which comes once a minute, then sends the job's message again.
+"""
+
+MOST_LOST = 3
+"""So often the sweep sends the message of a job again because its worker is gone. A job that ends every worker waits
+until it is overdue.
+"""
+
+ERASED, STUCK = "erased", "stuck"
+"""Error codes of jobs: the user was erased meanwhile; no worker has done the job for too long."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """Work on messages `first` through `last` of a session (sequence numbers), or on all of a user's memory: then
+    `session` is "" and both are 0. Times are epoch seconds.
+
+    `payload` holds what its kind needs besides. `user` is the user whose data it works on; work on a user's memory also
+    carries the epoch that it was begun in. `due_at` is when the sweep looks at the job; None once nothing is left to
+    do. `error` is a code, never a text.
+
+    Work that is too long for one step is a chain of jobs: the first one was asked for, each later one has it as its
+    `parent` and does one step. `step` counts the steps of walks through lists. A job with `parts` can only be done once
+    all of them are in `stored`; that of a redaction names the memories that it removed. `usage` is what the model calls
+    of its work used, `spent` what those used that gave nothing (`models.catalogue.priced`). `lost` counts the workers
+    that had begun the job and were gone when the sweep looked.
+    """
+
+    id: str
+    tenant: str
+    kind: JobKind
+    session: str
+    first: int
+    last: int
+    attempt: int
+    created_at: int
+    state: JobState = "pending"
+    due_at: int | None = None
+    error: str | None = None
+    user: str | None = None
+    epoch: int = 0
+    parent: str | None = None
+    parts: tuple[str, ...] = ()
+    stored: frozenset[str] = frozenset()
+    step: int = 0
+    payload: Payload = NOTHING
+    result: Mapping[str, int] = field(default_factory=dict)
+    usage: Mapping[str, int] = field(default_factory=dict)
+    spent: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
+
+    @property
+    def has_ended(self) -> bool:
+        return self.state in ("done", "failed")
+
+    @property
+    def overdue_at(self) -> int:
+        """From when on the job is stuck, unless it has ended."""
+        return self.created_at + OVERDUE_SECONDS
+
+    def begun(self, *, now: int) -> Job:
+        """The job in the hands of a worker, which has it for `LEASE_SECONDS`."""
+        return replace(self, state="running", due_at=now + LEASE_SECONDS)
+
+    @property
+    def is_unheard(self) -> bool:
+        """Whether its message is sent again once it is due: no worker has begun the job, its worker is gone, or parts
+        that it waits for may be stored meanwhile.
+        """
+        return self.state == "pending" or self.lost < MOST_LOST or bool(self.lacking)
+
+    def looked_at(self, *, now: int) -> Job:
+        """The job after the sweep has looked at it, when it was due and had not ended."""
+        if self.state == "pending":
+            age = max(UNHEARD_SECONDS, now - self.created_at)
+            return replace(self, due_at=min(self.overdue_at, self.created_at + 2 * age))
+        if not self.is_unheard:
+            return replace(self, due_at=self.overdue_at)
+        return replace(self, due_at=now + LEASE_SECONDS, lost=self.lost + (not self.lacking))
+
+    @property
+    def lacking(self) -> frozenset[str]:
+        """Parts that are not stored yet."""
+        return frozenset(self.parts) - self.stored
+
+    @property
+    def needed(self) -> tuple[str, ...]:
+        """Parts that must be stored before the job may become what this one says: all, if it has done its work."""
+        return self.parts if self.state == "done" and self.error is None else ()
+
+    @property
+    def root(self) -> str:
+        """The id of the job that was asked for: of this one, unless it is a step."""
+        return self.parent or self.id
+
+    def payload_as(self, expected: type[P]) -> P:
+        """The payload, which is of this type. Raises `DamagedJob` if the stored one could not be read."""
+        if not isinstance(self.payload, expected):
+            raise DamagedJob(f"The payload of a job of kind {self.kind} can't be read.")
+        return self.payload
+
+
+def armed(
+    *,
+    tenant: str,
+    user: str | None = None,
+    epoch: int = 0,
+    kind: JobKind,
+    session: str,
+    first: int,
+    last: int,
+    attempt: int = 0,
+    version: int = 0,
+    parts: tuple[str, ...] = (),
+    payload: Payload = NOTHING,
+    now: int,
+) -> Job:
+    """A new job on a session of the user's. Its id follows from kind, range, attempt and version: to arm the same work
+    twice makes one job.
+
+    `version` is the head's where a range may come back: a withdrawal opens what was folded, and it is folded again; an
+    import brings a session back with its sequence numbers.
+    """
+    return Job(
+        id=job_id(tenant, kind, session, first, last, attempt, version),
+        tenant=tenant,
+        kind=kind,
+        session=session,
+        first=first,
+        last=last,
+        attempt=attempt,
+        created_at=now,
+        due_at=now + UNHEARD_SECONDS,
+        user=user,
+        epoch=epoch,
+        parts=parts,
+        payload=payload,
+    )
+
+
+def on_user(scope: UserScope, *, kind: JobKind, epoch: int, key: str = "", payload: Payload, now: int) -> Job:
+    """A new job on the memory of a user in that epoch. `key` distinguishes jobs of one kind and epoch."""
+    new_id = job_id(scope.tenant, kind, scope.user, epoch, key)
+    return replace(_without_range(new_id, scope.owner, kind, now), user=scope.user, epoch=epoch, payload=payload)
+
+
+def on_tenant(
+    scope: Scope, *, kind: JobKind, user: str | None, key: str | None = None, payload: Payload, now: int
+) -> Job:
+    """A new job on what the payload names, of one user or (`user` is None) of everybody. Its id follows from `key`, or
+    else from the payload.
+    """
+    new_id = job_id(scope.tenant, kind, user or "", key or sorted(encoded(kind, payload).items()))
+    return replace(_without_range(new_id, scope, kind, now), user=user, payload=payload)
+
+
+def _without_range(new_id: str, scope: Scope, kind: JobKind, now: int) -> Job:
+    return Job(
+        id=new_id,
+        tenant=scope.tenant,
+        kind=kind,
+        session="",
+        first=0,
+        last=0,
+        attempt=0,
+        created_at=now,
+        due_at=now + UNHEARD_SECONDS,
+    )
+
+
+def job_id(*parts: object) -> str:
+    return "job_" + hashlib.sha256("\x1f".join(map(str, parts)).encode()).hexdigest()[:32]

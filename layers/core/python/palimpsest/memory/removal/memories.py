@@ -1,0 +1,124 @@
+"""Deletes memories by a filter, a page at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from palimpsest.clock import Clock, milliseconds, seconds
+from palimpsest.errors import CommitLost
+from palimpsest.jobs.job import Job, on_user
+from palimpsest.jobs.kinds import ForgetPayload
+from palimpsest.jobs.ports import JobNotice, Jobs
+from palimpsest.jobs.steps import UserSteps
+from palimpsest.memory.endings import Superseded, together
+from palimpsest.memory.filters import Filter, StoredFilter
+from palimpsest.memory.ports import Expiries, Memories, Pointer
+from palimpsest.memory.record import Record
+from palimpsest.memory.remember import Remember
+from palimpsest.memory.removal.transactions import Removal, RemovesExports, counted, no_exports, transactions
+from palimpsest.retry import until_committed
+from palimpsest.scope import Scope, UserScope
+
+PAGE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class Forget:
+    memories: Memories
+    jobs: Jobs
+    clock: Clock
+
+    def __call__(self, scope: UserScope, where: Filter, *, key: str | None = None) -> str:
+        """Start to remove the memories that match now; return the job's id. Later memories stay. A call with the same
+        `key` starts nothing more. Raises `Unavailable`.
+        """
+        now = self.clock.now()
+        at = milliseconds(now)
+        latest = at if where.created_before is None else min(at, where.created_before)
+        stored = StoredFilter.of(scope, replace(where.with_graph(), created_before=latest))
+        epoch = self.memories.user(scope).epoch
+        payload = stored.payload()
+        job = on_user(
+            scope, kind="forget", epoch=epoch, key=key or f"{at} {payload}", payload=payload, now=seconds(now)
+        )
+        with suppress(CommitLost):  # the same call was made before
+            self.jobs.put(job)
+        return job.id
+
+
+@dataclass(frozen=True, slots=True)
+class ForgetPages:
+    """Relationships that were drawn from what is forgotten end with it."""
+
+    memories: Memories
+    expiries: Expiries
+    steps: UserSteps
+    clock: Clock
+    remember: Remember
+    exports: RemovesExports = no_exports
+
+    def __call__(self, notice: JobNotice) -> None:
+        """Do one step of the job. The last one removes the exports that may hold what is forgotten. Safe to repeat.
+        Raises `Unavailable`.
+        """
+        self.steps.forget(notice, self._page, at_end=self._without_exports)
+
+    def _without_exports(self, job: Job) -> Mapping[str, int]:
+        return counted(self.exports(Scope(job.tenant).user(job.user or "")))
+
+    def _page(self, job: Job, after: str | None) -> tuple[int, str | None] | None:
+        scope = Scope(job.tenant).user(job.user or "")
+        if self.memories.user(scope).epoch != job.epoch:
+            return None
+        stored = StoredFilter.of_payload(scope, job.payload_as(ForgetPayload))
+        page = self.expiries.records(scope, limit=PAGE, after=after)  # consistent, which lists by creation are not
+        matching = [record.id for record in page.records if stored.matches(record)]
+        return self._forget(scope, job, matching), page.after
+
+    def _forget(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int:
+        """Remove those of the memories that are still current; return how many."""
+        if not ids:
+            return 0
+        found = until_committed(lambda: self._attempt(scope, job, ids), clock=self.clock)
+        if found is not None:
+            return found
+        half = len(ids) // 2
+        return self._forget(scope, job, ids[:half]) + self._forget(scope, job, ids[half:])
+
+    def _attempt(self, scope: UserScope, job: Job, ids: Sequence[str]) -> int | None:
+        """Remove them in one transaction and return how many; None if they do not fit one. A single topic may take
+        several.
+        """
+        if self.memories.user(scope).epoch != job.epoch:
+            return 0
+        records = self.memories.records(scope, ids)
+        topics = [record.topic_key for record in records if record.topic_key is not None]
+        pointers = self.memories.pointers(scope, topics) if topics else {}
+        current = [record for record in records if self._is_current(record, pointers.get(record.topic_key or ""))]
+        if not current:
+            return 0
+        removals = [Removal(self._said(scope, one), pointers.get(one.topic_key or "")) for one in current]
+        commits = list(transactions(removals, epoch=job.epoch, room=self.memories.room))
+        if len(commits) > 1 and len(ids) > 1:
+            return None
+        now = milliseconds(self.clock.now())
+        drawn = [_without(record, topics) for record in current]
+        ends = self.remember.ending(scope, [Superseded(record, now) for record in drawn])
+        for commit in together(iter(commits), ends, self.memories.room):
+            self.memories.commit(scope, commit)
+        return len(current)
+
+    def _is_current(self, record: Record, pointer: Pointer | None) -> bool:
+        is_alive = record.expires_at is None or record.expires_at > seconds(self.clock.now())
+        return is_alive and (record.topic_key is None or (pointer is not None and pointer.record == record.id))
+
+    def _said(self, scope: UserScope, record: Record) -> Sequence[Record]:
+        """All statements of the record's topic; the record alone if it has no topic."""
+        return self.memories.versions(scope, record.topic_key) if record.topic_key is not None else (record,)
+
+
+def _without(record: Record, topics: Sequence[str]) -> Record:
+    """The record without what was drawn from it and goes itself."""
+    return replace(record, draws=tuple(topic for topic in record.draws if topic not in topics))

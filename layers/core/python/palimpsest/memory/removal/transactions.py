@@ -1,0 +1,120 @@
+"""Splits the removal of records, with all statements of their topics, into transactions."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from palimpsest.memory.ports import MemoryCommit, Pointer
+from palimpsest.memory.record import Record
+from palimpsest.scope import UserScope
+
+Room = Callable[[MemoryCommit], int]
+"""`Memories.room` of the store that the transactions are for."""
+
+RemovesExports = Callable[[UserScope], int]
+"""Removes the files of every export that may hold what was removed of the user before the call; returns how many
+exports that were. Safe to repeat. Raises `Unavailable`.
+"""
+
+POINTER = 1  # item: every transaction also writes the topic's pointer
+
+MOST_PLACES = 60
+"""A record that was said more often is removed in several transactions."""
+
+
+def no_exports(scope: UserScope) -> int:  # noqa: ARG001 - as `RemovesExports` is called
+    """`RemovesExports` where nothing is exported."""
+    return 0
+
+
+def counted(exports: int) -> dict[str, int]:
+    """How many exports were removed, as the result of a job shows it: if there were any."""
+    return {"exports": exports} if exports else {}
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """Records of one topic that are removed, or one record without a topic.
+
+    `said` holds the records as read, each once for every time it was said, oldest first. `pointer` is the topic's
+    pointer as read.
+    """
+
+    said: Sequence[Record]
+    pointer: Pointer | None = None
+
+
+def transactions(removals: Iterable[Removal], *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
+    """The transactions that remove all of it, in order: small removals share one, a large one takes several of its own.
+
+    A topic whose current record is removed has none from then on. If that takes several transactions, the last one
+    removes the current record, so that an interrupted removal can simply be repeated. Each transaction is lost if one
+    of its topics got a new statement since the pointer was read, or if `epoch` is no longer the user's.
+    """
+    shared = MemoryCommit(epoch=epoch)
+    for removal in removals:
+        alone = MemoryCommit(epoch=epoch, removed=tuple(removal.said), pointers=_pointers_after(removal))
+        both = replace(shared, removed=(*shared.removed, *alone.removed), pointers=(*shared.pointers, *alone.pointers))
+        if room(both) >= 0:
+            shared = both
+            continue
+        if shared.removed:
+            yield shared
+        shared = alone
+        if room(alone) < 0:
+            yield from _parts(removal, epoch=epoch, room=room)
+            shared = MemoryCommit(epoch=epoch)
+    if shared.removed:
+        yield shared
+
+
+def _pointers_after(removal: Removal) -> tuple[Pointer, ...]:
+    """The topic's pointer once the records are gone."""
+    pointer = removal.pointer
+    if pointer is None:
+        return ()
+    is_current_gone = pointer.record in {record.id for record in removal.said}
+    return (replace(pointer, record=None) if is_current_gone else pointer,)
+
+
+def _parts(removal: Removal, *, epoch: int, room: Room) -> Iterator[MemoryCommit]:
+    """A removal that is too large for one transaction. Each transaction raises the version of the topic's pointer."""
+    records = _places_by_record(removal)
+    parts = [MemoryCommit(epoch=epoch, removed_places=places) for places in _surplus(records, room)]
+    parts += [MemoryCommit(epoch=epoch, removed=batch) for batch in _batches(records, room)]
+    pointer = removal.pointer
+    for part in parts[:-1]:
+        yield replace(part, pointers=(pointer,) if pointer else ())
+        pointer = replace(pointer, version=pointer.version + 1) if pointer else None
+    yield replace(parts[-1], pointers=_pointers_after(replace(removal, pointer=pointer)))
+
+
+def _places_by_record(removal: Removal) -> list[list[Record]]:
+    """The statements grouped by record, ordered by the last time each was said; the current record comes last."""
+    places: dict[str, list[Record]] = {}
+    for said in removal.said:
+        places[said.id] = [*places.pop(said.id, []), said]
+    current = removal.pointer.record if removal.pointer else None
+    return sorted(places.values(), key=lambda said: said[0].id == current)
+
+
+def _surplus(records: Iterable[Sequence[Record]], room: Room) -> Iterator[Sequence[Record]]:
+    """The places to remove first, so that the rest of each record fits one transaction."""
+    at_once = room(MemoryCommit(epoch=0)) - POINTER
+    for places in records:
+        more = places[:-MOST_PLACES]
+        yield from (more[start : start + at_once] for start in range(0, len(more), at_once))
+
+
+def _batches(records: Iterable[Sequence[Record]], room: Room) -> Iterator[list[Record]]:
+    """The records with their remaining places, in as few transactions as possible."""
+    batch: list[Record] = []
+    for places in records:
+        rest = places[-MOST_PLACES:]
+        if batch and room(MemoryCommit(epoch=0, removed=(*batch, *rest))) < POINTER:
+            yield batch
+            batch = []
+        batch += rest
+    if batch:
+        yield batch

@@ -1,0 +1,72 @@
+"""The versions of a topic, derived from its statements in the order of their times."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+
+from palimpsest.memory.record import Record
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """One value in the history of its topic. `number` counts from 1; at `valid_to` (epoch milliseconds) the next
+    version begins.
+    """
+
+    record: Record
+    number: int = 1
+    is_current: bool = True
+    valid_to: int | None = None
+    supersedes: str | None = None
+    superseded_by: str | None = None
+    uses: int = 0  # how often recall returned it
+    used_at: int | None = None  # when it last did, in epoch seconds
+
+
+def versions(said: Sequence[Record], *, current: str | None, retracted: int | None = None) -> tuple[Version, ...]:
+    """Return the versions of one topic, oldest first. The times of the statements decide their numbers and validity,
+    not the order in which the statements arrived.
+
+    `said` holds a record once for each statement of it; statements of the same record in a row are one version.
+    `current` is the id of the record that the topic's pointer names. If the pointer names none, the user deleted the
+    newest version: `retracted` is the time of its last statement (epoch milliseconds), and the newest version that is
+    left ended then.
+    """
+    chain = _runs(said)
+    newer = [*chain[1:], None]
+    older = [None, *chain]
+    return tuple(
+        Version(
+            record=record,
+            number=number,
+            is_current=after is None and record.id == current,
+            valid_to=after.valid_from if after else None if current else retracted,
+            supersedes=before.id if before else None,
+            superseded_by=after.id if after else None,
+        )
+        for number, (record, before, after) in enumerate(zip(chain, older, newer, strict=False), 1)
+    )
+
+
+def as_of(
+    said: Sequence[Record], *, moment: int, known_at: int | None = None, retracted: int | None = None
+) -> Record | None:
+    """Return the record that held at `moment`, judged by the statements that the service knew at `known_at` (default:
+    all); None if none held. Times are epoch milliseconds.
+    """
+    if retracted is not None and retracted <= moment:
+        return None
+    known = [record for record in said if known_at is None or record.created_at <= known_at]
+    held = [record for record in _runs(known) if record.valid_from <= moment]
+    return held[-1] if held else None
+
+
+def _runs(said: Sequence[Record]) -> list[Record]:
+    """Return one record for each series of equal statements: the copy that was written first, valid from the first
+    statement of the series.
+    """
+    in_order = sorted(said, key=lambda record: record.order)
+    runs = [list(run) for _, run in groupby(in_order, key=lambda record: record.id)]
+    return [replace(min(run, key=lambda record: record.created_at), valid_from=run[0].valid_from) for run in runs]

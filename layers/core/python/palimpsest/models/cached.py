@@ -1,0 +1,44 @@
+"""An embedder that embeds each text once per process."""
+
+from __future__ import annotations
+
+import hashlib
+import threading
+from collections.abc import Sequence
+
+from cachetools import LRUCache
+
+from palimpsest.models.ports import Embedder, Space, Vector
+
+MAX_VECTORS = 512
+
+
+class CachingEmbedder:
+    """Implements `Embedder` over another one: as long as the process lives, the same text is embedded once.
+
+    `kept` is how many vectors are cached: those that were used last.
+
+    The cache holds the SHA-256 of each text, never the text. It is safe to use from many threads.
+    """
+
+    def __init__(self, embedder: Embedder, *, kept: int = MAX_VECTORS) -> None:
+        self._embedder = embedder
+        self._cache: LRUCache[tuple[bool, bytes], Vector] = LRUCache(kept)
+        self._lock = threading.Lock()
+
+    @property
+    def space(self) -> Space:
+        return self._embedder.space
+
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:
+        keys = [(as_questions, hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()) for text in texts]
+        with self._lock:
+            found = {key: self._cache[key] for key in keys if key in self._cache}
+        missing = {key: text for key, text in zip(keys, texts, strict=True) if key not in found}
+        if missing:
+            vectors = self._embedder.embed(list(missing.values()), as_questions=as_questions)
+            made = dict(zip(missing, vectors, strict=True))
+            with self._lock:
+                self._cache.update(made)
+            found |= made
+        return [found[key] for key in keys]

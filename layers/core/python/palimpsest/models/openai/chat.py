@@ -1,0 +1,162 @@
+"""Chat, and answers in JSON, from any server that speaks the OpenAI API."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from palimpsest.errors import ModelFailed
+from palimpsest.models.catalogue import cost, window_of
+from palimpsest.models.openai.client import MAX_ANSWER_BYTES, OpenAIServer, ServerCall, completion_of
+from palimpsest.models.ports import Completion, Schema, Secret
+
+if TYPE_CHECKING:
+    from openai import APIStatusError, OpenAI
+
+
+TIMEOUT_SECONDS = 30.0
+
+UNKNOWN_WINDOW = 8_192
+
+# Reasoning models count their thoughts as output.
+THINKERS = re.compile(r"o[1-9](?:-|$)|gpt-5|gpt-oss|deepseek-r|qwq")
+
+THINKING_ROOM = 4_000
+
+MAX_OUTPUT_FIELDS = ("max_completion_tokens", "max_tokens")
+
+# Status codes of servers that do not know a response format. Their messages differ, so they do not decide.
+REFUSES_FORMAT = frozenset({400, 415, 422, 501})
+
+Format = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    model: str
+    instructions: str
+    text: str
+    max_tokens: int
+    formats: Sequence[Format] = ({},)  # further fields of the request: ways to ask for the answer's form
+
+
+class OpenAIChatModel:
+    """Implements `ChatModel` and `JsonModel`. It imports, reads and connects at the first call.
+
+    `base_url` "" means OpenAI. `unknown_window` is the window of a model whose name is not known.
+    """
+
+    def __init__(
+        self,
+        *,
+        key: Secret,
+        model: str,
+        base_url: str = "",
+        timeout: float = TIMEOUT_SECONDS,
+        unknown_window: int = UNKNOWN_WINDOW,
+    ) -> None:
+        self._server = OpenAIServer(key=key, base_url=base_url, seconds=timeout)
+        self._model = model
+        self._unknown_window = unknown_window
+        self._fields: dict[str, str] = {}
+        self._refused: dict[str, int] = {}
+
+    def capacity(self, model: str | None = None) -> int:
+        name = model or self._model
+        return max(1, (window_of(name) or self._unknown_window) - thinking_room(name))
+
+    def complete(self, *, instructions: str, text: str, max_tokens: int, model: str | None = None) -> Completion:
+        name = model or self._model
+        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name)))
+
+    def complete_json(
+        self, *, instructions: str, text: str, schema: Schema, max_tokens: int, model: str | None = None
+    ) -> Completion:
+        name = model or self._model
+        return self._completed(_Asked(name, instructions, text, max_tokens + thinking_room(name), _formats(schema)))
+
+    def _completed(self, asked: _Asked) -> Completion:
+        try:
+            return completion_of(self._ask(asked), asked=asked.model)
+        except ModelFailed as failure:
+            failure.model = asked.model
+            raise
+
+    def _ask(self, asked: _Asked) -> bytes:
+        """The answer's body, in the best format that the server knows."""
+        known = min(self._refused.get(asked.model, 0), len(asked.formats) - 1)
+        with self._server.call() as call:
+            return self._in_format(call, asked, number=known)
+
+    def _in_format(self, call: ServerCall, asked: _Asked, *, number: int) -> bytes:
+        """Try one format after the other, from `number` on, until the server accepts one."""
+        from openai import APIStatusError
+
+        try:
+            body = self._limited(call, asked, answer=asked.formats[number])
+        except APIStatusError as error:
+            if error.status_code not in REFUSES_FORMAT or number + 1 == len(asked.formats):
+                raise
+            return self._in_format(call, asked, number=number + 1)
+        if number:
+            self._refused[asked.model] = number
+        return body
+
+    def _limited(self, call: ServerCall, asked: _Asked, *, answer: Format) -> bytes:
+        """Ask with the limit under one name; if the server refuses that name, ask again with the other name."""
+        from openai import APIStatusError
+
+        name = self._fields.get(asked.model) or MAX_OUTPUT_FIELDS[not self._server.is_openai]
+        try:
+            return _body(call, asked, {name: asked.max_tokens, **answer})
+        except APIStatusError as error:
+            if not _refuses(error, name):
+                raise
+        self._fields[asked.model] = name = MAX_OUTPUT_FIELDS[name == MAX_OUTPUT_FIELDS[0]]
+        return _body(call, asked, {name: asked.max_tokens, **answer})
+
+
+def _formats(schema: Schema) -> tuple[Format, ...]:
+    """The ways to ask for JSON, the strictest first; the last one leaves it to the instructions."""
+    strict = {"name": schema.name, "schema": schema.body, "strict": True}
+    return (
+        {"response_format": {"type": "json_schema", "json_schema": strict}},
+        {"response_format": {"type": "json_object"}},
+        {},
+    )
+
+
+def thinking_room(model: str) -> int:
+    """Output tokens that a reasoning model needs for its thoughts, beside its answer."""
+    return THINKING_ROOM if THINKERS.match(model.lower().rsplit("/", 1)[-1]) else 0
+
+
+def _body(call: ServerCall, asked: _Asked, more: Mapping[str, Any]) -> bytes:
+    def send(client: OpenAI, seconds: float) -> AbstractContextManager[Any]:
+        return client.chat.completions.with_streaming_response.create(
+            model=asked.model,
+            messages=[{"role": "system", "content": asked.instructions}, {"role": "user", "content": asked.text}],
+            extra_body=dict(more),
+            timeout=seconds,
+        )
+
+    return call.body(send, max_bytes=MAX_ANSWER_BYTES)
+
+
+def _refuses(error: APIStatusError, field: str) -> bool:
+    return error.status_code == 400 and error.code == "unsupported_parameter" and error.param == field  # noqa: PLR2004
+
+
+def usage_of(body: bytes, *, model: str) -> dict[str, int]:
+    """What the call used, as far as the answer and the catalogue say."""
+    try:
+        tokens = int(json.loads(body)["usage"]["prompt_tokens"])
+    except (ValueError, TypeError, LookupError, RecursionError):
+        return {"embedding_calls": 1, "unpriced": 1}
+    price = cost(model, tokens_in=tokens, tokens_out=0)
+    used = {"embedding_calls": 1, "embedding_tokens": tokens}
+    return used | ({"unpriced": 1} if price is None else {"cost_nano_usd": price})

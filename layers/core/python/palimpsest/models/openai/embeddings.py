@@ -1,0 +1,101 @@
+"""Embeddings from any server that speaks the OpenAI API."""
+
+from __future__ import annotations
+
+import base64
+import json
+from array import array
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import TYPE_CHECKING, Any
+
+from palimpsest.errors import ModelOutputInvalid
+from palimpsest.models.openai.chat import usage_of
+from palimpsest.models.openai.client import OpenAIServer
+from palimpsest.models.ports import Secret, Space, Vector
+from palimpsest.models.vectors import unit
+
+if TYPE_CHECKING:
+    from openai import OpenAI
+
+
+SPACE = Space("text-embedding-3-small", 1_536)
+
+SHORTENABLE = "text-embedding-3"  # models that give vectors of any length asked for
+
+SECONDS = 10.0
+
+MAX_TOKENS = 8_191
+
+BYTES_A_NUMBER = 40  # as text, generously
+
+
+class OpenAIEmbedder:
+    """Implements `Embedder`. `max_tokens` is what the model reads of one text. `count` hears what each call used that
+    was answered (`usage.counts`).
+    """
+
+    def __init__(
+        self,
+        *,
+        key: Secret,
+        space: Space = SPACE,
+        base_url: str = "",
+        seconds: float = SECONDS,
+        max_tokens: int = MAX_TOKENS,
+        count: Callable[[Mapping[str, int]], None] | None = None,
+    ) -> None:
+        self._server = OpenAIServer(key=key, base_url=base_url, seconds=seconds)
+        self._space = space
+        self._max_tokens = max_tokens
+        self._count = count
+
+    @property
+    def space(self) -> Space:
+        return self._space
+
+    def embed(self, texts: Sequence[str], *, as_questions: bool = False) -> list[Vector]:  # noqa: ARG002 - both alike
+        if not texts:
+            return []
+        asked: dict[str, Any] = {
+            "model": self._space.model,
+            "input": [_readable(text, max_tokens=self._max_tokens) for text in texts],
+            "encoding_format": "float",  # every server knows it
+        }
+        if self._space.model.startswith(SHORTENABLE):
+            asked["dimensions"] = self._space.dimension
+
+        def send(client: OpenAI, seconds: float) -> AbstractContextManager[Any]:
+            return client.embeddings.with_streaming_response.create(**asked, timeout=seconds)
+
+        max_bytes = (len(texts) * self._space.dimension + 1_000) * BYTES_A_NUMBER
+        with self._server.call() as call:
+            body = call.body(send, max_bytes=max_bytes)
+        if self._count is not None:
+            self._count(usage_of(body, model=self._space.model))
+        return _vectors(body, count=len(texts), space=self._space)
+
+
+def _readable(text: str, *, max_tokens: int) -> str:
+    """A text that the API accepts: not empty, and no longer than the model reads. A token is at least one byte."""
+    cut = text.encode("utf-8", "replace")[:max_tokens].decode("utf-8", "ignore")
+    return cut if cut.strip() else "."
+
+
+def _vectors(body: bytes, *, count: int, space: Space) -> list[Vector]:
+    try:
+        data = json.loads(body)["data"]
+        numbered = {each["index"]: _numbers(each["embedding"]) for each in data}
+        vectors: list[Vector] = [unit(numbered[place]) for place in range(count)]
+    except (ValueError, TypeError, LookupError, RecursionError) as error:
+        raise ModelOutputInvalid("The model's answer holds no vector for each text.") from error
+    if len(data) != count or any(len(vector) != space.dimension for vector in vectors):
+        raise ModelOutputInvalid("The model's vectors have another number or dimension than was asked for.")
+    return vectors
+
+
+def _numbers(embedding: Any) -> Vector:
+    """Some servers send base64 whatever they are asked for."""
+    if not isinstance(embedding, str):
+        return [float(number) for number in embedding]
+    return array("f", base64.b64decode(embedding, validate=True))

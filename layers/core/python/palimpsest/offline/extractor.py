@@ -1,0 +1,172 @@
+"""Extraction without a model: statements of users are stored in their own words, and phrases tell their kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+from datetime import date
+from functools import cache, partial
+
+from palimpsest.conversations.message import Message, text_of
+from palimpsest.conversations.spoken import said_at
+from palimpsest.extraction.chunk import Chunk
+from palimpsest.extraction.finding import Finding
+from palimpsest.extraction.ports import Extraction
+from palimpsest.graph.things import USER_TYPE, Relation
+from palimpsest.memory.record import Method
+from palimpsest.offline.clauses import (
+    asks_for_something,
+    ended,
+    is_in_jest,
+    objects,
+    parts,
+    says_nothing,
+    to_the_point,
+    with_greeting,
+    without_greeting,
+)
+from palimpsest.offline.people import RELATION, with_names
+from palimpsest.offline.phrases import NOT_WHAT, StatementKind, kind_of
+from palimpsest.text import salience
+from palimpsest.text.dates import relative_dates
+from palimpsest.text.sentences import (
+    is_filler,
+    is_question,
+    leans_on_a_question,
+    sentences_at_the_ends,
+    tells_who_the_user_is,
+    words,
+)
+
+METHOD: Method = "pattern"
+CAPACITY = 20_000  # tokens of one step
+MOST_READ = 16_000  # characters of one message; of a longer one the middle is not read
+WORTH_REMEMBERING = 2.0  # for a sentence of no known kind: it is about oneself, or has names and numbers
+PLAIN, OF_ONESELF, OF_WHO_ONE_IS, EVENT = 0.5, 0.6, 0.8, 0.65  # importance
+MOST_KEYWORDS, SHORTEST_KEYWORD = 8, 4
+WORDS_OF_TOPIC = 4
+RELATIONS = {"employer": ("WORKS_AT", "Company"), "residence": ("LIVES_IN", "Place")}
+"""By the topic of a statement: what it says of the user, and what is named."""
+_WORD = re.compile(r"\w+")
+_KEYWORD = re.compile(rf"\w{{{SHORTEST_KEYWORD},}}")
+_NAMED = re.compile(r" ?(?:the )?((?:[A-ZÀ-Þ][\w&.'-]*)(?: [A-ZÀ-Þ0-9&][\w&.'-]*){0,3})")
+
+
+Stated = partial[Finding]
+"""A finding that lacks only the messages that state it."""
+
+
+class PatternExtractor:
+    """Implements `Extractor` without a model, in linear time: the same messages always give the same findings.
+
+    What messages repeat is analysed once.
+    """
+
+    def capacity(self, *, prompt: str | None) -> int:
+        del prompt
+        return CAPACITY
+
+    def extract(self, chunk: Chunk, *, prompt: str | None, whole: bool = False) -> Extraction:
+        del prompt, whole
+        findings: list[Finding] = []
+        skipped: dict[int, str] = {}
+        stated = cache(_stated)
+        for message in chunk.messages:
+            found = list(_findings(message, stated)) if message.role == "user" else []
+            findings += found
+            if not found:
+                skipped[message.seq] = "nothing_stated" if message.role == "user" else "not_the_user"
+        return Extraction(tuple(findings), chunk.last, METHOD, skipped=skipped)
+
+
+def _findings(message: Message, stated: Callable[[str, date], Sequence[Stated]]) -> Iterator[Finding]:
+    day, before = said_at(message).date(), list[str]()
+    for sentence in with_greeting(list(sentences_at_the_ends(text_of(message.chat), most=MOST_READ))):
+        text = with_names(sentence, before)
+        before.append(text or sentence)
+        for finding in stated(text, day) if text else ():
+            yield finding(seqs=(message.seq,)) if text is sentence else finding(seqs=(message.seq,), quote=sentence)
+
+
+def _stated(sentence: str, day: date) -> Sequence[Stated]:
+    """What the sentence states."""
+    return [
+        found if text == sentence else partial(found, content=ended(found.keywords["content"]))
+        for part, quote in parts(sentence, is_known=lambda text: kind_of(text)[0] is not None)
+        for text in _each(part)
+        if (found := _statement(text, day, quote=quote))
+    ]
+
+
+def _each(text: str) -> Sequence[str]:
+    """The text, or one statement for each thing that it says is liked, or must not be eaten; or one of whom the user
+    names, and one of the age, which changes.
+    """
+    kind, found = kind_of(text)
+    if kind is None or found is None or "what" not in found.groupdict():
+        return [text]
+    if kind.topic == "age" and found["what"] and salience.is_own(text[: found.start("what")]):
+        return [text[: found.end("what")], text[found.start("what") :]]
+    return objects(text, start=found.start("what")) if kind.topic in ("preference", "allergy") else [text]
+
+
+def _statement(text: str, day: date, *, quote: str) -> Stated | None:
+    """What the text states; None for questions, requests, small talk, jokes and what is not worth remembering."""
+    kind, matched = kind_of(text)
+    if is_in_jest(text) or (is_question(text) and not (kind and kind.type == "task")):
+        return None
+    if kind is None or matched is None:
+        return _of_no_kind(text, day, quote=quote)
+    topic = _topic(kind, matched)
+    if topic is None and kind.topic is not None:
+        return None
+    who = matched.groupdict().get("who") or (matched["what"] if kind.topic == "age" and topic != "age" else None)
+    about = {"subject": who.casefold()} if who else {}
+    found = partial(_finding(text, quote), **about, type=kind.type, importance=kind.importance, topic=topic)
+    return partial(found, relations=tuple(_relations(kind, matched, text)))
+
+
+def _of_no_kind(text: str, day: date, *, quote: str) -> Stated | None:
+    bag = words(text)
+    is_own, is_who = salience.is_own(text), tells_who_the_user_is(text)
+    is_enough = is_own and not salience.is_noisy(text)  # it needs neither names nor numbers then
+    if not is_enough:
+        worth = salience.worth(text, speaker=salience.USER, bag=bag, topic=frozenset(), who=is_who, asks=False)
+        if worth < WORTH_REMEMBERING:
+            return None
+    if is_filler(without_greeting(text), bag) or asks_for_something(text) or says_nothing(text):
+        return None
+    if not is_own and leans_on_a_question(text):
+        return None
+    type_ = "event" if is_own and relative_dates(text, at=day) else "fact"
+    importance = OF_WHO_ONE_IS if is_who else EVENT if type_ == "event" else OF_ONESELF if is_own else PLAIN
+    return partial(_finding(text, quote), type=type_, importance=importance)
+
+
+def _relations(kind: StatementKind, matched: re.Match[str], text: str) -> Iterator[Relation]:
+    """Where the user lives or works, if the text names it."""
+    if kind.topic not in RELATIONS or not matched[0].split():
+        return
+    last = matched[0].split()[-1]
+    found = _NAMED.match(text, matched.end() - (0 if last.islower() else len(last)))
+    if found:
+        relation, of = RELATIONS[kind.topic]
+        yield Relation("user", USER_TYPE, relation, found[1].rstrip(".'-&"), of, single=True)
+
+
+def _topic(kind: StatementKind, found: re.Match[str]) -> str | None:
+    """The key of the topic; None if the text names nothing that has one."""
+    if "what" not in found.groupdict():
+        return kind.topic
+    words = [word for word in _WORD.findall(found["what"].casefold()) if word not in NOT_WHAT]
+    return "_".join((str(kind.topic), *words[:WORDS_OF_TOPIC])) if words else None
+
+
+def _finding(text: str, quote: str) -> Stated:
+    about = RELATION.match(text)
+    subject = next(group for group in about.groups() if group).casefold() if about else "user"
+    return partial(Finding, content=to_the_point(text), quote=quote, subject=subject, keywords=tuple(_keywords(text)))
+
+
+def _keywords(text: str) -> Sequence[str]:
+    return list(dict.fromkeys(map(str.casefold, _KEYWORD.findall(text))))[:MOST_KEYWORDS]

@@ -1,0 +1,294 @@
+"""Summaries without a model: sentences of the conversation itself, chosen by rules and never rewritten."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_left, insort
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from operator import attrgetter
+
+from palimpsest.conversations.message import UNSHOWN_ROLES, Message
+from palimpsest.conversations.own_tools import called
+from palimpsest.conversations.ports import Summary, Wanted
+from palimpsest.conversations.window.render import plain
+from palimpsest.models.ports import TokenCounter
+from palimpsest.text import salience
+from palimpsest.text.cutting import ELLIPSIS, Count, shortened
+from palimpsest.text.sentences import (
+    clauses,
+    is_filler,
+    is_question,
+    is_terminated,
+    leans_on_a_question,
+    sentences_at_the_ends,
+    words,
+)
+
+METHOD = "extractive"
+CAPACITY = 400_000  # tokens: some seconds of work
+MOST_READ = 64_000  # characters of one message; of a longer one the middle is not read
+NOTHING_SAID = "[no text]"
+LABELS = {"User": salience.USER, "Assistant": salience.ASSISTANT, "Tool": salience.TOOL}
+_LABELLED = re.compile(r"(User|Assistant|Tool)(?: \([^)\n]{1,64}\))?: ")
+_LETTERS = re.compile(r"[^\W_]+")
+_DROPPED = f" {ELLIPSIS}"
+
+LABEL_TOKENS = 3
+JOIN_TOKENS = 2  # between a sentence without its full stop and the next
+WHO_SHARE = 0.4  # of the room: for sentences that tell who the user is, which are chosen first
+OLD_SHARE = 0.65  # of the room: for the earlier summary, before new sentences compete with it
+WHO_PRIORITY = 2.0  # of the earlier summary, over what somebody else says of themselves later
+RECENT_PRIORITY = 0.6  # of the last sentence over the first: among equals the newest is chosen
+ONE_WORD = 2.0  # subtracted from a single word that answers nothing
+ANSWER_PRIORITY = 0.6
+ANSWER_SENTENCES = 2
+COVERED = 0.8  # share of a sentence's words that chosen sentences hold: it would repeat them
+LONG_SHARE = 3  # a sentence longer than this part of the room is taken apart
+LEAST_KEY = 8
+MOST_LINES, LINE_BYTES = 5_000, 32
+"""Where there are more sentences than `MOST_LINES`, and more than one for each `LINE_BYTES` bytes, the shortest are not
+rated. Conversations have no such sentences; without the bound a megabyte of them would take several seconds.
+"""
+
+
+@dataclass(slots=True)
+class _Line:
+    """One sentence: its place, its message (`part`), who said it, its tokens and its worth, which are set one after the
+    other: to make a new one for each takes a fifth of the whole time.
+    """
+
+    place: int
+    part: int
+    label: str
+    speaker: str
+    text: str
+    old: bool
+    tokens: int = 0
+    bag: frozenset[str] = frozenset()
+    facts: frozenset[str] = frozenset()
+    score: float = 0.0
+    asks: bool = False
+    who: bool = False
+    density: float = 0.0  # of worth in tokens
+    needs: int | None = None  # the place of the question without which it says little
+
+
+class ExtractiveSummarizer:
+    """Implements `Summarizer` without a model, in linear time: the same input always gives the same summary."""
+
+    def __init__(self, tokens: TokenCounter) -> None:
+        self._tokens = tokens
+
+    def capacity(self, wanted: Wanted) -> int:
+        del wanted
+        return CAPACITY
+
+    def summarize(self, messages: Sequence[Message], wanted: Wanted, *, previous: str | None) -> Summary:
+        encoding = messages[-1].encoding if messages else self._tokens.encoding_for(wanted.model)
+        count = partial(self._tokens.count, encoding=encoding)
+        lines = _rated(list(_lines(previous or "", messages)), room=wanted.max_tokens, count=count)
+        return Summary(text=_written(lines, limit=wanted.max_tokens, count=count), method=METHOD)
+
+
+def _lines(previous: str, messages: Sequence[Message]) -> Iterator[_Line]:
+    """The sentences of the earlier summary, then those of the messages, in order."""
+    place = 0
+    for part, (label, text, old) in enumerate(_parts(previous, messages)):
+        speaker = LABELS.get(label.split(" ", 1)[0].rstrip(":"), salience.NOBODY)
+        for sentence in sentences_at_the_ends(text, most=MOST_READ):
+            said = sentence.removesuffix(_DROPPED)
+            if _LETTERS.search(said):
+                yield _Line(place, part, label, speaker, said, old)
+                place += 1
+
+
+def _parts(previous: str, messages: Sequence[Message]) -> Iterator[tuple[str, str, bool]]:
+    for line in previous.splitlines():
+        labelled = _LABELLED.match(line)
+        end = labelled.end() if labelled else 0
+        yield line[:end], line[end:], True
+    for message in messages:
+        if message.role in UNSHOWN_ROLES:
+            continue
+        name = " ".join(str(message.chat.get("name") or "").replace(")", " ").split())[:64]
+        label = message.role.capitalize() + (f" ({name}): " if name else ": ")
+        yield label, plain(message.chat.get("content")), False
+        for call in message.chat.get("tool_calls") or ():
+            yield label, " ".join(called(call)), False
+
+
+def _rated(lines: list[_Line], *, room: int, count: Count) -> list[_Line]:
+    """The lines with tokens and worth. Of repeated lines the last one stays; the longest are divided."""
+    lines = [part for line in _longest(_distinct(lines)) for part in _apart(line, room=room, count=count)]
+    topic = salience.topic_words(line.bag for line in lines)
+    for place, line in enumerate(lines):
+        line.place = place
+        _rate(line, lines, topic)
+    return lines
+
+
+def _distinct(lines: list[_Line]) -> list[_Line]:
+    last = {_key(line): line for line in lines}
+    return sorted(last.values(), key=attrgetter("place"))
+
+
+def _longest(lines: list[_Line]) -> list[_Line]:
+    """The lines, without the shortest if there are far too many; those of the earlier summary stay in any case."""
+    if len(lines) <= MOST_LINES:
+        return lines
+    sizes = [len(line.text.encode(errors="replace")) for line in lines]
+    most = max(MOST_LINES, sum(sizes) // LINE_BYTES)
+    if len(lines) <= most:
+        return lines
+    longest = sorted(range(len(lines)), key=lambda at: (lines[at].old, sizes[at], at))[-most:]
+    return [lines[at] for at in sorted(longest)]
+
+
+def _key(line: _Line) -> tuple[str, str, int]:
+    """Lines with equal keys are repetitions. A short line ("Yes.") has another key in every message."""
+    letters = "".join(_LETTERS.findall(line.text.casefold()))
+    return line.label, letters, line.part if len(line.text) < LEAST_KEY else 0
+
+
+def _apart(line: _Line, *, room: int, count: Count) -> Sequence[_Line]:
+    line.tokens = _weight(line.text, count)
+    most = max(1, room // LONG_SHARE)
+    parts = [line]
+    if line.tokens > most:
+        longest = max(20, len(line.text) * most // line.tokens)
+        texts = list(clauses(line.text, longest=longest))
+        parts = [replace(line, text=text, tokens=_weight(text, count)) for text in texts] if len(texts) > 1 else parts
+    for part in parts:
+        part.bag, part.facts = words(part.text), salience.facts(part.text)
+    return parts
+
+
+def _weight(text: str, count: Count) -> int:
+    return count(text) + (0 if is_terminated(text) else JOIN_TOKENS)
+
+
+def _rate(line: _Line, lines: Sequence[_Line], topic: frozenset[str]) -> None:
+    line.asks = is_question(line.text)
+    line.who = not line.asks and salience.tells_who(line.text, speaker=line.speaker)
+    worth = salience.worth(line.text, speaker=line.speaker, bag=line.bag, topic=topic, who=line.who, asks=line.asks)
+    line.score = worth + RECENT_PRIORITY * line.place / len(lines) + (WHO_PRIORITY if line.old and line.who else 0.0)
+    tokens = line.tokens
+    question = _question_before(lines, line.place)
+    if question and is_filler(question.text, question.bag):
+        line.score -= ANSWER_PRIORITY
+    elif question:
+        line.score += ANSWER_PRIORITY if line.speaker == salience.ASSISTANT else 0.0
+        if question.place == line.place - 1 and leans_on_a_question(line.text):
+            tokens, line.needs = tokens + question.tokens, question.place
+    if len(line.bag) <= 1 and not line.facts and line.needs is None:
+        line.score -= ONE_WORD
+    line.density = line.score / (tokens + 8) ** 0.5
+
+
+def _question_before(lines: Sequence[_Line], at: int) -> _Line | None:
+    """The question that another asked just before this part, if the line is one of the part's first. The lines before
+    have been rated.
+    """
+    if at >= ANSWER_SENTENCES and lines[at - ANSWER_SENTENCES].part == lines[at].part:
+        return None
+    for before in range(at - 1, max(-1, at - 1 - ANSWER_SENTENCES), -1):
+        if lines[before].part != lines[at].part:
+            return lines[before] if lines[before].asks and lines[before].label != lines[at].label else None
+    return None
+
+
+class _Choice:
+    """The lines chosen so far; `tokens` estimates what they weigh when written."""
+
+    def __init__(self, lines: Sequence[_Line]) -> None:
+        self._lines = lines
+        self._order: list[int] = []
+        self._words: set[str] = set()
+        self._facts: set[str] = set()
+        self.places: set[int] = set()
+        self.tokens = 0
+
+    def take(self, ranked: Sequence[_Line], *, room: float, also_covered: bool = False) -> None:
+        """Choose lines in the given order while they fit the room, each with the question that it needs."""
+        for line in ranked:
+            if self.tokens + line.tokens > room or line.place in self.places:
+                continue
+            if not (also_covered or self._is_new(line)):
+                continue
+            wanted = [line] if line.needs is None else [self._lines[line.needs], line]
+            cost = sum(self._cost(each) for each in wanted)
+            if self.tokens + cost <= room:
+                self._add(wanted, cost)
+
+    def written(self) -> str:
+        """The text of the chosen lines in order, a speaker's in one row; an ellipsis stands for lines left out."""
+        rows: list[str] = []
+        label = ""
+        for line in (self._lines[place] for place in sorted(self.places)):
+            if rows and not _starts(label, line.label):
+                rows[-1] += (" " if is_terminated(rows[-1]) else f"{_DROPPED} ") + line.text
+            else:
+                rows.append(line.label + line.text)
+            label = line.label
+        return "\n".join(rows)
+
+    def drop(self) -> None:
+        """Drop the chosen line with the least worth for its tokens."""
+        self.places.remove(min(self.places, key=lambda place: (self._lines[place].density, -place)))
+
+    def _cost(self, line: _Line) -> int:
+        if line.place in self.places:
+            return 0
+        at = bisect_left(self._order, line.place)
+        before = self._lines[self._order[at - 1]].label if at else None
+        after = self._lines[self._order[at]].label if at < len(self._order) else None
+        rows = _starts(before, line.label) + _starts(line.label, after) - _starts(before, after)
+        return line.tokens + LABEL_TOKENS * rows
+
+    def _is_new(self, line: _Line) -> bool:
+        if line.facts:
+            return not line.facts <= self._facts
+        return not line.bag or len(line.bag & self._words) < COVERED * len(line.bag)
+
+    def _add(self, wanted: Sequence[_Line], cost: int) -> None:
+        self.tokens += cost
+        for line in wanted:
+            if line.place not in self.places:
+                self.places.add(line.place)
+                insort(self._order, line.place)
+            self._words |= line.bag
+            self._facts |= line.facts
+
+
+def _starts(before: str | None, label: str | None) -> bool:
+    """Whether a line with that label begins a row of its own; lines without a speaker always do."""
+    return label is not None and (label == "" or label != before)
+
+
+def _written(lines: Sequence[_Line], *, limit: int, count: Count) -> str:
+    """A summary within the limit: first who the user is, then the earlier summary, then the lines worth most."""
+    ranked = sorted(lines, key=attrgetter("density"), reverse=True)  # of equal ones the first stays first
+    good = [line for line in ranked if line.score > 0] or ranked[:1]
+    choice = _Choice(lines)
+    choice.take([line for line in good if line.who], room=limit * WHO_SHARE)
+    choice.take([line for line in good if line.old], room=limit * OLD_SHARE)
+    for _ in range(2):  # the second time with the room that the estimate left unused
+        wasted = choice.tokens - count(choice.written())
+        choice.take(good, room=limit + wasted)
+    choice.take(good, room=limit + choice.tokens - count(choice.written()), also_covered=True)
+    while choice.places:
+        text = choice.written()
+        if count(text) <= limit:
+            return text
+        choice.drop()
+    if ranked:
+        return _beginning(ranked[0], limit=limit, count=count)
+    return shortened(NOTHING_SAID, limit=limit, count=count)[0]
+
+
+def _beginning(line: _Line, *, limit: int, count: Count) -> str:
+    """The beginning of a line that does not fit whole; an ellipsis if nothing of it fits."""
+    text, _ = shortened(line.text, limit=max(0, limit - count(line.label) - 1), count=count)
+    return line.label + text if text.strip(ELLIPSIS) else ELLIPSIS

@@ -1,0 +1,81 @@
+"""What recall finds: a memory or message, with everything that its rank depends on."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from palimpsest.memory.filters import MemoryType
+from palimpsest.memory.record import Record, Source
+
+if TYPE_CHECKING:
+    from palimpsest.text.sentences import Says
+
+
+Retriever = Literal["keyword", "vector", "topic_key", "newest"]
+
+Scores = Mapping[Retriever, float]
+"""The raw score that each retriever gave."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """Something that was found, with everything that its rank depends on. Times are epoch milliseconds.
+
+    `scores` holds the raw score of each retriever: BM25, cosine, and for `topic_key` and `newest` the share (0..1) of
+    the question's words that match. `coverage` is the share of these words that its text holds. `neighbours` are the
+    keys of the messages right before and after a message, and of those that a record was taken from. `outdated_by` is
+    the key of the current record of a topic of which this, a message, says an earlier value. `says` is whether a
+    message states something, or only asks or greets. `by_words` is true for a task, which has no vector, and `is_over`
+    if its session has ended.
+    """
+
+    key: str
+    scores: Scores
+    said_at: int
+    coverage: float = 0.0
+    importance: float = 0.5
+    uses: int = 0
+    used_at: int = 0
+    by_words: bool = False
+    is_over: bool = False
+    neighbours: tuple[str, ...] = ()
+    outdated_by: str | None = None
+    says: Says = "something"
+
+
+@dataclass(frozen=True, slots=True)
+class FoundMemory:
+    """A record or a message that was found, as the tables have it, with its `candidate` for ranking.
+
+    `id` is the record's or the message's own; `valid_from` is in epoch milliseconds; `speaker` is the role of a
+    message, None for a record. `outdated_by` is the id of the record or message that says what holds now, where this
+    one says an earlier value. `times` is how many memories and messages with this text were found. `before` is what
+    was said right before a message, where somebody reads it.
+    """
+
+    id: str
+    type: MemoryType
+    content: str
+    source: Source
+    valid_from: int
+    candidate: Candidate
+    record: Record | None = None
+    speaker: str | None = None
+    score: float = 0.0
+    times: int = 1
+    before: str = ""
+
+    @property
+    def found_by(self) -> tuple[str, ...]:
+        return tuple(sorted(self.candidate.scores))
+
+    @property
+    def outdated_by(self) -> str | None:
+        return self.candidate.outdated_by
+
+
+def words_of(record: Record) -> str:
+    """The text of a record that is compared with the words of a question."""
+    return "\n".join((record.content, record.subject or "", *record.keywords, *record.queries))

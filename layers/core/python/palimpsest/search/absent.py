@@ -1,0 +1,47 @@
+"""The search index of a stage that has none."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from palimpsest.errors import NotFound, Unavailable
+from palimpsest.memory.filters import Filter
+from palimpsest.models.ports import Space, Vector
+from palimpsest.scope import UserScope
+from palimpsest.search.ports import ANYTHING, Document, Gone, Hit
+
+
+class AbsentIndex:
+    """`SearchIndex` of a stage that has none: nothing is stored, and a search fails as it does where an engine is down,
+    so that the caller goes on without.
+    """
+
+    space: Space | None = None
+
+    def write(self, owner: UserScope, changes: Sequence[Document | Gone]) -> tuple[str, ...]:  # noqa: ARG002 - the port's
+        return ()
+
+    def by_words(self, owner: UserScope, text: str, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+        raise _absent()
+
+    def by_vector(self, owner: UserScope, vector: Vector, *, where: Filter = ANYTHING, k: int) -> tuple[Hit, ...]:  # noqa: ARG002
+        raise _absent()
+
+    def keys(self, owner: UserScope, *, after: str = "", limit: int) -> tuple[str, ...]:  # noqa: ARG002
+        return ()
+
+    def count(self, owner: UserScope) -> int:  # noqa: ARG002
+        raise _absent()
+
+    def prepare(self, *, afresh: bool = False) -> None:
+        """There is nothing to make."""
+
+    def switch(self) -> None:
+        raise NotFound("This stage has no search index.")
+
+    def indexes(self) -> tuple[str, ...]:
+        return ()
+
+
+def _absent() -> Unavailable:
+    return Unavailable("This stage has no search index.")

@@ -1,0 +1,234 @@
+"""What a word is, and what a search compares of a text: keyword search, topics and comparisons take their words from
+here.
+
+There are three kinds of writing, each analysed without a dictionary (docs/adr/0005-search-analysis.md): English words
+become Snowball's stems; Chinese, Japanese and Korean, where words have no edges, become characters and pairs of them;
+and a search index also holds the parts of every other word, overlapping runs of letters, which find German compounds,
+Arabic prefixes and the inflections of any language.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from palimpsest.text.folding import WITH_ACCENTS, folded, folded_by
+
+MAX_INDEXED = 32_768  # characters of a document or a query
+
+MAX_COMPARED = 8_000  # characters of a text that is compared within the process
+
+MAX_WORD = 64  # characters of one term
+
+MAX_QUERY_WORDS = 64
+
+MAX_QUERY_TERMS = 256  # with the parts below Lucene's limit of 1,024 clauses
+
+MAX_QUERY_PARTS = 512
+
+PART, SHORT_PART = 4, 3  # letters; scripts that leave out vowels or spaces have shorter stems
+
+PART_WEIGHT = 0.5  # what all parts of a word count beside the word itself
+
+PARTS_NEEDED = 0.4  # of a word's parts, before they count at all
+
+_CJK = (
+    "\u1100-\u11ff\u3005-\u3007\u3040-\u30ff\u3130-\u318f\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff\ua960-\ua97f"
+    "\uac00-\ud7ff\uf900-\ufaff\U00020000-\U0003ffff"
+)
+
+_RUN = re.compile(rf"([{_CJK}]+)|[^\s{_CJK}]+")
+
+# Words that say how a question is put, not what it is about: a query without them finds less by accident.
+_ENGLISH = """
+    a about after all also am an and any are as at be because been before being but by can could d did do does doing
+    down each else ever exactly for from get give had has have having he her hers him his how i if in into is it its
+    just know ll m may me might mine more most much my no nor not now of off on or our ours out over own please re
+    remember s said say shall she should so some such t tell than that the their theirs them then there these they this
+    those to too up us ve very want was we were what when where whether which while who whom whose why will with would
+    you your yours
+"""
+
+_OF_OTHER_LANGUAGES = """
+    ich mein meine du der die das den dem ein eine einen ist sind war hat haben und oder wer was wann wo wie warum
+    welche welcher welches im am in an auf zu von mit fur ihr sein
+    je mon ma mes tu le la les un une des du de est sont et ou qui que quoi quand comment pourquoi quel quelle quels
+    quelles dans pour avec son sa ses elle il
+    yo mi mis el los las una y o es son que quien cuando donde como por cual cuales en con para su sus ella
+"""
+
+_ENGLISH_FUNCTION_WORDS = frozenset(_ENGLISH.split())
+
+FUNCTION_WORDS = _ENGLISH_FUNCTION_WORDS.union(_OF_OTHER_LANGUAGES.split())
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentTerms:
+    """The terms of an indexed text, in the order of the text, each as often as it stands there."""
+
+    words: list[str]
+    parts: list[str]
+
+
+@dataclass(frozen=True, slots=True)
+class QueryTerms:
+    """The terms of a query, each once.
+
+    Each group of `parts` belongs to one word; a document must hold `needed(group)` of them for any to count.
+    """
+
+    words: list[str]
+    parts: list[list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Terms of a query that count only where a document has `needed` of them, and then `share` of its weight each."""
+
+    terms: list[str]
+    is_word: bool
+    needed: int
+    share: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Word:
+    """A run of letters, marks and digits. `is_cjk`: of Chinese, Japanese or Korean writing."""
+
+    text: str
+    is_cjk: bool
+
+
+def words(text: str) -> list[str]:
+    """The folded words of the text's beginning (`MAX_COMPARED`). A run of Chinese, Japanese or Korean is one word."""
+    found = folded(text[:MAX_COMPARED])
+    return found.split() if found.isascii() else [word.text for word in _split(found)]
+
+
+def accented_words(text: str) -> list[str]:
+    """The words of the whole text as `words` finds them, but with their accents and points."""
+    return [word.text for word in _split(folded_by(WITH_ACCENTS, text))]
+
+
+def topic_key(text: str) -> str | None:
+    """Return the key under which a topic is stored: its words in lower case, joined by `_`, at most 80 characters.
+    Return None if the text has no words.
+    """
+    return "_".join(words(text)).casefold()[:80].strip("_") or None
+
+
+def terms(text: str) -> list[str]:
+    """What two texts are compared by: the stems of words, and the pairs of characters of scripts without spaces."""
+    return _compared(_split(folded(text[:MAX_COMPARED])))
+
+
+def term_set(text: str) -> frozenset[str]:
+    """The same, each once. What was found for the last texts is remembered: a recall compares each several times."""
+    return _term_set(text[:MAX_COMPARED])
+
+
+@lru_cache(maxsize=256)
+def _term_set(text: str) -> frozenset[str]:
+    return frozenset(terms(text))
+
+
+def content_terms(text: str) -> tuple[str, ...]:
+    """The terms of a question, each once, without function words unless there is nothing else."""
+    asked = _without(FUNCTION_WORDS, _split(folded(text[:MAX_COMPARED])))
+    return tuple(dict.fromkeys(_compared(asked)))[:MAX_QUERY_WORDS]
+
+
+def document_terms(text: str) -> DocumentTerms:
+    """What a search index holds of a text."""
+    found = list(_split(folded(text[:MAX_INDEXED])))
+    stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
+    indexed: list[str] = []
+    parts: list[str] = []
+    for word in found:
+        indexed += _characters_and_pairs(word.text) if word.is_cjk else (stem_of[word.text],)
+        parts += () if word.is_cjk else _parts(word.text)
+    return DocumentTerms(indexed, parts)
+
+
+def query_terms(text: str) -> QueryTerms:
+    """What a search index is asked for: terms that `document_terms` makes of the same words.
+
+    Function words of other languages than English are searched for: they favour texts of the question's language.
+    """
+    asked = _without(_ENGLISH_FUNCTION_WORDS, _split(folded(text[:MAX_INDEXED])))[:MAX_QUERY_WORDS]
+    stem_of = dict(_stemmed(word.text for word in asked if not word.is_cjk))
+    searched: dict[str, None] = {}
+    parts: list[list[str]] = []
+    room = MAX_QUERY_PARTS
+    for word in asked:
+        searched |= dict.fromkeys(_characters_and_pairs(word.text) if word.is_cjk else (stem_of[word.text],))
+        group = [] if word.is_cjk else list(dict.fromkeys(_parts(word.text)))
+        if 0 < len(group) <= room:
+            room -= len(group)
+            parts.append(group)
+    return QueryTerms(list(searched)[:MAX_QUERY_TERMS], parts)
+
+
+def asked(query: QueryTerms) -> Iterator[Asked]:
+    """Each word of the query, then the parts of each word."""
+    yield from (Asked([word], is_word=True, needed=1, share=1.0) for word in query.words)
+    for group in query.parts:
+        yield Asked(group, is_word=False, needed=needed(group), share=PART_WEIGHT / len(group))
+
+
+def stems(every: Iterable[str]) -> list[str]:
+    """Snowball's English stem of each folded word; words that are not ASCII stay as they are."""
+    return [stem for _, stem in _stemmed(every)]
+
+
+def needed(group: list[str]) -> int:
+    """How many parts of a word a document must hold for them to count."""
+    return -int(-len(group) * PARTS_NEEDED // 1)
+
+
+def _stemmed(every: Iterable[str]) -> Iterator[tuple[str, str]]:
+    from Stemmer import Stemmer  # not at import: a first request without words does not wait for it
+
+    stemmer = Stemmer("english", 0)  # one for each call: it is not safe between threads
+    for word in every:
+        term = word[:MAX_WORD]
+        yield word, str(stemmer.stemWord(term)) if term.isascii() else term
+
+
+def _split(text: str) -> Iterator[_Word]:
+    for run in _RUN.finditer(text):
+        yield _Word(run[0], is_cjk=run[1] is not None)
+
+
+def _without(left_out: Collection[str], every: Iterable[_Word]) -> list[_Word]:
+    """The words, each once, without those left out unless there is nothing else."""
+    found = list(dict.fromkeys(every))
+    return [word for word in found if word.text not in left_out] or found
+
+
+def _compared(every: Iterable[_Word]) -> list[str]:
+    found = list(every)
+    stem_of = dict(_stemmed(word.text for word in found if not word.is_cjk))
+    compared: list[str] = []
+    for word in found:
+        compared += _pairs(word.text) if word.is_cjk else (stem_of[word.text],)
+    return compared
+
+
+def _pairs(run: str) -> list[str]:
+    return [run[at : at + 2] for at in range(len(run) - 1)] or [run]
+
+
+def _characters_and_pairs(run: str) -> Iterator[str]:
+    for place, character in enumerate(run):
+        yield character
+        if place + 1 < len(run):
+            yield run[place : place + 2]
+
+
+def _parts(word: str) -> list[str]:
+    size = PART if word < "\u0590" else SHORT_PART  # Latin, Greek, Cyrillic, Armenian stand before Hebrew
+    most = min(len(word), MAX_WORD)
+    return [] if word[:most].isdigit() else [word[at : at + size] for at in range(most - size + 1)]

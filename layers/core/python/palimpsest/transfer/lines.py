@@ -1,0 +1,175 @@
+"""Lines of an export: each holds one thing, of a kind, and a kind says how its things are read and stored again."""
+
+from __future__ import annotations
+
+import json
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import MISSING, asdict, dataclass, fields, is_dataclass
+from functools import cache
+from typing import Any, Literal, TypeVar, cast
+
+from pydantic import TypeAdapter, ValidationError
+
+from palimpsest.conversations.message import Message
+from palimpsest.conversations.session import Compaction, Head, Settings
+from palimpsest.errors import Unprocessable
+from palimpsest.memory.ports import Progress
+from palimpsest.memory.record import Order, Record
+from palimpsest.scope import UserScope
+from palimpsest.vectors.ports import Namespace, StoredVector
+
+FORMAT, VERSION = "palimpsest", 1
+
+HEADER = {"kind": "export", "format": FORMAT, "version": VERSION}
+
+Row = Mapping[str, Any]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Topic:
+    """Where a record's topic stands: its current record, and the order of its last statement."""
+
+    record: str | None
+    order: Order
+
+
+_OWN: Mapping[type, frozenset[str]] = {
+    Head: frozenset({
+        "user", "version", "epoch", "job", "compaction", "attempts", "not_before", "batch", "batch_first", "expires_at",
+        "extract_job", "withdrawn", "day", "day_messages", "day_tokens", "day_bytes",
+    }),
+    Settings: frozenset({"user", "due_at", "base"}),
+    Message: frozenset({"large"}),
+    Compaction: frozenset(),
+    Record: frozenset({"index_state", "version"}),
+    Progress: frozenset({"session", "waiting", "version"}),
+    Namespace: frozenset({"count", "generation", "epoch", "version"}),
+    StoredVector: frozenset(),
+    Topic: frozenset(),
+}  # fmt: skip
+"""What a store knows of its own work, or of the place where something stands: that is made anew by an import."""
+
+BEGINNINGS: Mapping[str, tuple[type | None, frozenset[str]]] = {
+    "export": (None, frozenset({"format", "version"})),
+    "user": (None, frozenset({"user_id"})),
+    "session": (None, frozenset({"session_id", "head", "settings"})),
+    "progress": (Progress, frozenset({"session_id"})),
+    "compaction": (Compaction, frozenset({"session_id"})),
+    "message": (Message, frozenset({"session_id"})),
+    "record": (Record, frozenset({"said", "topic"})),
+    "namespace": (Namespace, frozenset()),
+    "vector": (StoredVector, frozenset({"namespace"})),
+    "end": (None, frozenset({"lines"})),
+}
+
+
+def values(thing: Any) -> dict[str, Any]:
+    """The fields of what is stored, without those at their defaults and those that are a store's own."""
+    own = _OWN[type(thing)]
+    return {
+        field.name: _plain(value)
+        for field in fields(thing)
+        if field.name not in own and (value := getattr(thing, field.name)) != _default(field)
+    }
+
+
+def read(form: type[T], given: Row, **own: Any) -> T:
+    """What the fields say, as it is stored; `own` are fields that the file does not have. Raises `Unprocessable`."""
+    if not isinstance(given, Mapping):
+        raise Unprocessable(f"{form.__name__.lower()} must be an object", code="invalid_import")
+    names = names_of(cast(Any, form))
+    taken = {name: value for name, value in given.items() if name in names}
+    if "open_calls" in taken:
+        taken["open_calls"] = bytes.fromhex(taken["open_calls"])
+    try:
+        return cast(T, _adapter(cast(Any, form)).validate_python({**taken, **own}))
+    except ValidationError as error:
+        fault = error.errors()[0]
+        where = ".".join(map(str, fault["loc"]))
+        raise Unprocessable(f"{where}: {fault['msg']}", code="invalid_import") from error
+
+
+def names_of(form: type) -> set[str]:
+    """The fields that a line has of it."""
+    return {field.name for field in fields(form)} - _OWN[form]
+
+
+def line(row: Row) -> bytes:
+    """A line of the file. Equal rows give equal lines."""
+    return json.dumps(row, ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode() + b"\n"
+
+
+def head_of(row: Row, **own: Any) -> Head:
+    return read(Head, row["head"], **own)
+
+
+def settings_of(row: Row, **own: Any) -> Settings:
+    return read(Settings, row["settings"], **own)
+
+
+def topic_of(row: Row) -> Topic | None:
+    """Where the topic of a record stands; None for a record without one."""
+    return None if row.get("topic") is None else read(Topic, row["topic"])
+
+
+def _default(field: Any) -> Any:
+    if field.default is not MISSING:
+        return field.default
+    return MISSING if field.default_factory is MISSING else field.default_factory()
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, bytes):
+        return value.hex()
+    if is_dataclass(value) and not isinstance(value, type):
+        return asdict(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    return list(value) if isinstance(value, tuple | frozenset | array) else value
+
+
+@cache
+def _adapter(form: Any) -> TypeAdapter[Any]:
+    return TypeAdapter(form)
+
+
+Outcome = Literal["restored", "there", "conflicts", "expired"]
+"""`there`: it was stored already. `conflicts`: something else stands in its place, and stays. `expired`: the time for
+which it is kept is over.
+"""
+
+Page = tuple[Iterable[Row], str | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """`page` gives rows of a user from a place on (None: the first), and the next place (None: that was all). `begins`
+    is the kind of row with which each thing begins; `restore` stores one thing from its rows in that epoch of the user,
+    and raises `CommitLost` if there is a later one. Both are safe to repeat.
+    """
+
+    name: str
+    begins: str
+    page: Callable[[UserScope, str | None], Page]
+    restore: Callable[[UserScope, Iterator[Row], int], Outcome]
+
+
+def units(rows: Iterator[Row], kinds: Mapping[str, Kind]) -> Iterator[tuple[Kind | None, int, list[Row]]]:
+    """The rows by the thing that they are of, each with the number of its first line; None for lines of the file."""
+    held: list[Row] = []
+    first = 1
+    for number, row in enumerate(rows, 1):
+        if row["kind"] in kinds or row["kind"] in ("export", "user", "end"):
+            if held:
+                yield kinds.get(held[0]["kind"]), first, held
+            held, first = [], number
+        held.append(row)
+    if held:
+        yield kinds.get(held[0]["kind"]), first, held
+
+
+def by_beginning(kinds: Sequence[Kind]) -> dict[str, Kind]:
+    return {kind.begins: kind for kind in kinds}

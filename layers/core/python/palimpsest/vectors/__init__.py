@@ -1,0 +1,1 @@
+"""Vectors that callers store."""

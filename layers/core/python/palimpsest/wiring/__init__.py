@@ -1,0 +1,1 @@
+"""The composition root: builds the use cases from settings."""

@@ -1,0 +1,50 @@
+"""What a function does once, when it starts in Lambda. Handlers call it; importing this module changes nothing."""
+
+from __future__ import annotations
+
+import dataclasses
+import gc
+import marshal
+import sys
+from collections.abc import Callable, Mapping
+from hashlib import sha256
+from pathlib import Path
+from typing import Any
+
+from palimpsest import settings
+
+FILE = Path(__file__).with_name(f"dataclasses.{sys.implementation.cache_tag}.marshal")
+"""This Python's code by the SHA-256 of its text. Layers have it: infra/dataclass_code.py writes it."""
+
+
+def use_ready_code(file: Path = FILE) -> None:
+    """From now on `dataclass` takes the code of the texts that the file knows, and compiles others as before. Without a
+    file nothing changes. Else a new process would compile 250 texts: a quarter of its CPU until the first answer.
+
+    It defines the name `exec` in the module `dataclasses`, which goes before the built-in function there.
+    """
+    if not file.is_file():
+        return
+    known: dict[bytes, bytes] = marshal.loads(file.read_bytes())  # noqa: S302 - shipped with the library, as its bytecode
+
+    def run(text: str, variables: dict[str, Any], names: Mapping[str, Any]) -> None:
+        ready = known.get(sha256(text.encode()).digest())
+        code = marshal.loads(ready) if ready else compile(text, "<string>", "exec", dont_inherit=True)  # noqa: S302
+        exec(code, variables, names)  # noqa: S102 - as `dataclass` does
+
+    vars(dataclasses)["exec"] = run
+
+
+def begin() -> None:
+    """Prepare this process to start fast. Call it before the first import that declares dataclasses."""
+    use_ready_code()
+    if settings.runs_in_lambda():
+        gc.disable()  # until `warm` is done: what a function loads at its start is no garbage
+
+
+def warm(build: Callable[[], object]) -> None:
+    """In Lambda, call `build` while the function starts, so that the first request need not wait. Else do nothing."""
+    if settings.runs_in_lambda():
+        build()
+        gc.freeze()  # nor will it be later: no collection looks at it again
+        gc.enable()

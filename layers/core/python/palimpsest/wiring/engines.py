@@ -1,0 +1,281 @@
+"""Build the engines behind the ports from a function's settings, each once. Heavy libraries are imported here, late."""
+
+from __future__ import annotations
+
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
+
+from palimpsest import settings
+from palimpsest.clock import Clock, SystemClock
+from palimpsest.conversations.ports import Blobs
+from palimpsest.errors import Unavailable
+from palimpsest.idempotency import KeyedCalls
+from palimpsest.jobs.ports import Jobs, Shares
+from palimpsest.memory.ports import Expiries, Memories, Owners
+from palimpsest.models.ports import Embedder, LanguageModel, Reranker, Secret, Space, TokenCounter
+from palimpsest.observability import measured
+from palimpsest.search.absent import AbsentIndex
+from palimpsest.search.ports import SearchIndex
+from palimpsest.tenants.authorize import Authorize
+from palimpsest.tenants.ports import StaticFacts, Tenants
+from palimpsest.usage import Usages
+from palimpsest.vectors.ports import VectorStore
+
+if TYPE_CHECKING:
+    from palimpsest.api.tokens import AuthorizeTokens
+    from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+    from palimpsest.graph.ports import GraphEngine
+    from palimpsest.models.metered import Meter
+    from palimpsest.models.openai.chat import OpenAIChatModel
+
+SEARCH_FAMILY = "palimpsest"
+
+
+@cache
+def tenant_store(table: str, jobs_table: str = "") -> Tenants:
+    from palimpsest.engines.dynamodb.tenants import DynamoDbTenants
+
+    tenants = DynamoDbTenants(table, jobs_table)
+    tenants.warm()
+    return tenants
+
+
+@cache
+def fact_store(tenants_table: str) -> StaticFacts:
+    from palimpsest.engines.dynamodb.tenants import DynamoDbStaticFacts
+
+    return DynamoDbStaticFacts(tenants_table)
+
+
+@cache
+def session_store(table: str, memories: str | None = None) -> tuple[DynamoDbSessions, Jobs]:
+    """The store of sessions, and of jobs in the same table. With `memories` (the memories table), a new session is
+    bound to its user's present epoch.
+    """
+    from palimpsest.engines.dynamodb.jobs import DynamoDbJobs
+    from palimpsest.engines.dynamodb.sessions.store import DynamoDbSessions
+
+    sessions = DynamoDbSessions(table, memories=memories)
+    sessions.warm()
+    return sessions, DynamoDbJobs(table)
+
+
+@cache
+def share_store(sessions_table: str) -> Shares:
+    from palimpsest.engines.dynamodb.shares import DynamoDbShares
+
+    return DynamoDbShares(sessions_table)
+
+
+@cache
+def keyed_calls(sessions_table: str) -> KeyedCalls:
+    from palimpsest.engines.dynamodb.jobs import DynamoDbKeyedCalls
+
+    return DynamoDbKeyedCalls(sessions_table)
+
+
+@cache
+def usage_store(sessions_table: str) -> Usages:
+    from palimpsest.engines.dynamodb.usages import DynamoDbUsages
+
+    return DynamoDbUsages(sessions_table)
+
+
+@cache
+def memory_store(table: str, jobs_table: str) -> Memories:
+    from palimpsest.engines.dynamodb.memories.store import DynamoDbMemories
+
+    memories = DynamoDbMemories(table, jobs_table)
+    memories.warm()
+    return memories
+
+
+@cache
+def blob_store(bucket: str) -> Blobs:
+    from palimpsest.engines.aws import S3Blobs
+
+    return S3Blobs(bucket)
+
+
+@cache
+def vector_store(memories_table: str) -> VectorStore:
+    from palimpsest.engines.dynamodb.memories.vectors import DynamoDbVectors
+
+    return DynamoDbVectors(memories_table)
+
+
+@cache
+def graph_engine() -> GraphEngine:
+    """Cypher over users' graphs. The engine itself is loaded by the process that it runs in."""
+    from palimpsest.engines.ladybug.graphs import LadybugGraphs
+
+    return LadybugGraphs()
+
+
+@cache
+def expiry_store(memories_table: str) -> Expiries:
+    from palimpsest.engines.dynamodb.jobs import DynamoDbExpiries
+
+    return DynamoDbExpiries(memories_table)
+
+
+@cache
+def owners(sessions_table: str, memories_table: str) -> Owners:
+    from palimpsest.engines.dynamodb.jobs import DynamoDbOwners
+
+    return DynamoDbOwners(sessions_table, memories_table)
+
+
+@cache
+def model_key(parameter: str) -> Secret:
+    """The key of the model server. While none is stored, features that need no model still work."""
+    from palimpsest.engines.aws import Parameter
+
+    return Parameter(parameter)
+
+
+@cache
+def chat_model(environment: settings.ChatSettings) -> OpenAIChatModel:
+    from palimpsest.models.openai.chat import OpenAIChatModel
+
+    key = model_key(environment.openai_key_parameter)
+    return OpenAIChatModel(key=key, base_url=environment.openai_base_url, model=environment.chat_model)
+
+
+def metered_model(environment: settings.PaidSettings) -> LanguageModel:
+    """The language model, whose calls are counted and kept within the tenant's limit."""
+    tenants = tenant_store(environment.tenants_table)
+    return metered(chat_model(environment), _meter(environment.sessions_table), tenants=tenants)
+
+
+def metered(model: LanguageModel, meter: Meter, *, tenants: Tenants) -> LanguageModel:
+    """The model over any adapters."""
+    from palimpsest.models.metered import MeteredModel
+
+    return MeteredModel(model, meter, lambda scope: tenants.settings(scope).limits.model_cost)
+
+
+def _meter(table: str) -> Meter:
+    from palimpsest.models.metered import Meter
+
+    return Meter(usage_store(table), system_clock(), measured)
+
+
+@cache
+def embedder(environment: settings.EmbeddingSettings) -> Embedder:
+    """The embedding model that the settings name: the built-in one, or one of the model server."""
+    if embeds_here(environment):
+        from palimpsest.models.builtin import BuiltinEmbedder
+
+        made = BuiltinEmbedder(_folder_of("builtin_models"))
+        made.load_soon()
+        return made
+    from palimpsest.models.openai.embeddings import OpenAIEmbedder
+
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    key = model_key(environment.openai_key_parameter)
+    return OpenAIEmbedder(
+        key=key, space=space, base_url=environment.openai_base_url, count=_meter(environment.sessions_table)
+    )
+
+
+@cache
+def reranker(environment: settings.EmbeddingSettings) -> Reranker | None:
+    """The built-in model that orders what was found; None where the functions carry no models."""
+    if not embeds_here(environment):
+        return None
+    from palimpsest.models.builtin import BuiltinReranker
+
+    made = BuiltinReranker(_folder_of("builtin_models"))
+    made.load_soon()
+    return made
+
+
+def question_embedder(environment: settings.EmbeddingSettings, *, function: str = "") -> Embedder | None:
+    """The embedding model with a cache of its recent vectors; None while it needs a key and there is none. With
+    `function`, the function of that name runs the built-in model.
+    """
+    return _caching(environment, function) if embeds_here(environment) or has_key(environment) else None
+
+
+@cache
+def _caching(environment: settings.EmbeddingSettings, function: str) -> Embedder:
+    from palimpsest.engines.aws import FunctionEmbedder
+    from palimpsest.models.cached import CachingEmbedder
+
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    return CachingEmbedder(FunctionEmbedder(function, space=space) if function else embedder(environment))
+
+
+def has_key(environment: settings.ModelSettings) -> bool:
+    """Whether the key of the model server is stored; False also if it can't be read now."""
+    try:
+        return bool((model_key(environment.openai_key_parameter).value() or "").strip())
+    except Unavailable:
+        return False
+
+
+def embeds_here(environment: settings.EmbeddingSettings) -> bool:
+    """Whether the settings name the built-in model, which needs no key."""
+    from palimpsest.models.builtin import SPACE
+
+    return environment.embedding_model == SPACE.model
+
+
+@cache
+def search_index(environment: settings.SearchSettings) -> SearchIndex:
+    """The search index that the settings name; without one, an index that finds nothing."""
+    if not environment.search_url:
+        return AbsentIndex()
+    space = Space(environment.embedding_model, environment.embedding_dimension)
+    if environment.search_url.startswith("file:"):
+        from palimpsest.engines.embedded.index import EmbeddedIndex
+
+        return EmbeddedIndex(Path(urlsplit(environment.search_url).path), space=space)
+    if environment.search_url.startswith("dynamodb:"):
+        from palimpsest.engines.dynamodb.search.index import DynamoDbIndex
+
+        url = urlsplit(environment.search_url)
+        return DynamoDbIndex(url.netloc, url.path.removeprefix("/"), space=space)
+    import boto3
+
+    from palimpsest.engines.opensearch.client import connected
+    from palimpsest.engines.opensearch.index import OpenSearchIndex
+
+    region = boto3.Session().region_name if environment.search_url.startswith("https:") else None
+    return OpenSearchIndex(connected(environment.search_url, region=region), family=SEARCH_FAMILY, space=space)
+
+
+def _folder_of(package: str) -> Path:
+    """The folder of a package that holds only data; a path that does not exist if it is not installed."""
+    found = find_spec(package)
+    places = list(found.submodule_search_locations or ()) if found else []
+    return Path(places[0]) if places else Path(package)
+
+
+@cache
+def token_counter() -> TokenCounter:
+    from palimpsest.models.tiktoken_counter import TiktokenCounter
+
+    counter = TiktokenCounter()
+    counter.warm()
+    return counter
+
+
+@cache
+def system_clock() -> Clock:
+    return SystemClock()
+
+
+@cache
+def authorizer() -> Authorize | AuthorizeTokens:
+    """What the function `authorize` asks, which needs no other part of the service: for keys, or for tokens."""
+    told = settings.AuthorizeSettings.read()
+    if not told.jwt_issuer:
+        return Authorize(tenant_store(told.tenants_table), system_clock())
+    from palimpsest.api.tokens import AuthorizeTokens
+
+    return AuthorizeTokens.of(told.jwt_issuer, told.jwt_audience)

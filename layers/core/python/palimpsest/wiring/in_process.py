@@ -1,0 +1,246 @@
+"""The whole service in one process, on the in-memory adapters, without queues: each call does its work at once."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+import threading
+import weakref
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from palimpsest.clock import Clock, seconds
+from palimpsest.conversations.overflow.model_summary import ModelSummarizer
+from palimpsest.engines.embedded.index import EmbeddedIndex
+from palimpsest.engines.in_memory.feed import InMemoryFeed
+from palimpsest.engines.in_memory.jobs import InMemoryJobs, InMemoryKeyedCalls
+from palimpsest.engines.in_memory.memories import InMemoryMemories
+from palimpsest.engines.in_memory.owners import InMemoryExpiries
+from palimpsest.engines.in_memory.sessions import InMemorySessions
+from palimpsest.engines.in_memory.state import State
+from palimpsest.engines.in_memory.tenants import InMemoryStaticFacts, InMemoryTenants, InMemoryUsages
+from palimpsest.engines.in_memory.vectors import InMemoryBlobs, InMemoryVectors
+from palimpsest.engines.memory_store import StoredMemories, StoreIndex, recalled
+from palimpsest.errors import PalimpsestError
+from palimpsest.extraction.model import ModelExtractor
+from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged
+from palimpsest.jobs.steps import Router
+from palimpsest.memory.ports import Memories
+from palimpsest.memory.store import MemoryStore
+from palimpsest.models.cached import CachingEmbedder
+from palimpsest.models.metered import Meter
+from palimpsest.models.ports import Embedder, LanguageModel, Reranker, TokenCounter
+from palimpsest.offline.extractor import PatternExtractor
+from palimpsest.offline.summarizer import ExtractiveSummarizer
+from palimpsest.scope import Scope, UserScope
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
+from palimpsest.stores import Feed, OwnStores
+from palimpsest.tenants.settings import TenantSettings
+from palimpsest.wiring.engines import metered, system_clock, token_counter
+from palimpsest.wiring.memories import MemoriesApp, MemoryStores, Models, wire_memories
+from palimpsest.wiring.over_store import over_store
+from palimpsest.wiring.sessions import SessionsApp, wire_sessions
+from palimpsest.wiring.workers import wire_extraction, wire_summarize, wire_sweep
+
+SWEEP_SECONDS = 60
+EMBEDDED_AT_ONCE = 50
+PAGE = 100
+
+
+@dataclass(frozen=True, slots=True)
+class InProcess:
+    """All use cases over stores of their own. `work` does all pending jobs: call it after each call that may create
+    some.
+    """
+
+    sessions: SessionsApp
+    memories: MemoriesApp
+    work: Callable[[], None]
+
+
+def in_process(
+    scope: Scope,
+    *,
+    memory: Mapping[str, Any],
+    chat: LanguageModel | None = None,
+    embedder: Embedder | None = None,
+    clock: Clock | None = None,
+    reranker: Reranker | None = None,
+    own: OwnStores | None = None,
+    user: UserScope | None = None,
+    memory_store: MemoryStore | None = None,
+) -> InProcess:
+    """A service with one tenant, whose sessions begin with `memory`; over stores of one's `own`, from which what the
+    `user` has is indexed anew, or in memory. A `memory_store` takes the place of long-term memory alone.
+
+    Without `chat`, summaries and memories consist of sentences from the conversation. Without `embedder`, search
+    compares words only. The search index is a file in a temporary folder that is deleted together with the service.
+    """
+    clock, tokens = clock or system_clock(), token_counter()
+    vectors = None if embedder is None else CachingEmbedder(embedder)
+    state = State()
+    unindexed = list(everything(own, user)) if own and user else []
+    own = own or within(state)
+    index: SearchIndex = _index(vectors, life=own.sessions)
+    stored = None if memory_store is None else StoredMemories(memory_store, own.memories, clock, space=index.space)
+    index = index if stored is None else StoreIndex(index, stored)
+    stores = _stores(own, state, index=index, recalled_from=None if stored is None else recalled(stored))
+    stores.tenants.replace_settings(scope, TenantSettings(memory=memory))
+    if chat is not None:
+        chat = metered(chat, Meter(stores.usages, clock, _to_nobody), tenants=stores.tenants)
+    models = Models.fixed(embedder=vectors, chat=chat, reranker=reranker)
+    app = wire_memories(stores, models=models, tokens=tokens, clock=clock)
+    app = app if stored is None else over_store(app, stored)
+    sessions = wire_sessions(
+        stores, tokens=tokens, clock=clock, memories=own.memories, facts=own.facts, search=lambda: app.search
+    )
+    workers, sweep = _workers(own, stores, chat=chat, tokens=tokens, clock=clock)
+    embed = Embed(own.memories, own.sessions, stores.index, vectors, clock)
+    return InProcess(sessions, app, work=Work(own.feed, workers, sweep, embed, clock, unindexed=unindexed))
+
+
+def _stores(own: OwnStores, state: State, *, index: SearchIndex, recalled_from: Memories | None = None) -> MemoryStores:
+    """What the use cases read and write; what no store of one's own holds is in memory."""
+    return MemoryStores(
+        sessions=own.sessions,
+        jobs=own.jobs,
+        calls=InMemoryKeyedCalls(state),
+        tenants=InMemoryTenants(state),
+        blobs=own.blobs,
+        usages=InMemoryUsages(state),
+        memories=own.memories,
+        facts=own.facts,
+        index=index,
+        vectors=own.vectors,
+        recalled_from=recalled_from,
+    )
+
+
+def everything(own: OwnStores, user: UserScope) -> Iterator[Changed]:
+    """All that is searched of what a user has, as if it had changed just now."""
+    after = None
+    while True:
+        page = own.memories.listed(user, limit=PAGE, after=after)
+        yield from (RecordChanged(user.tenant, user.user, record.id) for record in page.records)
+        if (after := page.after) is None:
+            break
+    while True:
+        found = own.sessions.listed(user.owner, user=user.user, limit=PAGE, after=after)
+        for session in found.sessions:
+            head = own.sessions.open(user.owner.session(session)).head
+            seqs = range(head.base + 1, head.seq + 1) if head else ()
+            yield from (MessageChanged(user.tenant, session, seq) for seq in seqs)
+        if (after := found.after) is None:
+            return
+
+
+def within(state: State) -> OwnStores:
+    """The stores in this process: what they hold ends with it."""
+    memories = InMemoryMemories(state)
+    return OwnStores(
+        sessions=InMemorySessions(state),
+        jobs=InMemoryJobs(state),
+        memories=memories,
+        expiries=InMemoryExpiries(memories),
+        blobs=InMemoryBlobs(state),
+        facts=InMemoryStaticFacts(),
+        vectors=InMemoryVectors(memories),
+        feed=InMemoryFeed(state),
+    )
+
+
+def _to_nobody(tenant: str, used: Mapping[str, int], *, is_counted: bool) -> None:
+    """A library measures nothing; its counts can be asked for."""
+
+
+def _workers(
+    own: OwnStores, stores: MemoryStores, *, chat: LanguageModel | None, tokens: TokenCounter, clock: Clock
+) -> tuple[Sequence[Router], Callable[[], object]]:
+    """What works off the queues, and the sweep: over the sessions as they are stored, also those of erased users."""
+    summarizer = ExtractiveSummarizer(tokens) if chat is None else ModelSummarizer(chat, tokens)
+    extractor = PatternExtractor() if chat is None else ModelExtractor(chat, tokens)
+    of_all: dict[str, Any] = {"sessions": own.sessions, "jobs": stores.jobs, "clock": clock}
+    summarize = wire_summarize(**of_all, summarizer=summarizer, tokens=tokens)
+    of_both = {**of_all, "memories": own.memories, "tenants": stores.tenants}
+    extraction = wire_extraction(**of_both, extractor=extractor, blobs=stores.blobs)
+    beside: dict[str, Any] = {"blobs": stores.blobs, "vectors": stores.vectors, "usages": stores.usages}
+    beside["tokens"] = tokens
+    removal, sweep = wire_sweep(**of_both, expiries=own.expiries, **beside, settling=0)  # no other function writes
+    return (Router({"summarize": summarize}), extraction.queue, removal), sweep
+
+
+def _index(embedder: Embedder | None, *, life: object) -> EmbeddedIndex:
+    """An index in a folder of its own, removed when `life` ends."""
+    folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
+    index = EmbeddedIndex(folder / "index.sqlite", space=embedder.space if embedder else None)
+    weakref.finalize(life, _discard, index, folder)
+    index.prepare()
+    return index
+
+
+def _discard(index: EmbeddedIndex, folder: Path) -> None:
+    index.close()
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+class Work:
+    """Does what queues, workers and schedule do on AWS. Safe to call from many threads: one works, the others wait."""
+
+    def __init__(
+        self,
+        feed: Feed,
+        workers: Sequence[Router],
+        sweep: Callable[[], object],
+        embed: Embed,
+        clock: Clock,
+        *,
+        unindexed: Sequence[Changed] = (),
+    ) -> None:
+        self._feed = feed
+        self._workers = {kind: worker for worker in workers for kind in worker.handlings}
+        self._sweep = sweep
+        self._embed = embed
+        self._clock = clock
+        self._swept_at = seconds(clock.now())
+        self._failed: list[tuple[JobNotice, int]] = []
+        self._unindexed = list(unindexed)
+        self._lock = threading.Lock()
+
+    def __call__(self) -> None:
+        """Do every pending job and those that it creates, then update the search index. If a step fails, the next call
+        tries it again; after four attempts the job is marked as failed.
+        """
+        with self._lock:
+            if seconds(self._clock.now()) >= self._swept_at + SWEEP_SECONDS:
+                self._swept_at = seconds(self._clock.now())
+                self._sweep()
+            self._do_jobs()
+            self._index()
+
+    def _do_jobs(self) -> None:
+        tried, self._failed = self._failed, []
+        for notice, receives in tried:
+            self._do(notice, receives + 1)
+        while notices := self._feed.jobs():
+            for notice in notices:
+                self._do(notice, 1)
+
+    def _do(self, notice: JobNotice, receives: int) -> None:
+        worker = self._workers[notice.kind]
+        try:
+            worker.step(notice)
+        except PalimpsestError as error:
+            if receives == MAX_RECEIVES:
+                worker.give_up(notice, error=error.code)
+            else:
+                self._failed.append((notice, receives))
+
+    def _index(self) -> None:
+        todo = list(dict.fromkeys([*self._unindexed, *self._feed.changes()]))
+        self._unindexed = []
+        for start in range(0, len(todo), EMBEDDED_AT_ONCE):
+            self._unindexed += self._embed(todo[start : start + EMBEDDED_AT_ONCE])

@@ -1,0 +1,104 @@
+"""Build the workers that keep the search index up to date: those of the functions `embed` and `reindex`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from palimpsest import settings
+from palimpsest.jobs.ports import Changed, JobNotice
+from palimpsest.jobs.steps import RestartSteps, UserSteps, Wait, Worker
+from palimpsest.models.ports import Embedder, Vector
+from palimpsest.search.embed import Embed
+from palimpsest.search.ports import SearchIndex
+from palimpsest.search.rebuild import GiveUpReindexStep, Reindex, ReindexStep, StartReindex
+from palimpsest.wiring.engines import (
+    embedder,
+    embeds_here,
+    memory_store,
+    model_key,
+    owners,
+    search_index,
+    session_store,
+    system_clock,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EmbedWorker:
+    """`embed` indexes changes and returns those to try again; `hide` sets when a message is delivered again; `vectors`
+    answers a function that asks for vectors.
+    """
+
+    embed: Callable[[Sequence[Changed]], tuple[Changed, ...]]
+    hide: Callable[..., None]
+    vectors: Callable[..., list[Vector]]
+
+
+@cache
+def embed_worker() -> EmbedWorker:
+    environment = settings.EmbedSettings.read()
+    from palimpsest.engines.aws import SqsVisibility
+
+    sessions, jobs = session_store(environment.sessions_table)
+    memories, clock = memory_store(environment.memories_table, environment.sessions_table), system_clock()
+    steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
+    if embeds_here(environment):
+        embedder(environment)  # begins to load: a context that asks for a vector waits no more than seconds
+
+    def embed(changes: Sequence[Changed]) -> tuple[Changed, ...]:
+        index, model = _prepared(environment), _embedder(environment)
+        return Embed(memories, sessions, index, model, clock, steps)(changes)
+
+    def vectors(texts: Sequence[str], *, as_questions: bool) -> list[Vector]:
+        return embedder(environment).embed(texts, as_questions=as_questions)
+
+    return EmbedWorker(embed, SqsVisibility(environment.embed_queue_url).hide, vectors)
+
+
+@cache
+def reindex_worker() -> Worker:
+    environment = settings.ReindexSettings.read()
+    from palimpsest.engines.aws import SqsVisibility
+
+    sessions, jobs = session_store(environment.sessions_table)
+    memories = memory_store(environment.memories_table, environment.sessions_table)
+    clock, index = system_clock(), search_index(environment)
+    steps = UserSteps(jobs, RestartSteps(jobs, clock), clock)
+    space = f"{environment.embedding_model} {environment.embedding_dimension}"
+
+    def step(notice: JobNotice) -> None:
+        embed = Embed(memories, sessions, index, _embedder(environment), clock)
+        reindex = Reindex(
+            owners(environment.sessions_table, environment.memories_table), memories, sessions, index, embed
+        )
+        ReindexStep(reindex, jobs, steps, clock, space)(notice)
+
+    hide = SqsVisibility(environment.reindex_queue_url).hide
+    return Worker(step, GiveUpReindexStep(jobs, clock), hide, Wait(jobs, clock), done=_nothing_waits)
+
+
+def _nothing_waits(_: JobNotice) -> None:
+    """There is one rebuild at a time."""
+
+
+@cache
+def reindex_starter() -> StartReindex:
+    _, jobs = session_store(settings.ReindexSettings.read().sessions_table)
+    return StartReindex(jobs, system_clock())
+
+
+@cache
+def _prepared(environment: settings.SearchSettings) -> SearchIndex:
+    """The index, created if it does not exist. Raises `Unavailable`; the next batch then tries again."""
+    index = search_index(environment)
+    index.prepare()
+    return index
+
+
+def _embedder(environment: settings.SearchSettings) -> Embedder | None:
+    """The embedding model; None while the key that it needs is not stored. The index then holds words only."""
+    if embeds_here(environment) or model_key(environment.openai_key_parameter).value():
+        return embedder(environment)
+    return None

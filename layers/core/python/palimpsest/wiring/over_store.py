@@ -1,0 +1,104 @@
+"""Put a `MemoryStore` of one's own in the place of long-term memory, within one process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from palimpsest.context.blocks.stored import ExtractiveInStore
+from palimpsest.engines.memory_store import StoredMemories
+from palimpsest.errors import ModelFailed, NotFound, Unprocessable
+from palimpsest.memory.filters import Filter
+from palimpsest.memory.manage import Change, ManageMemories
+from palimpsest.memory.record import Record
+from palimpsest.memory.removal.users import Erase
+from palimpsest.memory.versions import Version
+from palimpsest.scope import UserScope, paid_by
+from palimpsest.text.analyser import content_terms
+from palimpsest.wiring.memories import MemoriesApp
+
+NEWEST, FOUND = 50, 20
+"""How many memories a context chooses from: those said last, and those found by words and by meaning."""
+
+
+def over_store(app: MemoriesApp, stored: StoredMemories) -> MemoriesApp:
+    """The use cases with contexts, removals and erasure over the store; recall reads what the app's stores name."""
+    known = partial(_known, app, stored)
+    extractive = ExtractiveInStore(stored.ledger, app.clock, known=known, chat=app.models.selector)
+    manage = app.manage_memories
+    return replace(
+        app,
+        context=replace(app.context, blocks=replace(app.context.blocks, extractive=extractive)),
+        manage_memories=ManageStored(manage.memories, manage.tenants, manage.clock, manage.exports, stored=stored),
+        erase=EraseStored(app.erase.memories, app.erase.clock, stored),
+    )
+
+
+def _known(app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str) -> Sequence[Record]:
+    if not stored.store.count(owner.user):
+        return ()
+    found = list(stored.worded(owner, "", k=NEWEST))
+    if content_terms(message):
+        found += stored.worded(owner, message, k=FOUND)
+        found += _near(app, stored, owner, message)
+    return tuple({record.id: record for record in found}.values())
+
+
+def _near(app: MemoriesApp, stored: StoredMemories, owner: UserScope, message: str) -> Iterator[Record]:
+    """Those near in meaning; none where no vector can be made."""
+    embedder = app.models.embedder()
+    if embedder is None:
+        return
+    try:
+        with paid_by(owner):
+            (vector,) = embedder.embed([message], as_questions=True)
+    except ModelFailed:
+        return
+    yield from (record for record, _ in stored.near(owner, vector, k=FOUND))
+
+
+@dataclass(frozen=True, slots=True)
+class EraseStored(Erase):
+    stored: StoredMemories
+
+    def __call__(self, scope: UserScope) -> str:
+        self.stored.store.delete_all(scope.user)
+        return Erase.__call__(self, scope)
+
+
+@dataclass(frozen=True, slots=True)
+class ManageStored(ManageMemories):
+    """A store of seven methods has no lists and no versions: only `delete` is there."""
+
+    stored: StoredMemories = field(kw_only=True)
+
+    def delete(self, scope: UserScope, record_id: str, *, whole: bool = False) -> None:
+        """Remove the memory from the store, and from the ledger what it was made of. Raises `NotFound`."""
+        made_of = self.stored.record_ids(scope, record_id)
+        was_there = self.stored.drop(scope, record_id)
+        for each in made_of:
+            ManageMemories.delete(self, scope, each, whole=whole)
+        if not was_there and not made_of:
+            raise NotFound("There is no such memory.", code="memory_not_found")
+
+    def read(self, scope: UserScope, record_id: str) -> Version:
+        raise _not_there(scope, record_id)
+
+    def history(self, scope: UserScope, record_id: str) -> tuple[Version, ...]:
+        raise _not_there(scope, record_id)
+
+    def every(self, scope: UserScope, where: Filter) -> Iterator[Record]:
+        raise _not_there(scope, where)
+
+    def patch(self, scope: UserScope, record_id: str, change: Change) -> Record:
+        raise _not_there(scope, record_id, change)
+
+    def revert(self, scope: UserScope, record_id: str, **once: object) -> Record:
+        raise _not_there(scope, record_id, once)
+
+
+def _not_there(*_asked: object) -> Unprocessable:
+    return Unprocessable(
+        "A MemoryStore has no lists, versions or changes: save, recall and delete.", code="not_in_memory_store"
+    )

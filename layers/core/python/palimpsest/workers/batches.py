@@ -1,0 +1,191 @@
+"""Runs the records of a queue or stream batch one by one, and reports those that failed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Sequence
+from contextlib import suppress
+from dataclasses import fields
+from functools import partial
+from typing import Any
+
+from aws_lambda_powertools.utilities.batch import BatchProcessor, EventType, process_partial_response
+from aws_lambda_powertools.utilities.data_classes.dynamo_db_stream_event import DynamoDBRecord
+from aws_lambda_powertools.utilities.data_classes.sqs_event import SQSRecord
+from aws_lambda_powertools.utilities.typing import LambdaContext
+
+from palimpsest.errors import BadRequest, DamagedJob, ModelUnavailable, PalimpsestError
+from palimpsest.jobs.attempts import MAX_RECEIVES
+from palimpsest.jobs.kinds import KINDS
+from palimpsest.jobs.ports import Changed, JobNotice, MessageChanged, RecordChanged, Removed
+from palimpsest.jobs.steps import Hide, Worker
+from palimpsest.observability import logger
+from palimpsest.retry import back_off
+from palimpsest.scope import Scope
+
+FIRST_BACKOFF = 5  # seconds, doubled with every receive
+
+LONGEST_BACKOFF = 900
+
+NOTICE = {field.name for field in fields(JobNotice)}
+
+CHANGES = [{field.name for field in fields(kind)} for kind in (RecordChanged, MessageChanged, Removed)]
+"""The fields of a queue's message, all of them and no others."""
+
+LONGEST_RETRY_AFTER = 300  # whatever a provider asks for: it may work again long before
+
+
+def read_notice(body: str) -> JobNotice:
+    """The job that a queue message names. Raises `ValueError` or `LookupError` if it names none."""
+    said = json.loads(body)
+    if not isinstance(said, dict) or said.keys() != NOTICE or said["kind"] not in KINDS:
+        message = "not a job notice"
+        raise ValueError(message)
+    return JobNotice(tenant=said["tenant"], job_id=said["job_id"], kind=said["kind"])
+
+
+def read_change(body: str) -> Changed:
+    """The change that a queue message names. Raises `ValueError`, `LookupError`, `TypeError` or `BadRequest` if it
+    names none.
+    """
+    said = json.loads(body)
+    if not isinstance(said, dict) or said.keys() not in CHANGES:
+        message = "not a change"
+        raise ValueError(message)
+    if "record_id" in said:
+        owner = Scope(said["tenant"]).user(said["user"])
+        return RecordChanged(owner.tenant, owner.user, str(said["record_id"]))
+    if "job_id" in said:
+        return Removed(Scope(said["tenant"]).tenant, str(said["job_id"]))
+    session = Scope(said["tenant"]).session(said["session"])
+    return MessageChanged(session.tenant, session.session, int(said["seq"]))
+
+
+def backoff(error: Exception, *, receives: int) -> int:
+    """Whole seconds until the next attempt: what the model's provider asked for, else a pause that grows."""
+    if isinstance(error, ModelUnavailable) and error.retry_after is not None:
+        return int(min(LONGEST_RETRY_AFTER, max(1, error.retry_after)))
+    return pause(receives)
+
+
+def pause(receives: int) -> int:
+    """Whole seconds to wait after a message was received `receives` times: about 5, doubled with every receive."""
+    return int(back_off(receives - 1, first=FIRST_BACKOFF, longest=LONGEST_BACKOFF)) + 1
+
+
+def work_batch(event: dict[str, Any], context: LambdaContext, *, worker: Worker) -> dict[str, Any]:
+    """Have the worker do what each message of an SQS event names; the answer lists the messages that failed."""
+    return queue_batch(event, context, handle=partial(queue_record, worker=worker))
+
+
+def queue_record(record: SQSRecord, *, worker: Worker) -> None:
+    """Run one step of the job that the message names. If it fails, the message is delivered again after a pause; after
+    the last attempt the job is marked as failed.
+
+    The error is raised in both cases, so that the queue counts the attempt and does not delete the message. If no
+    further attempt can help (the message or the job can't be read), there is no pause: the message reaches the
+    dead-letter queue, and its alarm, at once.
+    """
+    receives = int(record.attributes.approximate_receive_count)
+    try:
+        notice = read_notice(record.body)
+    except (ValueError, LookupError):
+        logger.warning("message names no job", extra={"message_id": record.message_id, "receives": receives})
+        worker.hide(record.receipt_handle, seconds=0)
+        raise
+    fields = {"tenant": notice.tenant, "job_id": notice.job_id, "kind": notice.kind, "receives": receives}
+    try:
+        worker.step(notice)
+    except Exception as error:  # the outermost edge: whatever failed, the job must end or be tried again
+        failure = _failure(error)
+        logger.warning("job step failed", extra={**fields, **failure})
+        if receives >= MAX_RECEIVES or isinstance(error, DamagedJob):
+            worker.give_up(notice, error=failure["code"])
+            worker.hide(record.receipt_handle, seconds=0)
+            _leave(worker, notice)
+        else:
+            hidden = backoff(error, receives=receives)
+            worker.hide(record.receipt_handle, seconds=hidden)
+            with suppress(PalimpsestError):  # else the sweep may send a second message, which does no harm
+                worker.wait(notice, seconds=hidden)
+        raise
+    _leave(worker, notice)
+    logger.info("job step done", extra=fields)
+
+
+def _leave(worker: Worker, notice: JobNotice) -> None:
+    try:
+        worker.done(notice)
+    except PalimpsestError as error:  # the step is done nevertheless, and the sweep finds the jobs that wait
+        logger.warning("place in the queue not left", extra={"job_id": notice.job_id, **_failure(error)})
+
+
+def change_batch(
+    event: dict[str, Any], *, embed: Callable[[Sequence[Changed]], Collection[Changed]], hide: Hide
+) -> dict[str, Any]:
+    """Index all changes that the messages of an SQS event name, in one call. The answer lists the messages that failed:
+    each is delivered again after a pause. A message that names no change has no pause: it reaches the dead-letter queue
+    at once.
+    """
+    records = [SQSRecord(each) for each in event["Records"]]
+    named = {record.message_id: _named(record) for record in records}
+    wanted = [change for change in named.values() if change is not None]
+    try:
+        failed = set(embed(wanted))
+    except Exception as error:  # noqa: BLE001 - the outermost edge: whatever failed, it must be tried again
+        logger.warning("changes failed", extra=_failure(error))
+        failed = set(wanted)
+    again = [record for record in records if (change := named[record.message_id]) is None or change in failed]
+    for record in again:
+        is_named = named[record.message_id] is not None
+        receives = int(record.attributes.approximate_receive_count)
+        hide(record.receipt_handle, seconds=pause(receives) if is_named else 0)
+    logger.info("changes", extra={"records": len(records), "failed": len(again)})
+    return {"batchItemFailures": [{"itemIdentifier": record.message_id} for record in again]}
+
+
+def _named(record: SQSRecord) -> Changed | None:
+    try:
+        return read_change(record.body)
+    except (ValueError, LookupError, TypeError, BadRequest):
+        logger.warning("message names no change", extra={"message_id": record.message_id})
+        return None
+
+
+def _failure(error: Exception) -> dict[str, str]:
+    """Fields that describe an error in the log: its code and types, never its text."""
+    code = error.code if isinstance(error, PalimpsestError) else "internal_error"
+    return {"code": code, "error": type(error).__name__, "cause": type(error.__cause__).__name__}
+
+
+def queue_batch(
+    event: dict[str, Any], context: LambdaContext, *, handle: Callable[[SQSRecord], None]
+) -> dict[str, Any]:
+    """Handle every record of an SQS event; the answer lists those that failed."""
+    return _batch(event, context, EventType.SQS, handle)
+
+
+def stream_batch(
+    event: dict[str, Any], context: LambdaContext, *, handle: Callable[[dict[str, Any]], None]
+) -> dict[str, Any]:
+    """Handle every record of a DynamoDB stream event; the answer lists those that failed. Lambda delivers the first of
+    them and all later records again.
+    """
+
+    def record_handler(record: DynamoDBRecord) -> None:
+        try:
+            handle(record.raw_event)
+        except Exception as error:  # the outermost edge: the record is delivered again, and nobody else logs why
+            logger.warning("stream record failed", extra={"event_id": record.event_id, **_failure(error)})
+            raise
+        logger.info("stream record done", extra={"event_id": record.event_id})
+
+    return _batch(event, context, EventType.DynamoDBStreams, record_handler)
+
+
+def _batch(
+    event: dict[str, Any], context: LambdaContext, kind: EventType, handle: Callable[[Any], None]
+) -> dict[str, Any]:
+    processor = BatchProcessor(event_type=kind, raise_on_entire_batch_failure=False)
+    logger.info("batch", extra={"records": len(event["Records"])})
+    return dict(process_partial_response(event=event, record_handler=handle, processor=processor, context=context))
